@@ -25,10 +25,6 @@ void apply_event(const struct apply_ctx *ctx, const struct event *event)
         apply_step_event(ctx, event);
     else
         apply_order_event(ctx, event);
-    if (event->kind == EVENT_ORDER_EXPIRED) {
-        assert(order->version == 0);
-        return;
-    }
     assert(order->step_count >= 1);
     order->version = ctx->version;
     order->updated_at = ctx->decided_at;
@@ -58,11 +54,6 @@ void order_apply_decision(struct order *order, const struct decision *decision, 
     for (uint32_t i = 0; i < decision->event_count; i++) {
         if (event_changes_order(decision->events[i].kind))
             apply_event(&ctx, &decision->events[i]);
-    }
-    if (decision->events[0].kind == EVENT_ORDER_EXPIRED) {
-        assert(decision->event_count == 1);
-        assert(order->version == 0);
-        return;
     }
     assert(order->version == decision->order_version);
     assert(order->state == decision->order_state);

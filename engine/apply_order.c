@@ -214,14 +214,6 @@ static void order_migrated(const struct apply_ctx *ctx, const struct event *even
         order->steps[i].inputs = move_inputs(order->steps[i].inputs, &before, order);
 }
 
-/* The order leaves nothing behind; its history stays in the log. */
-static void order_expired(const struct apply_ctx *ctx, const struct event *event)
-{
-    (void)event;
-    assert(order_ended(ctx->order));
-    *ctx->order = (struct order){0};
-}
-
 typedef void (*applier)(const struct apply_ctx *ctx, const struct event *event);
 
 static const applier appliers[EVENT_KIND_COUNT] = {
@@ -236,7 +228,6 @@ static const applier appliers[EVENT_KIND_COUNT] = {
     [EVENT_ORDER_RESUMED] = order_resumed,
     [EVENT_ALERT_RAISED] = alert_raised,
     [EVENT_ALERT_CLOSED] = alert_closed,
-    [EVENT_ORDER_EXPIRED] = order_expired,
     [EVENT_ORDER_DEADLINE_SET] = order_deadline_set,
     [EVENT_ORDER_PAUSED] = order_paused,
     [EVENT_ORDER_PAUSE_ENDED] = order_pause_ended,

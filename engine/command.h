@@ -16,14 +16,13 @@ enum command_kind {
     COMMAND_TIME_OUT_ORDER = 6,
     COMMAND_COMPENSATE_ORDER = 7,
     COMMAND_RESUBMIT_STEP = 8,
-    COMMAND_EXPIRE_ORDER = 9,
-    COMMAND_EXTEND_STEP = 10,
-    COMMAND_COMPLETE_STEP = 11,
-    COMMAND_SKIP_STEP = 12,
-    COMMAND_FAIL_STEP = 13,
-    COMMAND_PAUSE_ORDER = 14,
-    COMMAND_RESUME_ORDER = 15,
-    COMMAND_MIGRATE_ORDER = 16,
+    COMMAND_EXTEND_STEP = 9,
+    COMMAND_COMPLETE_STEP = 10,
+    COMMAND_SKIP_STEP = 11,
+    COMMAND_FAIL_STEP = 12,
+    COMMAND_PAUSE_ORDER = 13,
+    COMMAND_RESUME_ORDER = 14,
+    COMMAND_MIGRATE_ORDER = 15,
     COMMAND_KIND_COUNT
 };
 
@@ -87,13 +86,6 @@ struct resubmit_step {
     struct text reason;
     bool new_generation; /* the operator knows that nothing was applied: a new key, effect none */
     int64_t timeout_ms;  /* of the order, from now on; 0: the workflow's */
-};
-
-/* What the auditor asks when an order's retention is over: it leaves the stores. */
-struct expire_order {
-    struct text order_id;
-    int64_t ended_at; /* as it was seen */
-    struct text by;
 };
 
 /* An agent asks for more time for the attempt that it works on. */
@@ -189,7 +181,6 @@ struct command {
         struct time_out_order time_out_order;
         struct compensate_order compensate_order;
         struct resubmit_step resubmit_step;
-        struct expire_order expire_order;
         struct extend_step extend_step;
         struct complete_step complete_step;
         struct skip_step skip_step;

@@ -41,7 +41,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
                                   .arena = ctx->arena,
                                   .borrow = true};
     apply_event(&apply_ctx, event);
-    assert(ctx->order->version == (event->kind == EVENT_ORDER_EXPIRED ? 0 : ctx->next_version));
+    assert(ctx->order->version == ctx->next_version);
 }
 
 /* ---- refusing ---- */
@@ -64,8 +64,6 @@ static struct text who_asks(const struct command *cmd)
         return cmd->resubmit_step.by;
     case COMMAND_REPORT_STEP:
         return cmd->report_step.instance;
-    case COMMAND_EXPIRE_ORDER:
-        return cmd->expire_order.by;
     case COMMAND_EXTEND_STEP:
         return cmd->extend_step.instance;
     case COMMAND_COMPLETE_STEP:
@@ -238,9 +236,6 @@ static void dispatch(struct decide_ctx *ctx)
     case COMMAND_RESUBMIT_STEP:
         decide_resubmit(ctx);
         return;
-    case COMMAND_EXPIRE_ORDER:
-        decide_expire(ctx);
-        return;
     case COMMAND_EXTEND_STEP:
         decide_extend(ctx);
         return;
@@ -292,7 +287,7 @@ static void check_input(const struct decide_input *input)
     const struct workflow *workflow = input->workflow;
     assert(input->now > 0);
     assert(input->margin_ms >= 0);
-    assert(input->retention_ms >= 0 && input->submission_age_ms_max >= 0);
+    assert(input->submission_age_ms_max >= 0);
     if (input->routing != NULL) {
         assert(input->routing->retry_ms_min > 0);
         assert(input->routing->retry_ms_max >= input->routing->retry_ms_min);
@@ -340,15 +335,9 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              .next_version = scratch.version + 1};
     dispatch(&ctx);
     assert(ret_decision->event_count >= 1 && ret_decision->event_count <= DECISION_EVENTS_MAX);
-    if (ret_decision->events[0].kind == EVENT_ORDER_EXPIRED) {
-        assert(scratch.version == 0 && ret_decision->event_count == 1);
-        ret_decision->order_version = ctx.next_version;
-        ret_decision->order_state = order->state;
-    } else {
-        assert(decision_changes_order(ret_decision) == (scratch.version == ctx.next_version));
-        ret_decision->order_version = scratch.version;
-        ret_decision->order_state = scratch.state;
-    }
+    assert(decision_changes_order(ret_decision) == (scratch.version == ctx.next_version));
+    ret_decision->order_version = scratch.version;
+    ret_decision->order_state = scratch.state;
     if (scratch.version > 0)
         assert(order_problem(&scratch) == NULL);
     ret_decision->reply_to = reply_to(&ctx);

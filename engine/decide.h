@@ -55,7 +55,6 @@ void decide_recover(struct decide_ctx *ctx);       /* decide_recover.c: from sup
 void decide_start(struct decide_ctx *ctx);         /* decide_start.c */
 void decide_time_out(struct decide_ctx *ctx);      /* decide_time_out.c */
 void decide_extend(struct decide_ctx *ctx);        /* decide_extend.c: from agents */
-void decide_expire(struct decide_ctx *ctx);        /* decide_expire.c: from the auditor */
 void decide_cancel(struct decide_ctx *ctx);        /* decide_cancel.c */
 void decide_compensate(struct decide_ctx *ctx);    /* decide_compensate.c */
 void decide_resubmit(struct decide_ctx *ctx);      /* decide_resubmit.c */

@@ -47,7 +47,6 @@ struct decide_input {
     /* NULL: every agent is healthy and has free capacity, so the first one is chosen. Each attempt
      * that starts uses one of `free`; engine_decide() counts that only within its Decision. */
     const struct routing *routing;
-    int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not checked */
     /* An order that is submitted later than this after its append is refused: it may have been
      * known, and expired. 0 = not checked */
     int64_t submission_age_ms_max;
@@ -62,13 +61,13 @@ void engine_decide(const struct order *order, const struct command *cmd,
                    const struct decide_input *input, struct arena *arena,
                    struct decision *ret_decision);
 
-/* Folds one event. `order` is zeroed before OrderAccepted, and by OrderExpired: there is no order.
- * Texts are copied into `arena`, which must live as long as the order. Asserts that the transition
- * is legal. `version` and `decided_at` are the Decision's. */
+/* Folds one event. `order` is zeroed before OrderAccepted. Texts are copied into `arena`, which
+ * must live as long as the order. Asserts that the transition is legal. `version` and `decided_at`
+ * are the Decision's. */
 void order_apply(struct order *order, const struct event *event, uint64_t version,
                  int64_t decided_at, struct arena *arena);
 /* All events of an admitted Decision, whose offset is known. One that changes nothing leaves the
- * order untouched; one that holds OrderExpired zeroes it. */
+ * order untouched. */
 void order_apply_decision(struct order *order, const struct decision *decision,
                           struct arena *arena);
 

@@ -35,15 +35,14 @@ enum event_kind {
     /* These change the order again. */
     EVENT_STEP_QUEUED = 25,   /* could start, but none of its agents is healthy and has capacity */
     EVENT_STEP_EXTENDED = 26, /* the running attempt has more time */
-    EVENT_ORDER_EXPIRED = 27, /* ended long ago: from here on there is no such order */
     /* What operators have done by hand. */
-    EVENT_STEP_COMPLETED_BY_HAND = 28, /* -> Processed, an undo -> Compensated */
-    EVENT_STEP_SKIPPED_BY_HAND = 29,   /* -> Skipped; the steps after it go on */
-    EVENT_STEP_FAILED_BY_HAND = 30,    /* what follows is as after StepFailed */
-    EVENT_ORDER_DEADLINE_SET = 31,     /* of an order that goes on after an Error */
-    EVENT_ORDER_PAUSED = 32,           /* no attempt starts from here on */
-    EVENT_ORDER_PAUSE_ENDED = 33,
-    EVENT_ORDER_MIGRATED = 34, /* has the steps of another version of its workflow */
+    EVENT_STEP_COMPLETED_BY_HAND = 27, /* -> Processed, an undo -> Compensated */
+    EVENT_STEP_SKIPPED_BY_HAND = 28,   /* -> Skipped; the steps after it go on */
+    EVENT_STEP_FAILED_BY_HAND = 29,    /* what follows is as after StepFailed */
+    EVENT_ORDER_DEADLINE_SET = 30,     /* of an order that goes on after an Error */
+    EVENT_ORDER_PAUSED = 31,           /* no attempt starts from here on */
+    EVENT_ORDER_PAUSE_ENDED = 32,
+    EVENT_ORDER_MIGRATED = 33, /* has the steps of another version of its workflow */
     EVENT_KIND_COUNT
 };
 
@@ -187,7 +186,7 @@ struct order_migrated {
 };
 
 /* OrderCancelled, OrderTimedOut, CompensationStarted, OrderCompensated, OrderFailed, OrderResumed,
- * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderExpired, OrderPaused,
+ * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderPaused,
  * OrderPauseEnded. Unused texts are empty. */
 struct order_marked {
     struct text code; /* "Cancelled", "PaymentDeclined", "States.Timeout", "Operator" ... */

@@ -40,11 +40,10 @@ static const char *const command_kinds[] = {
     [COMMAND_CANCEL_ORDER] = "CancelOrder",    [COMMAND_REPORT_STEP] = "ReportStep",
     [COMMAND_RECOVER_STEP] = "RecoverStep",    [COMMAND_START_STEP] = "StartStep",
     [COMMAND_TIME_OUT_ORDER] = "TimeOutOrder", [COMMAND_COMPENSATE_ORDER] = "CompensateOrder",
-    [COMMAND_RESUBMIT_STEP] = "ResubmitStep",  [COMMAND_EXPIRE_ORDER] = "ExpireOrder",
-    [COMMAND_EXTEND_STEP] = "ExtendStep",      [COMMAND_COMPLETE_STEP] = "CompleteStep",
-    [COMMAND_SKIP_STEP] = "SkipStep",          [COMMAND_FAIL_STEP] = "FailStep",
-    [COMMAND_PAUSE_ORDER] = "PauseOrder",      [COMMAND_RESUME_ORDER] = "ResumeOrder",
-    [COMMAND_MIGRATE_ORDER] = "MigrateOrder",
+    [COMMAND_RESUBMIT_STEP] = "ResubmitStep",  [COMMAND_EXTEND_STEP] = "ExtendStep",
+    [COMMAND_COMPLETE_STEP] = "CompleteStep",  [COMMAND_SKIP_STEP] = "SkipStep",
+    [COMMAND_FAIL_STEP] = "FailStep",          [COMMAND_PAUSE_ORDER] = "PauseOrder",
+    [COMMAND_RESUME_ORDER] = "ResumeOrder",    [COMMAND_MIGRATE_ORDER] = "MigrateOrder",
 };
 ASSERT_NAMES(command_kinds, COMMAND_KIND_COUNT);
 const struct enum_names command_kind_names = ENUM_NAMES(command_kinds);
@@ -76,7 +75,6 @@ static const char *const event_kinds[] = {
     [EVENT_COMMAND_DEAD_LETTERED] = "CommandDeadLettered",
     [EVENT_STEP_QUEUED] = "StepQueued",
     [EVENT_STEP_EXTENDED] = "StepExtended",
-    [EVENT_ORDER_EXPIRED] = "OrderExpired",
     [EVENT_STEP_COMPLETED_BY_HAND] = "StepCompletedByHand",
     [EVENT_STEP_SKIPPED_BY_HAND] = "StepSkippedByHand",
     [EVENT_STEP_FAILED_BY_HAND] = "StepFailedByHand",

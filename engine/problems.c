@@ -156,8 +156,6 @@ static const char *order_event_problem(const struct order *order, const struct d
         return "an alert is raised that is open";
     if (event->kind == EVENT_ALERT_CLOSED && !order->alert_open)
         return "an alert is closed that is not open";
-    if (event->kind == EVENT_ORDER_EXPIRED && !order_ended(order))
-        return "an order expires that has not ended";
     if (event->kind == EVENT_ORDER_PAUSED && (order->paused_at != 0 || decision->decided_at <= 0))
         return "an order is paused that is paused";
     if (event->kind == EVENT_ORDER_PAUSE_ENDED && order->paused_at == 0)
@@ -221,7 +219,6 @@ const char *order_apply_problem(const struct order *order, const struct decision
                             .decided_at = decision->decided_at,
                             .arena = arena,
                             .borrow = true};
-    bool expires = false;
     if (decision->event_count == 0)
         return "a Decision has at least one event";
     if (!decision_changes_order(decision))
@@ -240,12 +237,7 @@ const char *order_apply_problem(const struct order *order, const struct decision
         if (problem != NULL)
             return problem;
         apply_event(&ctx, event);
-        expires = event->kind == EVENT_ORDER_EXPIRED;
-        if (expires && decision->event_count > 1)
-            return "an expiry comes with other events";
     }
-    if (expires)
-        return NULL;
     if (trial.state != decision->order_state)
         return "the order's state is another one";
     return order_problem(&trial);

@@ -171,6 +171,14 @@ enum admission admission_statement(struct checkpoint *checkpoint, const struct s
     return admission;
 }
 
+enum admission admission_expiry(struct checkpoint *checkpoint, const struct expiry *expiry)
+{
+    enum admission admission = take_sequence(checkpoint, &expiry->claim_id, expiry->sequence);
+    if (admission == ADMITTED && expiry->decided_at > checkpoint->newest_decided_at)
+        checkpoint->newest_decided_at = expiry->decided_at;
+    return admission;
+}
+
 enum admission admission_sequence(struct checkpoint *checkpoint,
                                   const struct continuation *continuation)
 {
@@ -379,5 +387,7 @@ enum admission admission_record(struct checkpoint *checkpoint, const struct reco
         return admit_continuation(checkpoint, &record->continuation, offset);
     if (record->kind == RECORD_STATEMENT)
         return admission_statement(checkpoint, &record->statement);
+    if (record->kind == RECORD_EXPIRY)
+        return admission_expiry(checkpoint, &record->expiry);
     return SKIPPED_FOREIGN;
 }

@@ -3,9 +3,9 @@
  * offset order.
  *
  * A Decision counts if and only if its claim is the latest before it, its sequence is that claim's
- * next one, and its command is beyond the last consumed one. A Continuation or Statement takes a
- * sequence number like a Decision. A Continuation states what was folded; at the beginning of a log
- * that was trimmed, it is taken on trust. A repeat of the latest Claim changes nothing. A
+ * next one, and its command is beyond the last consumed one. A Continuation, Statement or Expiry
+ * takes a sequence number like a Decision. A Continuation states what was folded; at the beginning
+ * of a log that was trimmed, it is taken on trust. A repeat of the latest Claim changes nothing. A
  * Reset counts only at the offset that it names, and ends the claim. Everything else is skipped and
  * counted. The last claim in the log owns the partition; there is no coordinator. */
 #ifndef REPLICA_ADMISSION_H
@@ -51,6 +51,7 @@ enum admission admission_guard(struct checkpoint *checkpoint, const struct comma
 enum admission admission_decision(struct checkpoint *checkpoint, const struct decision *decision);
 enum admission admission_statement(struct checkpoint *checkpoint,
                                    const struct statement *statement);
+enum admission admission_expiry(struct checkpoint *checkpoint, const struct expiry *expiry);
 enum admission admission_continuation(struct checkpoint *checkpoint,
                                       const struct continuation *continuation);
 enum admission admission_reset(struct checkpoint *checkpoint, const struct partition_reset *reset,

@@ -17,6 +17,8 @@ static const struct uuid *claim_of(const struct view_folded *folded)
         return &folded->record->continuation.claim_id;
     if (folded->kind == RECORD_STATEMENT)
         return &folded->record->statement.claim_id;
+    if (folded->kind == RECORD_EXPIRY)
+        return &folded->record->expiry.claim_id;
     return NULL;
 }
 

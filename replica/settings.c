@@ -217,11 +217,10 @@ static const struct config_key keys[] = {
      "per agent. It closes when an instance is healthy again."},
 
     {"orders.retention.ms", CONFIG_DURATION_MS, "8d", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_SCHEDULER | SETTINGS_SUPERVISOR,
-     "How long a finished order stays in the stores; its history stays in the log. The auditor "
-     "asks for its expiry, and the scheduler refuses that before the time: give both the same "
-     "value. Keep it longer than the 7 days that submissions and commands are kept, or an order "
-     "submitted again after it expired counts as new. 0: for ever."},
+     SETTINGS_SCHEDULER,
+     "How long a finished order stays in the stores; its history stays in the log. Keep it longer "
+     "than the 7 days that submissions and commands are kept, or an order submitted again after it "
+     "expired counts as new. 0: for ever."},
 
     {"events.keep.ms", CONFIG_DURATION_MS, "0", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SCHEDULER,
@@ -241,11 +240,6 @@ static const struct config_key keys[] = {
      SETTINGS_SUPERVISOR,
      "How long after its deadline an order may stay without action before the auditor raises "
      "an alert for it as stuck."},
-    {"auditor.expire.per.second", CONFIG_INT, "500", 1, 100000, NO_UNIT, NO_CHOICES,
-     SETTINGS_SUPERVISOR,
-     "Most finished orders that the auditor expires per second while that keeps up with the orders "
-     "that end. When it has to leave some over, it doubles the rate from audit to audit, up to "
-     "10000, and lowers it again afterwards."},
 
     /* ---- agent ---- */
     {"agent.name", CONFIG_NAME, "", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,

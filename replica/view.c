@@ -229,6 +229,7 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
     if (class == ERROR_OK && view->options.continuations)
         class = store_get_continuations(view->store, &view->continuations, ret_error);
     view->continuations_changed = false;
+    view->ended_from = INT64_MIN;
     return class == ERROR_OK ? load_index(view, ret_error) : class;
 }
 

@@ -30,7 +30,8 @@ struct view_index_row {
  * row for each step that waits. All of it follows from the orders alone. The view calls count() as
  * orders change; the other callbacks belong to a commit, an opening or a rollback. */
 struct view_index {
-    /* The order as it is counts from now on, or (sign -1) no longer. */
+    /* The order as it is counts from now on, or (sign -1) no longer. One that has ended counts for
+     * nothing: it expires without this. */
     void (*count)(void *ctx, const struct order *order, int sign);
     /* The rows of an order; returns how many there are. */
     uint32_t (*rows_of)(const struct order *order,
@@ -98,6 +99,14 @@ enum error_class view_decode_row(struct view *view, struct text order_id, struct
                                  struct arena *arena, struct order *ret_order,
                                  struct error *ret_error);
 
+/* An order that an Expiry took out, as it was. */
+struct view_gone {
+    enum order_state state;
+    struct text workflow;
+    uint32_t version; /* of the workflow */
+    const struct view_gone *next;
+};
+
 /* What a folded record was. */
 struct view_folded {
     enum record_kind kind; /* 0: it was not decoded (SKIPPED_RANGE, SKIPPED_FOREIGN) */
@@ -109,17 +118,18 @@ struct view_folded {
     bool differs; /* from the order as it was folded: what the Statement says counts */
     bool existed; /* the order, before it; then in this state and of this workflow: */
     enum order_state state_before;
-    struct text workflow_before; /* borrowed like `order` */
-    uint32_t version_before;     /* of the workflow */
+    struct text workflow_before;  /* borrowed like `order` */
+    uint32_t version_before;      /* of the workflow */
+    uint32_t gone_count;          /* the orders that an Expiry took out; and ... */
+    const struct view_gone *gone; /* ... which, in a view with history: until the next fold */
 };
 
 /* Folds the record at offset checkpoint.next_event_offset or beyond (asserted). What cannot be a
  * record of the log is skipped and counted. With ADMISSION_REFOLD nothing was folded: drop the
  * store, and set the skips that admission_correct_skips() gives. RETRY: "UnknownSchema". FATAL:
  * "UnknownEvent", "UndecodableEvent", "ContinuationDiffers", "ImpossibleDecision",
- * "ImpossibleStatement", "LogTruncated", "UnknownFormat" (what to do is in the message) or the
- * store's errors.
- * *ret_folded may be NULL. */
+ * "ImpossibleStatement", "ImpossibleExpiry", "LogTruncated", "UnknownFormat" (what to do is in the
+ * message) or the store's errors. *ret_folded may be NULL. */
 enum error_class view_fold(struct view *view, const struct broker_record *record,
                            struct view_folded *ret_folded, struct error *ret_error);
 
@@ -140,6 +150,9 @@ const struct continuations *view_continuations(const struct view *view);
 /* The owner's own Statement, likewise: of an order as it is folded, and borrowed from the view. */
 void view_stated(struct view *view, const struct statement *statement, struct text value,
                  int64_t offset);
+/* The owner's own Expiry, likewise. *ret_count: the orders that it takes out. */
+enum error_class view_expired(struct view *view, const struct expiry *expiry, struct text value,
+                              int64_t offset, uint32_t *ret_count, struct error *ret_error);
 /* Visits the ids of orders that were last stated in full before that offset, from the first id
  * after `after` on, among at most `rows_max` rows of the store. *ret_last is the last row, or "" at
  * the end. What the store does not have yet was stated after its checkpoint. */
@@ -151,6 +164,16 @@ enum error_class view_scan_stated_before(struct view *view, int64_t before, stru
                                          uint32_t rows_max,
                                          bool (*visit)(void *ctx, struct text order_id), void *ctx,
                                          struct view_order_id *ret_last, struct error *ret_error);
+/* The first orders in the order of (ended_at, id), at most `count_max`, of those that ended at
+ * `until` or before: how many there are, and the last of them. What was not committed yet is left
+ * out. */
+struct view_ended {
+    uint32_t count;
+    int64_t ended_at;
+    struct view_order_id order_id;
+};
+enum error_class view_find_ended(struct view *view, int64_t until, uint32_t count_max,
+                                 struct view_ended *ret_ended, struct error *ret_error);
 /* As admission_begin_at(), for a store in which nothing is folded. */
 void view_begin_at(struct view *view, int64_t start);
 /* The ranges that this fold is to skip; before anything of the new ones is folded. */

@@ -156,6 +156,8 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
         return fold_decision(view, record, folded, ret_error);
     if (folded->kind == RECORD_STATEMENT && expected)
         return view_fold_statement(view, record, folded, ret_error);
+    if (folded->kind == RECORD_EXPIRY && expected)
+        return view_fold_expiry(view, record, folded, ret_error);
     folded->admission = admission_record(&view->checkpoint, &view->record, record->offset);
     if (folded->admission == ADMISSION_DIFFERS)
         return error_set(ret_error, ERROR_FATAL, "ContinuationDiffers",

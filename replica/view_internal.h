@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log),
- * view_statement.c (orders restated), view_rows.c (the rows that a commit writes of an order) and
- * view_waiting.c (steps that wait). */
+ * view_statement.c (orders restated), view_expiry.c (orders that leave), view_rows.c (the rows that
+ * a commit writes of an order) and view_waiting.c (steps that wait). */
 #ifndef REPLICA_VIEW_INTERNAL_H
 #define REPLICA_VIEW_INTERNAL_H
 
@@ -33,6 +33,9 @@ struct view_rows {
     uint32_t indexed_count;
     struct view_index_row *waiting;
     uint32_t waiting_count;
+    enum priority priority; /* of those */
+    bool ended;             /* then: */
+    int64_t ended_at;
 };
 
 /* A hot order. In `clean` (least recently used first) or in `dirty`, never in both. One that
@@ -84,6 +87,9 @@ struct view {
     struct checkpoint committed;
     struct continuations continuations;
     bool continuations_changed; /* since the last commit */
+    /* Every order that the store has as ended before that has expired: its rows go with the next
+     * commit, or are gone. */
+    int64_t ended_from;
     struct heap_arena scratch;
     struct record record;
     struct buffer row;
@@ -103,6 +109,11 @@ void view_entry_mark_dirty(struct view *view, struct view_entry *entry);
 /* A Statement that may count: the order is from here on what it says. */
 enum error_class view_fold_statement(struct view *view, const struct broker_record *record,
                                      struct view_folded *folded, struct error *ret_error);
+
+/* view_expiry.c */
+/* An Expiry that may count: orders that ended long ago leave. */
+enum error_class view_fold_expiry(struct view *view, const struct broker_record *record,
+                                  struct view_folded *folded, struct error *ret_error);
 
 /* view_fold.c */
 void view_advance(struct view *view, struct text value, int64_t offset);

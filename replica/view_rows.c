@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows that a commit writes of an order: its own, and those of the indexes that the view keeps
- * (deadlines, the console's secondary indexes, what waits). Index rows hold values that change, so
- * an entry remembers those that are in the store. */
+ * (deadlines, the console's secondary indexes, what waits, what has ended). Index rows hold values
+ * that change, so an entry remembers those that are in the store. */
 #include "replica/view_internal.h"
+#include "statestore/ended.h"
 
 #include <assert.h>
 
@@ -74,6 +75,7 @@ static void remember_waiting(const struct view_index *index, struct view_entry *
     struct view_rows *rows = &entry->rows;
     struct arena *arena = &entry->heap.arena;
     rows->waiting_count = index->rows_of(&entry->order, waiting);
+    rows->priority = entry->order.details.priority;
     if (rows->waiting_count == 0) /* nearly always */
         return;
     rows->waiting = ARENA_ARRAY(arena, struct view_index_row, rows->waiting_count);
@@ -90,6 +92,8 @@ void view_rows_remember(const struct view *view, struct view_entry *entry)
     entry->rows_size = 0;
     if (view_entry_is_expired(entry))
         return;
+    entry->rows.ended = order_ended(&entry->order);
+    entry->rows.ended_at = entry->order.ended_at;
     if (view->options.deadlines)
         remember_deadlines(entry);
     if (view->options.history) {
@@ -134,22 +138,37 @@ static bool waits_likewise(const struct view_rows *rows, const struct view_index
 }
 
 /* Only what changes, as above. */
-static void put_waiting(struct view *view, struct text order_id, enum priority priority,
-                        const struct view_rows *before, const struct view_rows *now)
+static void put_waiting(struct view *view, struct text order_id, const struct view_rows *before,
+                        const struct view_rows *now)
 {
-    struct waiting_row row = {.priority = priority, .order_id = order_id};
+    struct waiting_row row = {.priority = before->priority, .order_id = order_id};
     for (uint32_t i = 0; i < before->waiting_count; i++) {
         row.queue = before->waiting[i].queue;
         row.queued_at = before->waiting[i].queued_at;
         if (!waits_likewise(now, &before->waiting[i]))
             store_batch_delete_waiting(view->store, view->batch, &row);
     }
+    row.priority = now->priority;
     for (uint32_t i = 0; i < now->waiting_count; i++) {
         row.queue = now->waiting[i].queue;
         row.queued_at = now->waiting[i].queued_at;
         if (!waits_likewise(before, &now->waiting[i]))
             store_batch_put_waiting(view->store, view->batch, &row);
     }
+}
+
+/* Once for each order. Those that are put here may have ended before ones that expired, after a
+ * reset of the time. */
+static void put_ended(struct view *view, struct text order_id, const struct view_rows *before,
+                      const struct view_rows *now)
+{
+    bool same = before->ended == now->ended && before->ended_at == now->ended_at;
+    if (now->ended && now->ended_at < view->ended_from)
+        view->ended_from = now->ended_at;
+    if (before->ended && !same)
+        store_batch_delete_ended(view->store, view->batch, before->ended_at, order_id);
+    if (now->ended && !same)
+        store_batch_put_ended(view->store, view->batch, now->ended_at, order_id);
 }
 
 typedef void (*write_index)(struct store_batch *batch, enum store_index index, struct text value,
@@ -218,5 +237,6 @@ void view_rows_put_indexes(struct view *view, struct view_entry *entry)
     put_indexed(view, id, &before, &entry->rows);
     put_accepted(view, id, &before.accepted, &entry->rows.accepted);
     put_deadlines(view, id, &before, &entry->rows);
-    put_waiting(view, id, entry->order.details.priority, &before, &entry->rows);
+    put_waiting(view, id, &before, &entry->rows);
+    put_ended(view, id, &before, &entry->rows);
 }

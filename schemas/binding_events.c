@@ -185,7 +185,6 @@ static const struct record_binding event_bindings[EVENT_KIND_COUNT] = {
     [EVENT_COMMAND_DEAD_LETTERED] = BINDING(struct undecodable, undecodable_fields),
     [EVENT_STEP_QUEUED] = BINDING(struct step_queued, queued_fields),
     [EVENT_STEP_EXTENDED] = BINDING(struct step_extended, extended_fields),
-    [EVENT_ORDER_EXPIRED] = BINDING(struct order_marked, order_marked_fields),
     [EVENT_STEP_COMPLETED_BY_HAND] =
         BINDING(struct step_completed_by_hand, completed_by_hand_fields),
     [EVENT_STEP_SKIPPED_BY_HAND] = BINDING(struct step_skipped_by_hand, skipped_by_hand_fields),

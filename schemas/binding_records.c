@@ -61,11 +61,6 @@ static const struct field_binding resubmit_fields[] = {
     F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
     F_I64(OPTIONAL, struct resubmit_step, timeout_ms),
 };
-static const struct field_binding expire_fields[] = {
-    ORDER_ID_FIELD(struct expire_order),
-    F_TIME(REQUIRED, struct expire_order, ended_at),
-    BY_FIELD(struct expire_order),
-};
 static const struct field_binding extend_fields[] = {
     ORDER_ID_FIELD(struct extend_step),
     ATTEMPT_FIELDS(struct extend_step),
@@ -121,7 +116,6 @@ static const struct record_binding time_out_order = BINDING(struct time_out_orde
 static const struct record_binding compensate_order =
     BINDING(struct compensate_order, compensate_fields);
 static const struct record_binding resubmit_step = BINDING(struct resubmit_step, resubmit_fields);
-static const struct record_binding expire_order = BINDING(struct expire_order, expire_fields);
 static const struct record_binding extend_step = BINDING(struct extend_step, extend_fields);
 static const struct record_binding complete_step = BINDING(struct complete_step, complete_fields);
 static const struct record_binding skip_step = BINDING(struct skip_step, skip_step_fields);
@@ -189,6 +183,15 @@ static const struct field_binding statement_fields[] = {
     F_SUB(FIELD_RECORD, struct statement, order, binding_order_row),
 };
 static const struct record_binding statement = BINDING(struct statement, statement_fields);
+
+static const struct field_binding expiry_fields[] = {
+    F_UUID(struct expiry, claim_id),
+    F_I64(REQUIRED, struct expiry, sequence),
+    F_TIME(REQUIRED, struct expiry, decided_at),
+    F_TIME(REQUIRED, struct expiry, ended_at),
+    F_TEXT(REQUIRED, struct expiry, order_id, ORDER_ID_BYTES_MAX),
+};
+static const struct record_binding expiry = BINDING(struct expiry, expiry_fields);
 
 /* Like a claim's reset: bound from the start of the reset that holds it. */
 static const struct field_binding skip_fields[] = {
@@ -377,7 +380,6 @@ static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
     [RECORD_COMPENSATE_ORDER] = {NULL, &compensate_order,
                                  offsetof(struct compensate_order, order_id)},
     [RECORD_RESUBMIT_STEP] = {NULL, &resubmit_step, offsetof(struct resubmit_step, order_id)},
-    [RECORD_EXPIRE_ORDER] = {NULL, &expire_order, offsetof(struct expire_order, order_id)},
     [RECORD_EXTEND_STEP] = {NULL, &extend_step, offsetof(struct extend_step, order_id)},
     [RECORD_COMPLETE_STEP] = {NULL, &complete_step, offsetof(struct complete_step, order_id)},
     [RECORD_SKIP_STEP] = {NULL, &skip_step, offsetof(struct skip_step, order_id)},
@@ -391,6 +393,7 @@ static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
     [RECORD_CONTINUATION] = {"Continuation", &continuation, 0},
     [RECORD_RESET] = {"Reset", &partition_reset, 0},
     [RECORD_STATEMENT] = {"Statement", &statement, 0},
+    [RECORD_EXPIRY] = {"Expiry", &expiry, 0},
     [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
     [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},
     [RECORD_OPERATOR_ALERT] = {"OperatorAlert", &operator_alert, 0},

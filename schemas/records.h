@@ -18,7 +18,6 @@ enum record_kind {
     RECORD_TIME_OUT_ORDER,
     RECORD_COMPENSATE_ORDER,
     RECORD_RESUBMIT_STEP,
-    RECORD_EXPIRE_ORDER,
     RECORD_EXTEND_STEP,
     RECORD_COMPLETE_STEP,
     RECORD_SKIP_STEP,
@@ -33,6 +32,7 @@ enum record_kind {
     RECORD_CONTINUATION,
     RECORD_RESET,
     RECORD_STATEMENT,
+    RECORD_EXPIRY,
     /* effects */
     RECORD_STEP_REQUEST,
     RECORD_STATUS_UPDATE,
@@ -110,6 +110,16 @@ struct statement {
     int64_t sequence;
     int32_t format; /* STATE_FORMAT of its owner */
     struct order order;
+};
+
+/* Every order that has ended, and whose ended_at and id are at or before these (by ended_at, then
+ * by id), leaves the stores: a sequence number of the owner's claim, no command, no effects. */
+struct expiry {
+    struct uuid claim_id;
+    int64_t sequence;
+    int64_t decided_at;
+    int64_t ended_at;
+    struct text order_id;
 };
 
 /* An operator's way out for a stopped partition; void anywhere but at expected_offset. */
@@ -209,6 +219,7 @@ struct record {
         struct continuation continuation;
         struct partition_reset reset;
         struct statement statement;
+        struct expiry expiry;
         struct step_request step_request; /* .order points to details in the arena */
         struct status_update status_update;
         struct operator_alert operator_alert;

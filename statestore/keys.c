@@ -204,6 +204,28 @@ bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_a
     return true;
 }
 
+/* ---- orders that have ended ---- */
+
+enum { ENDED_MARK = 129 }; /* not the number of an index */
+_Static_assert((int)ENDED_MARK > (int)WAITING_MARK, "nor that of waiting steps");
+
+void key_of_ended(int64_t ended_at, struct text order_id, struct key *ret_key)
+{
+    ret_key->size = 0;
+    add_big_endian(ret_key, ENDED_MARK, 1);
+    add_big_endian(ret_key, (uint64_t)ended_at ^ SIGN_BIT, 8);
+    add_order_id(ret_key, order_id);
+}
+
+bool key_to_ended(struct text key, int64_t *ret_ended_at, struct text *ret_order_id)
+{
+    if (key.size <= 1 + 8 || key.size > 1 + 8 + ORDER_ID_BYTES_MAX)
+        return false;
+    *ret_ended_at = (int64_t)(get_big_endian(key.data + 1, 8) ^ SIGN_BIT);
+    *ret_order_id = (struct text){key.data + 1 + 8, key.size - 1 - 8};
+    return true;
+}
+
 bool key_after_prefix(const struct key *key, struct key *ret_after)
 {
     uint32_t size = key->size;

@@ -7,6 +7,7 @@
  *     history    order id | 0 | event offset BE8                                -> Decision, sealed
  *     index      index | size of value BE2 | value | ~time BE8 | order id       -> nothing
  *                128 | size of queue BE2 | queue | priority | queued_at BE8 | order id -> nothing
+ *                129 | ended_at BE8 | order id                                      -> nothing
  *     meta       "checkpoint"                                                   -> see checkpoint.h
  *                "tally"                                                        -> see waiting.h
  *                "continuations"                                          -> see continuations.c
@@ -57,6 +58,9 @@ void key_of_waiting(const struct waiting_row *row, struct key *ret_key);
 void key_of_waiting_prefix(struct text queue, enum priority priority, struct key *ret_key);
 bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_at,
                     struct text *ret_order_id);
+
+void key_of_ended(int64_t ended_at, struct text order_id, struct key *ret_key);
+bool key_to_ended(struct text key, int64_t *ret_ended_at, struct text *ret_order_id);
 
 /* The first key behind all that begin with `key`; false when there is none (only bytes 255). */
 bool key_after_prefix(const struct key *key, struct key *ret_after);

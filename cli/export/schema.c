@@ -7,12 +7,12 @@
 #include <assert.h>
 #include <jansson.h>
 
-const enum record_kind export_log_kinds[] = {RECORD_CLAIM,    RECORD_COMMAND_GUARD,
-                                             RECORD_DECISION, RECORD_CONTINUATION,
-                                             RECORD_RESET,    RECORD_STATEMENT};
+const enum record_kind export_log_kinds[] = {
+    RECORD_CLAIM, RECORD_COMMAND_GUARD, RECORD_DECISION, RECORD_CONTINUATION,
+    RECORD_RESET, RECORD_STATEMENT,     RECORD_EXPIRY};
 _Static_assert(sizeof(export_log_kinds) / sizeof(export_log_kinds[0]) ==
-                       RECORD_STATEMENT - RECORD_CLAIM + 1 &&
-                   (int)RECORD_STATEMENT + 1 == (int)RECORD_STEP_REQUEST,
+                       RECORD_EXPIRY - RECORD_CLAIM + 1 &&
+                   (int)RECORD_EXPIRY + 1 == (int)RECORD_STEP_REQUEST,
                "all records of the log");
 const uint32_t export_log_kind_count = sizeof(export_log_kinds) / sizeof(export_log_kinds[0]);
 

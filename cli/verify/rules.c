@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 /* One direction of one step, according to its events. */
 struct attempt_track {
@@ -31,6 +32,10 @@ struct order_track {
     bool paused;
     struct step_track *steps;
     uint32_t step_count;
+    bool ended; /* it is in the list `ended` */
+    int64_t ended_at;
+    struct order_track *prev;
+    struct order_track *next;
     uint32_t id_size;
     char id[];
 };
@@ -41,7 +46,8 @@ struct verify_rules {
     void (*found)(void *ctx, const char *finding);
     void *ctx;
     struct order_track *orders;
-    int64_t next_command; /* -1: unknown (start, or after a reset) */
+    struct order_track *ended; /* by ended_at, then by id */
+    int64_t next_command;      /* -1: unknown (start, or after a reset) */
     int64_t decided_at;
     struct verify_counts counts;
 };
@@ -63,6 +69,11 @@ find_fault(struct verify_rules *rules, int64_t offset, struct text order_id, con
     rules->found(rules->ctx, text);
 }
 
+static bool has_ended(const struct order_track *order)
+{
+    return order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
+}
+
 static struct order_track *find_order(struct verify_rules *rules, struct text order_id, bool create)
 {
     struct order_track *order = NULL;
@@ -80,9 +91,46 @@ static struct order_track *find_order(struct verify_rules *rules, struct text or
 
 static void forget_order(struct verify_rules *rules, struct order_track *order)
 {
+    if (order->ended)
+        DL_DELETE(rules->ended, order);
     HASH_DEL(rules->orders, order);
     free(order->steps);
     free(order);
+}
+
+static bool ended_by(const struct order_track *order, int64_t ended_at, struct text order_id)
+{
+    if (order->ended_at != ended_at)
+        return order->ended_at < ended_at;
+    return text_compare((struct text){order->id, order->id_size}, order_id) <= 0;
+}
+
+/* Times rise, but for a reset: the place is near the end of the list. */
+static void note_ended(struct verify_rules *rules, struct order_track *order, int64_t ended_at)
+{
+    struct order_track *before = rules->ended != NULL ? rules->ended->prev : NULL;
+    struct text id = {order->id, order->id_size};
+    assert(!order->ended);
+    order->ended = true;
+    order->ended_at = ended_at;
+    while (before != NULL && !ended_by(before, ended_at, id))
+        before = before == rules->ended ? NULL : before->prev;
+    if (before != NULL)
+        DL_APPEND_ELEM(rules->ended, before, order);
+    else
+        DL_PREPEND(rules->ended, order);
+}
+
+void verify_rules_expiry(struct verify_rules *rules, const struct expiry *expiry, int64_t offset)
+{
+    if (expiry->decided_at < rules->decided_at)
+        find_fault(rules, offset, expiry->order_id,
+                   "an Expiry is decided earlier than the Decision before");
+    if (expiry->ended_at > expiry->decided_at)
+        find_fault(rules, offset, expiry->order_id, "orders expire before they have ended");
+    rules->decided_at = expiry->decided_at;
+    while (rules->ended != NULL && ended_by(rules->ended, expiry->ended_at, expiry->order_id))
+        forget_order(rules, rules->ended);
 }
 
 static struct attempt_track *find_attempt(struct order_track *order, const struct attempt_ref *ref)
@@ -284,22 +332,16 @@ static void check_order(struct verify_rules *rules, const struct decision *decis
     if (decision->order_version != order->version + (changes ? 1 : 0))
         find_fault(rules, offset, id, "version %" PRIu64 " follows version %" PRIu64,
                    decision->order_version, order->version);
-    bool ended = order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
-    bool expires = decision->events[0].kind == EVENT_ORDER_EXPIRED;
-    if (changes && ended && !expires)
+    if (changes && has_ended(order))
         find_fault(rules, offset, id, "it ended %s, but changes", order_state_name(order->state));
-    if (expires && !ended)
-        find_fault(rules, offset, id, "it expires, but it is %s", order_state_name(order->state));
-    if (expires) {
-        forget_order(rules, order); /* a later order with this id is another one */
-        return;
-    }
     for (uint32_t i = 0; i < decision->event_count; i++)
         check_event(rules, order, decision, &decision->events[i], offset);
     if (!changes)
         return;
     order->version = decision->order_version;
     order->state = decision->order_state;
+    if (has_ended(order) && !order->ended)
+        note_ended(rules, order, decision->decided_at);
     if ((order->state == ORDER_ERROR) != order->alert_open)
         find_fault(rules, offset, id, "it is %s with %s alert", order_state_name(order->state),
                    order->alert_open ? "an open" : "no open");
@@ -365,6 +407,8 @@ void verify_rules_statement(struct verify_rules *rules, const struct statement *
         order = find_order(rules, stated->details.order_id, true);
     order->version = stated->version;
     order->state = stated->state;
+    if (has_ended(order) && !order->ended)
+        note_ended(rules, order, stated->ended_at);
     order->alert_open = stated->alert_open;
     order->paused = stated->paused_at != 0;
     for (uint32_t i = 0; i < stated->step_count; i++) {
@@ -380,7 +424,7 @@ void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_coun
     struct order_track *next;
     HASH_ITER(hh, rules->orders, order, next) {
         struct text id = {order->id, order->id_size};
-        bool ended = order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
+        bool ended = has_ended(order);
         rules->counts.by_state[order->state]++;
         for (uint32_t i = 0; i < order->step_count && ended; i++)
             if (order->steps[i].directions[DIRECTION_DO].running ||

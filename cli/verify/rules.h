@@ -32,6 +32,9 @@ void verify_rules_decision(struct verify_rules *rules, const struct decision *de
 /* An admitted Statement: of an order that is known it says what is known. */
 void verify_rules_statement(struct verify_rules *rules, const struct statement *statement,
                             int64_t offset);
+/* An admitted Expiry: the orders that have ended by then are forgotten; a later one with such an id
+ * is another one. */
+void verify_rules_expiry(struct verify_rules *rules, const struct expiry *expiry, int64_t offset);
 /* Everything was read: what must hold of orders at rest. */
 void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_counts);
 

@@ -78,6 +78,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
                               record->offset);
     else if (fold->rules != NULL && folded->kind == RECORD_STATEMENT)
         verify_rules_statement(fold->rules, &folded->record->statement, record->offset);
+    else if (fold->rules != NULL && folded->kind == RECORD_EXPIRY)
+        verify_rules_expiry(fold->rules, &folded->record->expiry, record->offset);
 }
 
 static void on_caught_up(void *ctx)

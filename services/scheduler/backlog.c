@@ -181,6 +181,8 @@ static void count_order(void *ctx, const struct order *order, int sign)
     struct backlog *backlog = ctx;
     assert(sign == 1 || sign == -1);
     assert(order->step_count <= WORKFLOW_STEPS_MAX);
+    if (order_ended(order))
+        return;
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
         if (step->state == STEP_PROCESSING)

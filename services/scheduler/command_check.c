@@ -195,7 +195,6 @@ static enum error_class check_content(const struct topics *topics, struct comman
     case COMMAND_MIGRATE_ORDER:
         return check_migrate(&cmd->migrate_order, ret_error);
     case COMMAND_TIME_OUT_ORDER:
-    case COMMAND_EXPIRE_ORDER:
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

@@ -204,6 +204,8 @@ static bool admit(struct emitter *emitter, const struct record *record, int64_t 
         admission_sequence(&emitter->admission, &record->continuation);
     else if (record->kind == RECORD_STATEMENT)
         admission_statement(&emitter->admission, &record->statement); /* it has no effects */
+    else if (record->kind == RECORD_EXPIRY)
+        admission_expiry(&emitter->admission, &record->expiry);
     else if (record->kind == RECORD_RESET)
         admission_reset(&emitter->admission, &record->reset, offset);
     return record->kind == RECORD_DECISION &&

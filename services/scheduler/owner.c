@@ -20,8 +20,8 @@ _Static_assert(sizeof(trim_held_names) / sizeof(trim_held_names[0]) == TRIM_HELD
                "every reason has a name");
 
 static const char *const state_names[] = {
-    "checking",   "catching_up", "claiming",  "folding",   "inspecting", "running", "guarding",
-    "continuing", "stating",     "appending", "giving_up", "stopped",    "standby"};
+    "checking",   "catching_up", "claiming", "folding",   "inspecting", "running", "guarding",
+    "continuing", "stating",     "expiring", "appending", "giving_up",  "stopped", "standby"};
 _Static_assert(sizeof(state_names) / sizeof(state_names[0]) == OWNER_STATE_COUNT,
                "every owner state has a name");
 
@@ -36,10 +36,11 @@ static const unsigned may_follow[] = {
         BIT(OWNER_INSPECTING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_INSPECTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
     [OWNER_RUNNING] = BIT(OWNER_GUARDING) | BIT(OWNER_CONTINUING) | BIT(OWNER_STATING) |
-                      BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
+                      BIT(OWNER_EXPIRING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
     [OWNER_GUARDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_CONTINUING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_STATING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
+    [OWNER_EXPIRING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_APPENDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_GIVING_UP] = BIT(OWNER_CHECKING),
     [OWNER_STOPPED] = BIT(OWNER_CHECKING) | BIT(OWNER_STOPPED),
@@ -196,7 +197,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     struct owner *owner = calloc(1, sizeof(*owner));
     assert(owner != NULL);
     assert(options->batch_max > 0);
-    assert(options->margin_ms >= 0 && options->retention_ms >= 0);
+    assert(options->margin_ms >= 0 && options->retention_ms >= 0 && options->expiry_max > 0);
     assert(partition >= 0 && partition < cluster->partition_count);
     owner->cluster = cluster;
     owner->partition = partition;
@@ -224,6 +225,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     loop_timer_init(&owner->timer, on_timer, owner);
     owner_store_begin(owner);
     owner_trim_init(owner);
+    owner_expire_init(owner);
     clock_guard_init(&owner->clock_guard, options->margin_ms);
     owner->state = options->standby ? OWNER_STANDBY : OWNER_CHECKING;
     owner_watch_begin(owner);
@@ -286,7 +288,7 @@ bool owner_is_running(const struct owner *owner)
 {
     return owner->state == OWNER_RUNNING || owner->state == OWNER_GUARDING ||
            owner->state == OWNER_CONTINUING || owner->state == OWNER_STATING ||
-           owner->state == OWNER_APPENDING;
+           owner->state == OWNER_EXPIRING || owner->state == OWNER_APPENDING;
 }
 
 bool owner_is_outdated(const struct owner *owner)
@@ -343,6 +345,9 @@ struct owner_metrics *owner_metrics_new(struct metrics *metrics)
     owner->statements =
         metrics_counter(metrics, "reeve_statements_total",
                         "Statements acknowledged: orders restated in full.", METRICS_NO_LABELS);
+    owner->expired =
+        metrics_counter(metrics, "reeve_orders_expired_total",
+                        "Finished orders that have left the stores.", METRICS_NO_LABELS);
     owner->trimmed =
         metrics_counter(metrics, "reeve_log_records_trimmed_total",
                         "Records deleted at the beginning of the log.", METRICS_NO_LABELS);

@@ -6,7 +6,7 @@
  *         ^                          |          |           |           |
  *         +--- delay -- GIVING_UP <--+----------+-----------+-----------+
  *
- *     RUNNING <-> APPENDING, GUARDING, CONTINUING, STATING -> GIVING_UP
+ *     RUNNING <-> APPENDING, GUARDING, CONTINUING, STATING, EXPIRING -> GIVING_UP
  *     CHECKING, CATCHING_UP, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
  *     STANDBY -> CATCHING_UP or CHECKING (owner_promote)
  *
@@ -38,6 +38,7 @@ enum owner_state {
     OWNER_GUARDING,   /* a command guard is on its way */
     OWNER_CONTINUING, /* a Continuation is on its way */
     OWNER_STATING,    /* Statements are on their way */
+    OWNER_EXPIRING,   /* an Expiry is on its way */
     OWNER_APPENDING,  /* a batch of Decisions is on its way */
     OWNER_GIVING_UP,  /* delivery reports are outstanding */
     OWNER_STOPPED,
@@ -47,12 +48,16 @@ enum owner_state {
 
 struct owner_metrics; /* shared by the owners of a process */
 
+/* Folding an Expiry of that many takes milliseconds. */
+enum { OWNER_EXPIRY_MAX = 1000 };
+
 struct owner_options {
     struct view_options view; /* without an index: the owner adds its own */
     struct router *router;    /* NULL: every agent is taken to have free capacity */
     uint32_t batch_max;
     int64_t margin_ms;    /* clock.skew.max.ms */
     int64_t retention_ms; /* orders.retention.ms: of ended orders; 0: they never expire */
+    uint32_t expiry_max;  /* orders that one Expiry takes out, or a few more */
     int64_t keep_ms;      /* events.keep.ms: what is younger stays in the log; 0: all of it does */
     /* events.trim.groups: what they have not read stays. Borrowed until the owner is released. */
     const char *const *trim_groups;

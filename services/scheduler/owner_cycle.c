@@ -238,7 +238,6 @@ static enum decide_result decide_head(struct owner *owner)
     const struct order *order = NULL;
     const struct clock *clock = owner->cluster->service->clock;
     struct decide_input input = {.margin_ms = owner->options.margin_ms,
-                                 .retention_ms = owner->options.retention_ms,
                                  .submission_age_ms_max = SUBMISSIONS_KEPT_MS,
                                  .instance = text_of(owner->cluster->service->instance_id),
                                  .command_offset = pending->offset,
@@ -363,7 +362,7 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         return;
     }
     owner->blocked_by = NULL;
-    if (blocked(owner) || owner_trim_turn(owner))
+    if (blocked(owner) || owner_trim_turn(owner) || owner_expire_turn(owner))
         return;
     if (owner->head == NULL || owner_turns_wait(owner))
         return;
@@ -400,6 +399,7 @@ void owner_cycle_begin(struct owner *owner)
     owner_queue_open(owner);
     owner_route_begin(owner);
     owner_trim_begin(owner);
+    owner_expire_begin(owner);
     owner_step_soon(owner); /* a wrong clock is measured again although no command waits */
 }
 
@@ -410,6 +410,7 @@ void owner_cycle_end(struct owner *owner)
     loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
     owner_store_end(owner);
     owner_trim_end(owner);
+    owner_expire_end(owner);
     owner_route_end(owner);
     owner_turns_leave(owner);
     owner_guard_end(owner);

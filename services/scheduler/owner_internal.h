@@ -2,7 +2,7 @@
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold, inspect), owner_cycle.c (decide, append, store, emit), owner_queue.c, owner_guard.c,
  * owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what the log says again),
- * owner_trim.c (its beginning is deleted). */
+ * owner_trim.c (its beginning is deleted), owner_expire.c (finished orders leave). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -65,6 +65,13 @@ struct owner_trim {
     struct metrics_gauge *start;
 };
 
+struct owner_expiry {
+    struct loop_timer timer;
+    bool due;       /* one turn, as soon as no batch is on its way */
+    bool more;      /* the record on its way leaves some that are due */
+    uint32_t count; /* the orders that it takes out */
+};
+
 /* What the owners of a process share. */
 struct owner_metrics {
     /* The owner between a command guard and its Decision. Meanwhile no other one decides: a crash
@@ -82,6 +89,7 @@ struct owner_metrics {
     struct metrics_counter *skipped;
     struct metrics_counter *continuations;
     struct metrics_counter *statements;
+    struct metrics_counter *expired;
     struct metrics_counter *trimmed;
     struct metrics_gauge *trim_held[TRIM_HELD_COUNT];
     int trim_held_counts[TRIM_HELD_COUNT];
@@ -163,6 +171,7 @@ struct owner {
     struct owner *next_waiting;
     const char *blocked_by; /* why the first command waits; NULL: it does not */
     struct owner_trim trim;
+    struct owner_expiry expiry;
     struct route_partition routed; /* joined while there is a claim to decide under */
     uint32_t starts_outstanding;   /* StartStep commands without an answer */
     int64_t starts_since_ms;       /* since the last one that arrived, or the first of them */
@@ -237,6 +246,10 @@ void owner_stop_ahead(struct owner *owner);
 bool owner_pause_for_clock(struct owner *owner);
 
 /* owner_restate.c */
+/* Appends a record that is not a Decision, encoded into owner->value. False: the producer's queue
+ * is full. */
+bool owner_append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
+                  broker_appended done, struct text *ret_value);
 /* Appends a Continuation that says that the log is trimmed to `trimmed`, or (-1) nothing of that.
  * False: not now. */
 bool owner_continue(struct owner *owner, int64_t trimmed);
@@ -254,6 +267,13 @@ bool owner_trim_turn(struct owner *owner);
 void owner_trim_continued(struct owner *owner);
 /* Statements are. */
 void owner_trim_stated(struct owner *owner);
+
+/* owner_expire.c */
+void owner_expire_init(struct owner *owner);
+void owner_expire_begin(struct owner *owner);
+void owner_expire_end(struct owner *owner);
+/* Between two batches. True: a record is on its way, or the claim is given up. */
+bool owner_expire_turn(struct owner *owner);
 
 /* owner_watch.c */
 void owner_watch_begin(struct owner *owner);

@@ -18,9 +18,8 @@ static struct view *view_of(const struct owner *owner)
     return follower_view(owner->follower);
 }
 
-/* The value is encoded into owner->value. */
-static bool append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
-                   broker_appended done, struct text *ret_value)
+bool owner_append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
+                  broker_appended done, struct text *ret_value)
 {
     owner->value.size = 0;
     codec_encode(owner->cluster->codec, kind, record, &owner->value);
@@ -76,8 +75,8 @@ bool owner_continue(struct owner *owner, int64_t trimmed)
     continuation.written_at = clock_wall_ms(clock);
     continuation.trimmed = trimmed;
     owner->sent_us = owner->measured_us = clock_mono_us(clock);
-    if (!append(owner, RECORD_CONTINUATION, &continuation,
-                text_of(owner->cluster->service->instance_id), on_continued, &value))
+    if (!owner_append(owner, RECORD_CONTINUATION, &continuation,
+                      text_of(owner->cluster->service->instance_id), on_continued, &value))
         return false;
     owner_set_state(owner, OWNER_CONTINUING);
     owner->trim.announced = trimmed;
@@ -140,7 +139,7 @@ static bool state_order(struct owner *owner, struct text order_id, size_t *bytes
                                   .sequence = checkpoint->next_sequence,
                                   .format = STATE_FORMAT,
                                   .order = *order};
-    if (!append(owner, RECORD_STATEMENT, &statement, order_id, on_stated, &value))
+    if (!owner_append(owner, RECORD_STATEMENT, &statement, order_id, on_stated, &value))
         return false;
     view_stated(view, &statement, value, offset);
     owner->trim.stating++;

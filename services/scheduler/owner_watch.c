@@ -119,6 +119,10 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Statements", events,
                  owner->partition, owner->trim.stating);
         return true;
+    case OWNER_EXPIRING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge an Expiry", events,
+                 owner->partition);
+        return true;
     case OWNER_APPENDING:
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Decisions", events,
                  owner->partition, owner->item_count - owner->acknowledged);

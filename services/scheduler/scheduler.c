@@ -66,6 +66,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .retention_ms = config_ms(config, "orders.retention.ms"),
+        .expiry_max = OWNER_EXPIRY_MAX,
         .keep_ms = config_ms(config, "events.keep.ms"),
         .standby = standby,
     };
@@ -278,7 +279,7 @@ void scheduler_close(struct scheduler *scheduler)
 
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata);
 
-static enum error_class check_trimming(const struct config *config, struct error *ret_error)
+static enum error_class check_retention(const struct config *config, struct error *ret_error)
 {
     int64_t keep_ms = config_ms(config, "events.keep.ms");
     int64_t retention_ms = config_ms(config, "orders.retention.ms");
@@ -299,6 +300,10 @@ static enum error_class check_trimming(const struct config *config, struct error
                          "events.keep.ms is %" PRId64 " ms; it must be at least "
                          "orders.retention.ms, %" PRId64 " ms, or 0",
                          keep_ms, retention_ms);
+    if (retention_ms > 0 && retention_ms <= SUBMISSIONS_KEPT_MS)
+        log_warning("orders.retention.ms is not longer than submissions are kept: an order that is "
+                    "submitted again after it has expired is a new one",
+                    LOG_I64("orders.retention.ms", retention_ms));
     return ERROR_OK;
 }
 
@@ -306,7 +311,7 @@ enum error_class scheduler_open(struct service_context *service, struct broker *
                                 struct scheduler **ret_scheduler, struct error *ret_error)
 {
     static const unsigned flags = CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG;
-    if (check_trimming(service->config, ret_error) != ERROR_OK)
+    if (check_retention(service->config, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
     assert(scheduler != NULL);

@@ -22,7 +22,6 @@ enum {
     REST_MS = 500,           /* between two signs of progress while nothing is to be done */
     ROWS_PER_TICK = 500,     /* 10,000 orders a second at most: a few percent of a core */
     CACHE_ORDERS = 250,      /* it reads rows, not hot orders */
-    OUTSTANDING_MAX = 1000,  /* commands that are not acknowledged */
     OLD_NEWS_MS = 10000,     /* folding what was appended before that: the view is behind */
     ALERT_AGAIN_MS = 3600000 /* while orders of a partition are stuck */
 };
@@ -46,12 +45,8 @@ struct auditor {
     struct audited *audited; /* while it leads, else NULL */
     struct agent_table *table;
     bool leading;
-    char by[WHO_BYTES_MAX + 1]; /* instance and term */
-    struct audit_rules rules;
+    int64_t grace_ms; /* auditor.grace.ms */
     int64_t interval_ms;
-    int64_t expire_per_second; /* of the walk under way */
-    int64_t expire_per_second_min;
-    bool left_over; /* orders that it had to leave to the next one */
     struct loop_timer timer;
     struct heap_arena scratch;
     /* the walk */
@@ -62,14 +57,11 @@ struct auditor {
     } cursor;
     uint32_t rows; /* of the tick under way */
     int64_t walk_began_ms;
-    int64_t budget_thousandths; /* of expiries, refilled with time */
-    int64_t refilled_ms;
-    uint64_t expired; /* requested, in this walk */
     uint32_t outstanding;
     bool freed;
 };
 
-/* ---- what it asks for ---- */
+/* ---- what it writes ---- */
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
@@ -79,32 +71,9 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     assert(auditor->outstanding > 0);
     auditor->outstanding--;
     if (error != NULL && error_is(error)) /* the next walk, or term, finds it again */
-        log_warning_limited("the auditor's command was not delivered", LOG_ERR(error));
+        log_warning_limited("the auditor's record was not delivered", LOG_ERR(error));
     if (auditor->freed && auditor->outstanding == 0)
         free(auditor);
-}
-
-static void expire(struct auditor *auditor, int32_t partition, const struct order *order)
-{
-    struct error error;
-    struct text order_id = order->details.order_id;
-    assert(order_ended(order));
-    if (auditor->budget_thousandths < 1000)
-        auditor->left_over = true;
-    if (auditor->budget_thousandths < 1000 || auditor->outstanding >= OUTSTANDING_MAX)
-        return; /* the next walk requests it */
-    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
-    cmd.expire_order = (struct expire_order){
-        .order_id = order_id, .ended_at = order->ended_at, .by = text_of(auditor->by)};
-    if (cluster_append(auditor->cluster, BROKER_PRODUCER_LOG, auditor->cluster->topics.commands,
-                       partition, order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
-                       &error) != ERROR_OK)
-        return;
-    auditor->outstanding++;
-    auditor->expired++;
-    auditor->budget_thousandths -= 1000;
-    assert(auditor->budget_thousandths >= 0);
-    assert(auditor->outstanding <= OUTSTANDING_MAX);
 }
 
 /* The brokers' time: when they appended the newest renewal of this term, and what has passed since
@@ -174,11 +143,8 @@ static bool visit(void *ctx, struct text order_id, struct text row)
         return ++auditor->rows < ROWS_PER_TICK;
     }
     const struct order *order = &record.order_row;
-    enum audit_finding finding = audit_order(order, &auditor->rules, now, &due);
+    enum audit_finding finding = audit_order(order, auditor->grace_ms, now, &due);
     switch (finding) {
-    case AUDIT_EXPIRED:
-        expire(auditor, audited->partition, order);
-        break;
     case AUDIT_LOST:
     case AUDIT_OVERDUE:
         note_stuck(audited, order, finding, now - due);
@@ -210,13 +176,6 @@ static void next_partition(struct auditor *auditor)
         return;
     }
     auditor->at = -1;
-    if (auditor->expired > 0)
-        log_info("requested the expiry of finished orders", LOG_U64("orders", auditor->expired),
-                 LOG_I64("per_second_at_most", auditor->expire_per_second));
-    auditor->expired = 0;
-    auditor->expire_per_second = audit_expire_rate(
-        auditor->expire_per_second, auditor->expire_per_second_min, auditor->left_over);
-    auditor->left_over = false;
 }
 
 static void open_partition(struct auditor *auditor, int32_t partition);
@@ -269,16 +228,6 @@ static void walk(struct auditor *auditor)
     next_partition(auditor);
 }
 
-static void refill(struct auditor *auditor, int64_t now)
-{
-    int64_t full = auditor->expire_per_second * 1000;
-    assert(now >= auditor->refilled_ms); /* monotonic */
-    auditor->budget_thousandths += (now - auditor->refilled_ms) * auditor->expire_per_second;
-    if (auditor->budget_thousandths > full)
-        auditor->budget_thousandths = full;
-    auditor->refilled_ms = now;
-}
-
 /* The partition that the walk is at waits for its records, and none was folded since the last tick.
  * What an operator has to fix (stopped, disk full) would not improve with another supervisor; what
  * cannot be opened here might. */
@@ -303,7 +252,6 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct auditor *auditor = userdata;
     int64_t now = loop_now_ms(loop);
     assert(auditor->leading && auditor->audited != NULL);
-    refill(auditor, now);
     if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
         auditor->walk_began_ms = now;
         next_partition(auditor);
@@ -424,8 +372,6 @@ static void open_all(struct auditor *auditor)
     int32_t count = auditor->cluster->partition_count;
     int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
     assert(auditor->leading && auditor->audited == NULL && count > 0);
-    auditor->expire_per_second = auditor->expire_per_second_min;
-    auditor->left_over = false;
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);
     for (int32_t i = 0; i < count; i++) {
@@ -434,10 +380,7 @@ static void open_all(struct auditor *auditor)
     }
     auditor->table = agent_table_follow(auditor->cluster, &agent_ops, auditor);
     auditor->at = -1;
-    auditor->expired = 0;
     auditor->walk_began_ms = now - auditor->interval_ms; /* the first one begins at once */
-    auditor->budget_thousandths = 0;
-    auditor->refilled_ms = now;
     loop_timer_after(cluster_loop(auditor->cluster), &auditor->timer, TICK_MS);
 }
 
@@ -457,10 +400,9 @@ static void close_all(struct auditor *auditor)
 static void on_begin(void *ctx, int64_t token)
 {
     struct auditor *auditor = ctx;
+    (void)token;
     assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
-    snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
-             auditor->cluster->service->instance_id);
     open_all(auditor);
 }
 
@@ -501,11 +443,8 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
     auditor->cluster = cluster;
     auditor->stores = stores;
     auditor->watch = *watch;
-    auditor->rules.retention_ms = config_ms(config, "orders.retention.ms");
-    auditor->rules.grace_ms = config_ms(config, "auditor.grace.ms");
+    auditor->grace_ms = config_ms(config, "auditor.grace.ms");
     auditor->interval_ms = config_ms(config, "auditor.interval.ms");
-    auditor->expire_per_second = auditor->expire_per_second_min =
-        config_int(config, "auditor.expire.per.second");
     heap_arena_init(&auditor->scratch, 64 * 1024);
     loop_timer_init(&auditor->timer, on_tick, auditor);
     enum error_class class =
@@ -515,10 +454,6 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
         free(auditor);
         return class;
     }
-    if (auditor->rules.retention_ms > 0 && auditor->rules.retention_ms <= SUBMISSIONS_KEPT_MS)
-        log_warning("orders.retention.ms is not longer than submissions are kept: an order that is "
-                    "submitted again after it has expired is a new one",
-                    LOG_I64("orders.retention.ms", auditor->rules.retention_ms));
     drop_former_stores(auditor);
     *ret_auditor = auditor;
     return ERROR_OK;

@@ -5,7 +5,6 @@
  * - Stuck orders: without a deadline, a running attempt, a place in a queue, or an open alert; or
  *   with a deadline that passed long ago. There should be none. If there are, it raises the alert
  *   "OrderStuck" of their partition.
- * - Finished orders past their retention: it requests ExpireOrder, at a bounded rate.
  * - Instances of agents that vanished, also while no supervisor led: it writes a
  *   tombstone to <p>.agents.
  *
@@ -14,7 +13,7 @@
  * the log alone, whatever the watch makes of it. Any other it folds by itself into a store
  * of the same directory, which it closes after its walk: a partition is looked at even when its
  * supervisor is away or wrong. Everything the auditor does is harmless if done twice or late, so
- * nothing checks its token; ExpireOrder names it. */
+ * nothing checks its token. */
 #ifndef SERVICES_SUPERVISOR_AUDITOR_H
 #define SERVICES_SUPERVISOR_AUDITOR_H
 

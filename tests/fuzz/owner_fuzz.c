@@ -222,7 +222,8 @@ static void start_owner(void)
                                              .cache_orders = 2},
                                     .batch_max = 4,
                                     .margin_ms = 1000,
-                                    .retention_ms = 60000};
+                                    .retention_ms = 60000,
+                                    .expiry_max = 2};
     if (site.owner != NULL)
         return;
     enum error_class class =

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The auditor, one elected among the supervisors. It moves when its supervisor is killed, expires
-finished orders, raises alerts about stuck orders, and removes vanished agents."""
+"""The auditor, one elected among the supervisors. It moves when its supervisor is killed,
+raises alerts about stuck orders, and removes vanished agents."""
 
 import json
 import unittest
@@ -11,18 +11,12 @@ ORDER = ('{"order_id": "%s", "customer": "c", "currency": "GBP", "workflow": "on
          '"lines": [{"sku": "a", "quantity": 1, "unit_price": "1.50"}]}\n')
 QUICK = {"session.timeout.ms": 2000, "clock.skew.max.ms": 1000,
          "leader.lease.ms": 1500, "leader.renew.ms": 300, "leader.progress.ms": 20000,
-         "auditor.interval.ms": 300, "orders.retention.ms": 1500}
+         "auditor.interval.ms": 300}
 
 
 def workflow(timeout_seconds):
     return {"Name": "one-step", "Version": 1, "Defaults": {"TimeoutSeconds": timeout_seconds},
             "Steps": [{"Name": "Only", "Agent": "noop"}]}
-
-
-def events(records, name):
-    """(order, event) of the admitted Decisions' events of that name."""
-    return [(record.value["order_id"], event) for record in records if record.type == "Decision"
-            for event in record.value["events"] if event["_type"] == name]
 
 
 class AuditorTest(unittest.TestCase):
@@ -53,19 +47,10 @@ class AuditorTest(unittest.TestCase):
 
         return wait_for("there is an auditor", leads, 60)[0]
 
-    def wait_expired(self, cluster, orders):
-        records = cluster.wait_for_records(
-            "events", lambda all_of_it: {o for o, _ in events(all_of_it, "OrderExpired")} >= orders,
-            90, f"{orders} expire")
-        return {order: event["by"] for order, event in events(records, "OrderExpired")}
-
-    def test_finished_orders_expire_across_elections(self):
+    def test_the_auditor_moves_and_removes_vanished_agents(self):
         with Cluster(Broker.shared(), partitions=2, properties=QUICK) as cluster:
             self.start(cluster, 60, {})
             self.submit(cluster, "a1", "a2", "a3")
-            first, name = self.auditor(cluster)
-            by = self.wait_expired(cluster, {"a1", "a2", "a3"})
-            self.assertRegex(by["a1"], r"^auditor, term \d+, supervisor-[12]$")
             first, name = self.auditor(cluster)
 
             cluster[name].sigkill()
@@ -73,9 +58,6 @@ class AuditorTest(unittest.TestCase):
             self.assertNotEqual(other, name)
             wait_for("it shows that it leads",
                      lambda: cluster[other].metric("reeve_leader_leads") == 1, 60)
-            self.submit(cluster, "a4")
-            by = self.wait_expired(cluster, {"a4"})
-            self.assertRegex(by["a4"], rf"^auditor, term \d+, {other}$")
             self.assertEqual(cluster.read_topic("alerts"), [])
 
             # A supervisor that stops releases the role; its successor need not wait for the lease.

@@ -25,7 +25,6 @@ struct story {
     struct workflow *versions[VERSIONS_MAX + 1]; /* NULL: there is none */
     struct order order;
     int64_t now;
-    int64_t retention_ms;
     bool first_only; /* routing is switched off; the listed agents may have nothing free */
     bool routed;     /* by these: */
     struct agent_capacity agents[WORDS_MAX];
@@ -195,11 +194,10 @@ static enum command_kind kind_of(const char *word)
         {"recover", COMMAND_RECOVER_STEP},   {"start", COMMAND_START_STEP},
         {"timeout", COMMAND_TIME_OUT_ORDER}, {"compensate", COMMAND_COMPENSATE_ORDER},
         {"resubmit", COMMAND_RESUBMIT_STEP}, {"garbage", COMMAND_UNDECODABLE},
-        {"quarantine", COMMAND_UNDECODABLE}, {"expire", COMMAND_EXPIRE_ORDER},
-        {"extend", COMMAND_EXTEND_STEP},     {"complete", COMMAND_COMPLETE_STEP},
-        {"skip", COMMAND_SKIP_STEP},         {"fail-step", COMMAND_FAIL_STEP},
-        {"pause", COMMAND_PAUSE_ORDER},      {"resume", COMMAND_RESUME_ORDER},
-        {"migrate", COMMAND_MIGRATE_ORDER},
+        {"quarantine", COMMAND_UNDECODABLE}, {"extend", COMMAND_EXTEND_STEP},
+        {"complete", COMMAND_COMPLETE_STEP}, {"skip", COMMAND_SKIP_STEP},
+        {"fail-step", COMMAND_FAIL_STEP},    {"pause", COMMAND_PAUSE_ORDER},
+        {"resume", COMMAND_RESUME_ORDER},    {"migrate", COMMAND_MIGRATE_ORDER},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(kinds[i].word, word))
@@ -257,10 +255,6 @@ static struct command command_of(struct story *story, const struct words *words)
         cmd.resubmit_step =
             (struct resubmit_step){id,  resubmitted(story, words), TEXT("anna"),
                                    why, has(words, "anew"),        strtoll(words->at[2], NULL, 10)};
-        break;
-    case COMMAND_EXPIRE_ORDER:
-        cmd.expire_order = (struct expire_order){
-            id, story->order.ended_at + (has(words, "stale") ? 1 : 0), TEXT("supervisor-1")};
         break;
     case COMMAND_EXTEND_STEP:
         cmd.extend_step = extension_of(story, words);
@@ -350,7 +344,6 @@ static void command(struct story *story, const struct words *words, enum known_w
                                  .target = target_of(story, &cmd),
                                  .target_retired = has(words, "retired"),
                                  .routing = story->routed ? &routing : NULL,
-                                 .retention_ms = story->retention_ms,
                                  .command_offset = story->decisions,
                                  .command_time = story->now - 1};
     assert(story->decisions < STORY_DECISIONS_MAX);
@@ -362,9 +355,8 @@ static void command(struct story *story, const struct words *words, enum known_w
     order_apply_decision(&story->order, decision, &story->memory.arena);
     if (story->order.version > 0)
         story->workflow = story->versions[story->order.details.workflow_version];
-    bool expired = decision->events[0].kind == EVENT_ORDER_EXPIRED;
     if (decision->order_version != version + decision_changes_order(decision) ||
-        story->order.version != (expired ? 0 : decision->order_version))
+        story->order.version != decision->order_version)
         fail(story, "the version is not dense", "one more if anything changed", "not so");
     check_folds(story, &seen);
     effects_of(decision, 3, story->order.version > 0 ? &story->order : NULL, &story->memory.arena,
@@ -516,8 +508,6 @@ static void tell_line(struct story *story, const char *line)
     split(line, strlen(line) < sizeof(words.text) ? strlen(line) : (size_t)(rest - line), &words);
     if (is(words.at[0], "wait")) {
         story->now += strtoll(rest, NULL, 10);
-    } else if (is(words.at[0], "retention")) {
-        story->retention_ms = strtoll(rest, NULL, 10);
     } else if (is(words.at[0], "capacity")) {
         set_capacity(story, &words);
     } else if (is(words.at[0], "said")) {

@@ -18,14 +18,14 @@
  *     cancel | compensate | resubmit [STEP|all [TIMEOUT_MS]] [anew] | garbage | quarantine
  *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
  *     migrate VERSION [retired | from VERSION | of WORKFLOW]
- *     extend STEP ATTEMPT MS [undo] (from now) | expire [stale]
+ *     extend STEP ATTEMPT MS [undo] (from now)
  * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
  * the same name and version. Checks, of the order or of the last command:
  *     order ... | deadlines ... | requests ... | status ... | alert ... (see engine_print.h)
  *     reply TOPIC | reason CODE TEXT | queued STEP... | message TEXT (of the status)
  *     said TEXT (part of what the events of the last command say) | said nothing
  * Also:
- *     wait MS | retention MS
+ *     wait MS
  *     version N WORKFLOW (2 to 4: another version; the story begins with version 1)
  *     capacity AGENT=FREE[@P95] AGENT=unhealthy ... (what is known of the agents; unhealthy ones
  *     are checked again after 100 to 5000 ms) | capacity none (no table) | capacity first

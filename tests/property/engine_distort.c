@@ -87,8 +87,6 @@ static struct command any_command(struct dice *dice, const struct order *order)
         cmd.compensate_order = (struct compensate_order){.order_id = id, .by = by};
     else if (cmd.kind == COMMAND_RESUBMIT_STEP)
         cmd.resubmit_step = (struct resubmit_step){.order_id = id, .by = by};
-    else if (cmd.kind == COMMAND_EXPIRE_ORDER)
-        cmd.expire_order = (struct expire_order){id, order->ended_at, by};
     else if (cmd.kind == COMMAND_COMPLETE_STEP)
         cmd.complete_step = (struct complete_step){.order_id = id, .step = step->name, .by = by};
     else if (cmd.kind == COMMAND_SKIP_STEP)

@@ -121,8 +121,7 @@ static void emit_effects(const struct decision *decision)
                          (uint32_t)order_find_step(&history.order, request->ref.step), request);
     }
     enum event_kind first = decision->events[0].kind;
-    bool silent = only_queued || !decision_changes_order(decision) ||
-                  first == EVENT_ORDER_EXPIRED || first == EVENT_ORDER_PAUSED ||
+    bool silent = only_queued || !decision_changes_order(decision) || first == EVENT_ORDER_PAUSED ||
                   first == EVENT_ORDER_PAUSE_ENDED || first == EVENT_ORDER_MIGRATED;
     history_expect(effects.has_status || silent, "a change without a status");
     history_expect(!only_queued || !effects.has_status, "a status of what is as before");
@@ -168,9 +167,13 @@ static void check_deadlines(void)
 }
 
 /* Orders are kept longer than services remember keys and reports can be in flight. */
-static void begin_anew(void)
+void history_expire(void)
 {
+    assert(order_ended(&history.order));
+    history.order = (struct order){0};
+    rules_expire(&history.rules);
     history.since = history.count;
+    sent_count = 0;
     history.services.call_count = 0;
     memset(history.services.ledgers, 0, sizeof(history.services.ledgers));
 }
@@ -190,7 +193,6 @@ void history_command(const struct command *cmd)
                                  .target =
                                      cmd->kind == COMMAND_MIGRATE_ORDER ? history.target : NULL,
                                  .routing = agents_routing(&history.agents),
-                                 .retention_ms = RETENTION_MS,
                                  .command_offset = history.count,
                                  .command_time = history.now};
     history.commands[history.count] = *cmd;
@@ -209,13 +211,10 @@ void history_command(const struct command *cmd)
                    "a Decision is not applicable");
     order_apply_decision(&history.order, decision, &history.live[history.live_at].arena);
     history.rules.target = input.target;
-    const char *wrong =
-        rules_follow(&history.rules, cmd, decision, input.routing, input.retention_ms);
+    const char *wrong = rules_follow(&history.rules, cmd, decision, input.routing);
     history_expect(wrong == NULL, wrong);
     history_expect(order_difference(&seen, &history.order) == NULL,
                    "the fold is not what engine_decide() saw");
-    if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
-        sent_count = 0;
     if (decision->events[0].kind == EVENT_ORDER_MIGRATED) {
         history.workflow = history.target;
         services_migrate(&history.services, history.workflow);
@@ -224,8 +223,6 @@ void history_command(const struct command *cmd)
     make_again();
     if (history.order.version > 0)
         check_deadlines();
-    if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
-        begin_anew();
 }
 
 /* ---- a case ---- */

@@ -40,6 +40,8 @@ void history_expect(bool condition, const char *what);
 /* Has the engine decide the command, and checks the Decision, the fold, the effects, and that the
  * order is not stuck. Nothing once something is wrong. */
 void history_command(const struct command *cmd);
+/* The order, which has ended, leaves: the next command finds none, and may begin another one. */
+void history_expire(void);
 /* Moves the order to another arena; it must not refer to the old one. */
 void history_compact(void);
 void history_begin(void);

@@ -58,7 +58,7 @@ static void something_happens(void)
     else if (roll < 1080)
         senders_agent();
     else if (order_ended(&history.order) || roll < 1082)
-        senders_auditor();
+        senders_retention();
     else if (roll < 1086)
         senders_end_a_step();
     else if (roll < 1092)
@@ -127,7 +127,7 @@ static void check_fold_from_zero(void)
     struct test_arena memory;
     test_arena_init(&memory);
     struct order again = {0};
-    for (uint32_t i = 0; i < history.count; i++)
+    for (uint32_t i = history.since; i < history.count; i++)
         order_apply_decision(&again, &history.log[i], &memory.arena);
     history_expect(order_difference(&again, &history.order) == NULL, "a fold from zero differs");
     test_arena_deinit(&memory);

@@ -42,7 +42,6 @@ static const char *const rare_names[] = {
     [RARE_EXTENDED_OVERDUE] = "extended when it was overdue",
     [RARE_VOUCHED] = "resubmitted with a new key that was vouched for",
     [RARE_EXPIRED] = "expired",
-    [RARE_EXPIRY_TOO_EARLY] = "expiry refused: too early",
     [RARE_SUBMITTED_ANEW] = "submitted anew after its expiry",
     [RARE_COMPLETED] = "completed by hand",
     [RARE_COMPLETED_UNSTARTED] = "completed by hand before any attempt",
@@ -206,7 +205,6 @@ static void processed(struct rules *rules)
     rules->phase = PHASE_PROCESSED;
     rules->rare[RARE_ENDED_PAUSED] += rules->paused;
     rules->paused = false;
-    rules->ended_at = rules->decision->decided_at;
 }
 
 /* I9: the undone set is exact. */
@@ -222,7 +220,6 @@ static void compensated(struct rules *rules)
     rules->phase = PHASE_COMPENSATED;
     rules->rare[RARE_ENDED_PAUSED] += rules->paused;
     rules->paused = false;
-    rules->ended_at = rules->decision->decided_at;
 }
 
 static void timed_out(struct rules *rules)
@@ -333,8 +330,6 @@ static void order_event(struct rules *rules, const struct event *event)
         compensated(rules);
     else if (event->kind == EVENT_ORDER_FAILED)
         failed(rules, &event->order_marked);
-    else if (event->kind == EVENT_ORDER_EXPIRED)
-        RULE(rules, rules->cmd->kind == COMMAND_EXPIRE_ORDER, "expired without a request");
     else if (event->kind == EVENT_ORDER_RESUMED)
         resumed(rules);
     else if (event->kind == EVENT_ORDER_DEADLINE_SET)
@@ -485,8 +480,6 @@ static enum event_kind first_event(const struct rules *rules)
     case COMMAND_RESUBMIT_STEP: /* the order, where no step is in Error */
         return rules->decision->events[0].kind == EVENT_ORDER_RESUMED ? EVENT_ORDER_RESUMED
                                                                       : EVENT_STEP_RESUBMITTED;
-    case COMMAND_EXPIRE_ORDER:
-        return EVENT_ORDER_EXPIRED;
     case COMMAND_EXTEND_STEP:
         return EVENT_STEP_EXTENDED;
     case COMMAND_COMPLETE_STEP:
@@ -535,28 +528,23 @@ static void follow_events(struct rules *rules)
     RULE(rules, !alone || decision->event_count == 1, "more than an extension or a pause");
 }
 
-/* The order is gone; the next Decision starts from nothing. */
-static void expire(struct rules *rules)
+void rules_expire(struct rules *rules)
 {
     struct rules fresh = {.workflow = rules->workflow,
                           .rare = rules->rare,
                           .decided_at = rules->decided_at,
                           .expired = true};
-    RULE(rules, rules->decision->event_count == 1, "more than an expiry");
     rules->rare[RARE_EXPIRED]++;
-    memcpy(fresh.wrong, rules->wrong, sizeof(fresh.wrong));
     *rules = fresh;
 }
 
 const char *rules_follow(struct rules *rules, const struct command *cmd,
-                         const struct decision *decision, const struct routing *routing,
-                         int64_t retention_ms)
+                         const struct decision *decision, const struct routing *routing)
 {
     rules->wrong[0] = '\0';
     rules->cmd = cmd;
     rules->decision = decision;
     rules->routing = routing;
-    rules->retention_ms = retention_ms;
     rules->at = 0;
     RULE(rules, decision->decided_at >= rules->decided_at, "time runs backwards"); /* I8 */
     rules->decided_at = decision->decided_at;
@@ -567,7 +555,5 @@ const char *rules_follow(struct rules *rules, const struct command *cmd,
         follow_events(rules);
     RULE(rules, decision->order_state == state_of(rules), "the state is not %s",
          order_state_name(state_of(rules)));
-    if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
-        expire(rules);
     return rules->wrong[0] != '\0' ? rules->wrong : NULL;
 }

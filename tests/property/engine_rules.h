@@ -88,7 +88,6 @@ enum rare {
     RARE_EXTENDED_OVERDUE,
     RARE_VOUCHED,
     RARE_EXPIRED,
-    RARE_EXPIRY_TOO_EARLY,
     RARE_SUBMITTED_ANEW,
     RARE_COMPLETED,
     RARE_COMPLETED_UNSTARTED,
@@ -125,7 +124,6 @@ struct rules {
     int64_t complete_by; /* of the order; 0 = none, or no longer any */
     int64_t margin_ms;
     uint32_t alerts_open;
-    int64_t ended_at;
     bool paused;
     bool expired; /* at least one order of this id has expired */
     struct content_hash content_hash;
@@ -136,8 +134,7 @@ struct rules {
     const struct decision *decision;
     const struct routing *routing; /* the engine's input; NULL: no table */
     bool routing_unknown;          /* there is one, or not: what depends on it is not checked */
-    int64_t retention_ms;
-    uint32_t at; /* its event */
+    uint32_t at;                   /* its event */
     char wrong[400];
 };
 
@@ -145,8 +142,9 @@ void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *
 
 /* Checks the next Decision, on this input. NULL or the broken rule, until the next call. */
 const char *rules_follow(struct rules *rules, const struct command *cmd,
-                         const struct decision *decision, const struct routing *routing,
-                         int64_t retention_ms);
+                         const struct decision *decision, const struct routing *routing);
+/* The order is gone; the next Decision starts from nothing. */
+void rules_expire(struct rules *rules);
 
 /* ---- shared by the two halves ---- */
 

@@ -242,20 +242,6 @@ static const char *extend(struct rules *rules, const struct extend_step *asked, 
     return "ExtensionExhausted";
 }
 
-static const char *expire(struct rules *rules, const struct expire_order *asked, int64_t now)
-{
-    if (rules->phase == PHASE_NONE)
-        return "UnknownOrder";
-    if (rules->phase != PHASE_PROCESSED && rules->phase != PHASE_COMPENSATED)
-        return "NotEnded";
-    if (rules->ended_at != asked->ended_at)
-        return "Stale";
-    if (now >= rules->ended_at + rules->retention_ms)
-        return NULL;
-    rules->rare[RARE_EXPIRY_TOO_EARLY]++;
-    return "NotYetDue";
-}
-
 static const char *time_out(const struct rules *rules, const struct time_out_order *asked,
                             int64_t now)
 {
@@ -375,8 +361,6 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
         return start(rules, &cmd->start_step, now);
     case COMMAND_TIME_OUT_ORDER:
         return time_out(rules, &cmd->time_out_order, now);
-    case COMMAND_EXPIRE_ORDER:
-        return expire(rules, &cmd->expire_order, now);
     case COMMAND_EXTEND_STEP:
         return extend(rules, &cmd->extend_step, now);
     case COMMAND_UNDECODABLE:

@@ -197,12 +197,10 @@ void senders_agent(void)
     history_command(&cmd);
 }
 
-void senders_auditor(void)
+void senders_retention(void)
 {
-    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = TEXT("order-7")};
-    cmd.expire_order = (struct expire_order){
-        cmd.order_id, history.order.ended_at + dice_percent(&history.dice, 5), TEXT("auditor")};
-    history_command(&cmd);
+    if (order_ended(&history.order) && history.now >= history.order.ended_at + RETENTION_MS)
+        history_expire();
 }
 
 void senders_repeat(void)

@@ -21,9 +21,9 @@ void senders_ask(const struct deadline *deadline);
 void senders_supervisor(bool early);
 /* The owner serves its queue. Only the owner starts steps that are queued without a time. */
 void senders_owner(bool all);
-void senders_agent(void);    /* asks for more time, mostly for a running attempt */
-void senders_services(void); /* a remote service goes on, and its agent may report */
-void senders_auditor(void);
+void senders_agent(void);     /* asks for more time, mostly for a running attempt */
+void senders_services(void);  /* a remote service goes on, and its agent may report */
+void senders_retention(void); /* an order that has ended leaves after a while */
 /* An old command: a duplicate, or a very late one. Its texts are those of the workflow. */
 void senders_repeat(void);
 void senders_garbage(void);

@@ -223,7 +223,7 @@ static const struct kind kinds[] = {
     [CHAOS_UPGRADE] = {20, SOMETIMES_UPGRADED, upgrade_begin, upgrade_act, upgrade_end},
     [CHAOS_EXTENSIONS] = {15, SOMETIMES_EXTENDED, extensions_begin, extensions_act, nothing},
     [CHAOS_DEPLOYMENTS] = {25, SOMETIMES_MIGRATED, deployments_begin, deployments_act, nothing},
-    [CHAOS_EXPIRY] = {25, SOMETIMES_EXPIRED, expiry_begin, expiry_act, nothing},
+    [CHAOS_EXPIRY] = {25, SOMETIMES_EXPIRED, expiry_begin, expiry_act, expiry_end},
     [CHAOS_TAIL] = {15, SOMETIMES_TAIL_LOST, NULL, tail_act, tail_end},
     [CHAOS_TRIM] = {40, SOMETIMES_TRIMMED, trim_begin, trim_act, trim_end},
 };

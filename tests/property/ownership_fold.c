@@ -66,8 +66,6 @@ static void count_rejection(const struct order *before, const struct command_rej
                             uint64_t *counts)
 {
     counts[SOMETIMES_NOT_YET_DUE] += rejected->due_at != 0;
-    counts[SOMETIMES_EXPIRY_EARLY] +=
-        rejected->command == COMMAND_EXPIRE_ORDER && rejected->due_at != 0;
     counts[SOMETIMES_NO_EXTENSION] += rejected->command == COMMAND_EXTEND_STEP;
     counts[SOMETIMES_RETIRED] += text_equal(rejected->code, TEXT("WorkflowRetired"));
     counts[SOMETIMES_CONTENT_DIFFERS] += text_equal(rejected->code, TEXT("ContentDiffers"));
@@ -87,7 +85,6 @@ static void count_rarities(const struct fold *fold, const struct order *before,
         counts[SOMETIMES_CANCELLED] += event->kind == EVENT_ORDER_CANCELLED;
         counts[SOMETIMES_RESUBMITTED] += event->kind == EVENT_STEP_RESUBMITTED;
         counts[SOMETIMES_EXTENDED] += event->kind == EVENT_STEP_EXTENDED;
-        counts[SOMETIMES_EXPIRED] += event->kind == EVENT_ORDER_EXPIRED;
         counts[SOMETIMES_PAUSED] += event->kind == EVENT_ORDER_PAUSED;
         counts[SOMETIMES_BY_HAND] += event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
                                      event->kind == EVENT_STEP_SKIPPED_BY_HAND ||
@@ -122,8 +119,6 @@ static const char *fold_decision(struct world *world, struct fold *fold,
     if (decision_changes_order(decision)) {
         struct order *order = find_or_add_order(fold, decision->order_id);
         order_apply_decision(order, decision, &world->scratch.arena);
-        if (order->version == 0)
-            remove_order(fold, order);
     }
     return NULL;
 }
@@ -150,6 +145,29 @@ static const char *fold_statement(struct world *world, struct fold *fold,
     order->stated_offset = offset;
     world_count(world, SOMETIMES_STATED);
     return NULL;
+}
+
+/* Those that have ended, up to that place. */
+static void fold_expiry(struct fold *fold, const struct expiry *expiry,
+                        struct ownership_sometimes *sometimes)
+{
+    if (admission_expiry(&fold->checkpoint, expiry) != ADMITTED) {
+        fold->checkpoint.skipped++;
+        if (sometimes != NULL)
+            sometimes->counts[SOMETIMES_EXPIRY_OF_ZOMBIE]++;
+        return;
+    }
+    for (uint32_t i = fold->order_count; i-- > 0;) {
+        struct order *order = &fold->orders[i];
+        bool goes = order->ended_at < expiry->ended_at ||
+                    (order->ended_at == expiry->ended_at &&
+                     text_compare(order->details.order_id, expiry->order_id) <= 0);
+        if (!order_ended(order) || !goes)
+            continue;
+        remove_order(fold, order);
+        if (sometimes != NULL)
+            sometimes->counts[SOMETIMES_EXPIRED]++;
+    }
 }
 
 static void fold_continuation(struct world *world, struct fold *fold, const struct record *record,
@@ -195,6 +213,8 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
             fold_continuation(world, ret_fold, &record, offset);
         } else if (record.kind == RECORD_STATEMENT) {
             failed = fold_statement(world, ret_fold, &record.statement, offset);
+        } else if (record.kind == RECORD_EXPIRY) {
+            fold_expiry(ret_fold, &record.expiry, sometimes);
         } else if (record.kind != RECORD_DECISION) {
             ret_fold->checkpoint.skipped++; /* known, and no record of a log */
         } else {

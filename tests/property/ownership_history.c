@@ -7,7 +7,6 @@
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_deployments.h"
-#include "tests/property/ownership_expiry.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_instance.h"
@@ -245,8 +244,6 @@ static void let_go_on(struct world *world)
     for (int i = 0; i < 20; i++)
         agent_answer(world, 90);
     supervise(world, false);
-    if (world->retention_ms > 0)
-        expiry_audit(world);
 }
 
 static const char *make_peace(struct world *world)

@@ -6,6 +6,7 @@
 #include "tests/lib/store_copy.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_deployments.h"
+#include "tests/property/ownership_expiry.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_process.h"
 #include "tests/property/ownership_route.h"
@@ -88,11 +89,11 @@ static enum error_class open_owner(struct world *world, struct instance *instanc
                                     .router = instance->router,
                                     .batch_max = 1 + dice_roll(&world->dice, 6),
                                     .margin_ms = MARGIN_MS,
-                                    .retention_ms = world->retention_ms,
                                     .standby = standby};
     if (world->batch_max > 0)
         options.batch_max = world->batch_max;
     trim_configure(world, &options);
+    expiry_configure(world, &options);
     instance_make_store(world, ownership->path);
     upgrade_opened(world);
     enum error_class class = owner_new(instance->process.cluster, partition, &options,
@@ -165,7 +166,7 @@ bool instance_at_failpoint(const char *name, void *ctx)
         return false;
     if (strcmp(name, world->poison) == 0)
         longjmp(world->crash, 1);
-    if (trim_dies(world, name) ||
+    if (trim_dies(world, name) || expiry_dies(world, name) ||
         dice_roll(&world->dice, 1000) < sometimes_crash_weight(name) * world->crash_permille) {
         sometimes_crashed_at(&world->run->sometimes, name);
         longjmp(world->crash, 1);

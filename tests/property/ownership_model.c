@@ -205,10 +205,13 @@ static const char *complete_by_hand(struct model *model, const struct decision *
     return NULL;
 }
 
-/* What follows under its id is another order. */
-static const char *expire(struct model *model, const struct decision *decision)
+static const char *end_order(struct model *model, const struct decision *decision)
 {
-    add_order(model, decision->order_id)->expired = true;
+    struct model_order *order = add_order(model, decision->order_id);
+    if (order->ended)
+        return wrong("%.*s ends twice", TEXT_ARG(decision->order_id));
+    order->ended = true;
+    order->ended_at = decision->decided_at;
     return NULL;
 }
 
@@ -231,8 +234,9 @@ static const char *take_event(struct model *model, const struct decision *decisi
         return set_version(model, decision, event->order_accepted.details.workflow_version);
     case EVENT_ORDER_MIGRATED:
         return set_version(model, decision, event->order_migrated.workflow_version);
-    case EVENT_ORDER_EXPIRED:
-        return expire(model, decision);
+    case EVENT_ORDER_PROCESSED:
+    case EVENT_ORDER_COMPENSATED:
+        return end_order(model, decision);
     case EVENT_STEP_EXTENDED:
         return extend(model, decision, offset, &event->step_extended);
     case EVENT_STEP_STARTED:
@@ -445,6 +449,37 @@ static const char *check_statement(const struct model *model, const struct state
     return NULL;
 }
 
+/* ---- Expiries ---- */
+
+/* What follows under such an id is another order. */
+static const char *take_expiry(struct model *model, const struct expiry *expiry, int64_t offset)
+{
+    struct broker_record record;
+    uint32_t count = 0;
+    if (!model->claimed || !uuid_equal(&model->claim_id, &expiry->claim_id) ||
+        expiry->sequence != model->next_sequence)
+        return NULL;
+    model->next_sequence++;
+    if (model->world->retention_ms == 0 ||
+        expiry->decided_at < expiry->ended_at + model->world->retention_ms)
+        return wrong("events@%lld has orders expire early", (long long)offset);
+    if (!broker_memory_record(model->world->kafka, "p.events", model->partition, offset, &record))
+        return wrong("events@%lld does not exist", (long long)offset);
+    if (expiry->decided_at < model->newest_decided_at ||
+        expiry->decided_at > record.timestamp + MARGIN_MS / 2)
+        return wrong("events@%lld is decided at a time that is not possible", (long long)offset);
+    model->newest_decided_at = expiry->decided_at;
+    for (uint32_t i = 0; i < model->order_count; i++) {
+        struct model_order *order = &model->orders[i];
+        bool goes = order->ended && !order->expired && order->ended_at <= expiry->ended_at;
+        if (goes && order->ended_at == expiry->ended_at)
+            goes = text_compare(order->id, expiry->order_id) <= 0;
+        order->expired = order->expired || goes;
+        count += goes;
+    }
+    return count > 0 ? NULL : wrong("events@%lld has no order expire", (long long)offset);
+}
+
 /* ---- the walk ---- */
 
 /* The same for what says where the log is to begin. */
@@ -515,6 +550,8 @@ const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
                    uuid_equal(&ret_model->claim_id, &record.statement.claim_id)) {
             ret_model->next_sequence++;
             failed = check_statement(ret_model, &record.statement, at);
+        } else if (record.kind == RECORD_EXPIRY) {
+            failed = take_expiry(ret_model, &record.expiry, at);
         } else if (record.kind == RECORD_RESET && record.reset.expected_offset == at) {
             ret_model->claimed = false;
         } else if (record.kind == RECORD_DECISION) {

@@ -51,6 +51,8 @@ struct model_request {
 struct model_order {
     struct text id;
     uint64_t version;
+    bool ended;
+    int64_t ended_at;
     bool expired;
     const struct workflow *workflow; /* of its present version; NULL: never accepted */
     struct step_output outputs[WORKFLOW_STEPS_MAX];

@@ -80,7 +80,7 @@ static const char *follow_unknown(const struct model *model, const struct comman
     static struct rules nothing;
     static uint64_t rare[RARE_COUNT];
     rules_init(&nothing, model->world->workflow, rare);
-    return rules_follow(&nothing, cmd, decision, NULL, model->world->retention_ms);
+    return rules_follow(&nothing, cmd, decision, NULL);
 }
 
 /* NULL, or what the Decision must not be. */
@@ -97,8 +97,7 @@ static const char *follow(struct model *model, const struct command *cmd,
         broken = check_active(model, decision);
     if (cmd->kind == COMMAND_MIGRATE_ORDER)
         broken = find_target(model, rules, cmd->migrate_order.version, decision);
-    return broken != NULL ? broken
-                          : rules_follow(rules, cmd, decision, NULL, model->world->retention_ms);
+    return broken != NULL ? broken : rules_follow(rules, cmd, decision, NULL);
 }
 
 const char *model_follow_rules(struct model *model, const struct decision *decision)

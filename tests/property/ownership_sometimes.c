@@ -62,7 +62,7 @@ static const char *const names[] = {
     [SOMETIMES_EXTENDED] = "attempts extended",
     [SOMETIMES_NO_EXTENSION] = "not extended",
     [SOMETIMES_EXPIRED] = "orders expired",
-    [SOMETIMES_EXPIRY_EARLY] = "too early",
+    [SOMETIMES_EXPIRY_OF_ZOMBIE] = "zombies that expire orders",
     [SOMETIMES_ANEW] = "accepted anew",
     [SOMETIMES_TAIL_LOST] = "tails lost",
     [SOMETIMES_TAIL_EFFECT] = "effects of what is lost",
@@ -110,6 +110,8 @@ static const struct {
     {"owner.pick", 5},
     {"statement.acknowledged", 4},
     {"continuation.acknowledged", 4},
+    {"expiry.append", 4},
+    {"expiry.acknowledged", 4},
     {"trim.delete", 4},
     {"trim.deleted", 4},
 };

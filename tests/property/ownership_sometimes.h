@@ -64,8 +64,8 @@ enum sometimes {
     SOMETIMES_LATER_ACTIVATION,   /* of a version of the workflow, in a rolling upgrade */
     SOMETIMES_EXTENDED,           /* an attempt got more time */
     SOMETIMES_NO_EXTENSION,       /* or not: the workflow bounds it, or it is over */
-    SOMETIMES_EXPIRED,            /* an order that had ended */
-    SOMETIMES_EXPIRY_EARLY,       /* it was asked for too early */
+    SOMETIMES_EXPIRED,            /* orders that had ended */
+    SOMETIMES_EXPIRY_OF_ZOMBIE,   /* an Expiry that does not count */
     SOMETIMES_ANEW,               /* the id of an expired order was accepted again */
     SOMETIMES_TAIL_LOST,          /* of a log, while all else goes on */
     SOMETIMES_TAIL_EFFECT,        /* an effect of a Decision that is lost */
@@ -88,7 +88,7 @@ enum sometimes {
 };
 
 /* Where a process died: a failpoint between two steps of claim, fold, cycle or emission. */
-enum { CRASH_POINTS = 23 };
+enum { CRASH_POINTS = 25 };
 
 struct ownership_sometimes {
     uint64_t counts[SOMETIMES_COUNT];

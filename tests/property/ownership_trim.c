@@ -123,8 +123,7 @@ static void archive(struct world *world, int32_t partition)
                          forgets ? -1 : trims->read[partition]);
 }
 
-/* An owner that was fenced long ago says where the log is to begin. */
-static void announce_late(struct world *world, int32_t partition)
+bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id)
 {
     int64_t end = log_end(world, "p.events", partition);
     struct uuid first = {{0}};
@@ -141,6 +140,17 @@ static void announce_late(struct world *world, int32_t partition)
         latest = record.claim.claim_id;
     }
     if (claims == 0 || uuid_equal(&first, &latest))
+        return false;
+    *ret_claim_id = first;
+    return true;
+}
+
+/* An owner that was fenced long ago says where the log is to begin. */
+static void announce_late(struct world *world, int32_t partition)
+{
+    int64_t end = log_end(world, "p.events", partition);
+    struct uuid first;
+    if (!zombie_of(world, partition, &first))
         return;
     struct continuation continuation = {.claim_id = first,
                                         .sequence = roll(world, 8),

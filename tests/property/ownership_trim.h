@@ -20,6 +20,8 @@ void trim_configure(const struct world *world, struct owner_options *options);
 bool trim_has_begun(const struct world *world, int32_t partition);
 /* A log that ends there has what its readers begin with, if it was trimmed. */
 bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end);
+/* The claim of an owner that was fenced; false: there was none in this partition. */
+bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id);
 /* At rest: an owner of a trimmed log goes on with an empty store. */
 void trim_begin_anew(struct world *world);
 /* NULL, or what is gone that is needed. */

@@ -88,7 +88,7 @@ enum chaos_kind {
     CHAOS_UPGRADE,     /* processes of two versions */
     CHAOS_EXTENSIONS,  /* agents ask for more time */
     CHAOS_DEPLOYMENTS, /* versions of the workflow; orders move between them */
-    CHAOS_EXPIRY,      /* of orders that have ended */
+    CHAOS_EXPIRY,      /* of orders that have ended; zombies write it */
     CHAOS_TAIL,        /* a log loses its last records */
     CHAOS_TRIM,        /* owners delete its beginning */
     CHAOS_KIND_COUNT
@@ -170,14 +170,16 @@ struct world {
     struct watcher *watcher; /* NULL: the supervisor is a model (ownership_actors.c) */
     struct host_clock watcher_host;
     int32_t partitions;
-    bool routed;               /* steps wait for capacity, or while the agent is paused */
-    bool routing_off;          /* only the latter */
-    bool agent_paused;         /* by an operator */
-    int64_t retention_ms;      /* of orders that have ended; 0: they do not expire */
-    struct trims *trims;       /* NULL: no log is trimmed */
-    uint32_t batch_max;        /* 0: drawn for each owner */
-    struct heap_arena arena;   /* as long as the world */
-    struct heap_arena scratch; /* each user resets it */
+    bool routed;                /* steps wait for capacity, or while the agent is paused */
+    bool routing_off;           /* only the latter */
+    bool agent_paused;          /* by an operator */
+    int64_t retention_ms;       /* of orders that have ended; 0: they do not expire */
+    uint32_t expiry_max;        /* orders of an Expiry */
+    const char *expiry_dies_at; /* the failpoint that kills the next time; NULL: none */
+    struct trims *trims;        /* NULL: no log is trimmed */
+    uint32_t batch_max;         /* 0: drawn for each owner */
+    struct heap_arena arena;    /* as long as the world */
+    struct heap_arena scratch;  /* each user resets it */
     struct buffer bytes;
     const struct workflow *workflow; /* that orders have, unless it is said otherwise */
     const struct workflow *spare;    /* its next version, of the agent "spare"; NULL: none */

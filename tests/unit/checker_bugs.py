@@ -107,12 +107,16 @@ LOG = {
         START, at(5, "Error", succeeded("A"), started("B", at=NOW + 5)))),
     "Error without an alert": ("I1: with alert open", log(
         PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), FAILED[0]))),
-    "an order expires before its end": ("I1: expires, but is", log(
-        START, at(9, "Processing", mark("OrderExpired")))),
-    "an order expires in another state": ("I3: expires as", log(
-        START, ONE_DONE, TWO_DONE, at(30, "Compensated", mark("OrderExpired")))),
-    "an order expires by itself": ("I18: OrderExpired does not say by whom", log(
-        START, ONE_DONE, TWO_DONE, at(30, "Processed", mark("OrderExpired", by="")))),
+    "an order expires before its end": ("I1: o expires, and did not end then", log(
+        START, expiry(30, 20))),
+    "an order expires that ended later": ("I1: o expires, and did not end then", log(
+        START, ONE_DONE, TWO_DONE, expiry(30, 19))),
+    "an order expires that has a later id": ("I1: n expires, and did not end then", log(
+        START, ONE_DONE, TWO_DONE, expiry(30, 20, order_id="n"))),
+    "orders expire before they can have ended": ("I1: orders expire before they end", log(
+        START, ONE_DONE, TWO_DONE, expiry(30, 31))),
+    "an Expiry from the past": ("I8: decided_at goes backwards", log(
+        START, ONE_DONE, TWO_DONE, expiry(19, 20))),
     "an order never ends": ("L1: is Processing", at_rest(WAITING)),
     "an attempt never ends": ("I6: still runs", at_rest(START)),
 }

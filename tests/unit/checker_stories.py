@@ -239,19 +239,29 @@ def at(time, state, *events, **more):
     return time, state, events, more
 
 
+def expiry(time, ended, **more):
+    """What ended `ended` ms after NOW, or before, expires; `more` overrides fields."""
+    return at(time, "expiry", ended_at=NOW + ended, **more)
+
+
 def decisions(*told):
     """The records of a log of these Decisions, after a Claim."""
-    records, version = [claim()], 0
+    records, version, command = [claim()], 0, 0
     for number, (time, state, events, more) in enumerate(told):
+        if state == "expiry":
+            records.append(record("Expiry", number + 1, **{
+                "claim_id": CLAIM, "sequence": number, "decided_at": NOW + time, "order_id": "o",
+                **more}))
+            version = 0
+            continue
         changes = any(event["_type"] not in checker.orders.UNCHANGED for event in events)
         version += changes
         records.append(record("Decision", number + 1, **{
-            "claim_id": CLAIM, "sequence": number, "command_offset": number,
+            "claim_id": CLAIM, "sequence": number, "command_offset": command,
             "command_time": NOW + time, "decided_at": NOW + time, "emitted_through": -1,
             "order_id": "o", "order_state": state, "order_version": version,
             "events": list(events), "reply_to": "replies", **more}))
-        if events[0]["_type"] == "OrderExpired":
-            version = 0
+        command += 1
     return records
 
 
@@ -268,7 +278,7 @@ START = at(0, "Processing", *begun(), started("A"))
 ONE_DONE = at(10, "Processing", succeeded("A"), started("B", at=NOW + 10))
 FORWARD = [START, ONE_DONE]
 TWO_DONE = at(20, "Processed", succeeded("B"), PROCESSED)
-EXPIRED = at(30, "Processed", mark("OrderExpired"))
+EXPIRED = expiry(30, 20)
 WAITING = at(0, "Processing", *begun(), queued("A"))
 PIVOT_START = at(0, "Processing", *begun(PIVOT), started("A"))
 IN_ERROR = (PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), *FAILED))

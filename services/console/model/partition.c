@@ -185,6 +185,11 @@ static void on_folded(void *ctx, const struct broker_record *record,
         count_change(partition, folded);
         return;
     }
+    if (folded->kind == RECORD_EXPIRY) {
+        for (const struct view_gone *gone = folded->gone; gone != NULL; gone = gone->next)
+            order_counts_add(&partition->counts, gone->workflow, gone->version, gone->state, -1);
+        return;
+    }
     if (folded->kind != RECORD_DECISION) {
         keep_act(partition, folded->record, record->offset);
         return;

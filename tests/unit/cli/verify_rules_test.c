@@ -91,3 +91,61 @@ Test(verify_rules, finds_an_order_that_is_restated_as_it_is_not)
     other.state = STEP_PENDING;
     assert_finding(order, "restated with attempt 3");
 }
+
+static struct verify_rules *rules_with(enum order_state state, int64_t ended_at)
+{
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct statement stated = statement();
+    stated.order.state = state;
+    stated.order.step_count = 0;
+    stated.order.ended_at = ended_at;
+    verify_rules_statement(rules, &stated, 8);
+    last_finding[0] = '\0';
+    return rules;
+}
+
+static uint64_t orders_left(struct verify_rules *rules)
+{
+    struct verify_counts counts;
+    uint64_t orders = 0;
+    verify_rules_end(rules, &counts);
+    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+        orders += counts.by_state[state];
+    return orders;
+}
+
+Test(verify_rules, forgets_the_orders_that_expire)
+{
+    static const struct {
+        enum order_state state;
+        int64_t ended_at;
+        const char *until;
+        uint64_t left;
+    } cases[] = {
+        {ORDER_PROCESSED, 20, "o-1", 0}, {ORDER_COMPENSATED, 19, "a", 0},
+        {ORDER_PROCESSED, 20, "o-0", 1}, {ORDER_PROCESSED, 21, "z", 1},
+        {ORDER_PROCESSING, 0, "z", 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verify_rules *rules = rules_with(cases[i].state, cases[i].ended_at);
+        struct expiry expiry = {
+            .decided_at = 30, .ended_at = 20, .order_id = text_of(cases[i].until)};
+        verify_rules_expiry(rules, &expiry, 9);
+        cr_assert_str_eq(last_finding, "");
+        cr_assert_eq(orders_left(rules), cases[i].left, "case %zu", i);
+        verify_rules_free(rules);
+    }
+}
+
+Test(verify_rules, finds_an_expiry_at_an_impossible_time)
+{
+    struct verify_rules *rules = rules_with(ORDER_PROCESSED, 20);
+    struct expiry expiry = {.decided_at = 30, .ended_at = 31, .order_id = TEXT("o-1")};
+    verify_rules_expiry(rules, &expiry, 9);
+    cr_assert_not_null(strstr(last_finding, "before they have ended"), "%s", last_finding);
+    expiry.decided_at = 29;
+    expiry.ended_at = 20;
+    verify_rules_expiry(rules, &expiry, 10);
+    cr_assert_not_null(strstr(last_finding, "decided earlier"), "%s", last_finding);
+    verify_rules_free(rules);
+}

@@ -163,9 +163,6 @@ static const struct {
       .order_migrated = {1, 2, plans, 2, T("ann"), T("version 1 charges twice")}},
      COMMAND_MIGRATE_ORDER,
      "order moved from version 1 to version 2, 2 steps, by ann: version 1 charges twice"},
-    {{EVENT_ORDER_EXPIRED, .order_marked = {.by = T("supervisor-1")}},
-     COMMAND_EXPIRE_ORDER,
-     "order expired: it has left the stores, requested by supervisor-1"},
 };
 
 Test(console_event_text, describes_every_event)

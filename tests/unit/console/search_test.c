@@ -30,10 +30,8 @@ static void act(struct world *world, const char *id)
         if (order->steps[i].state == STEP_PROCESSING && choose(world, 3) > 0)
             world_report(world, id, name, choose(world, 10) < 7);
     }
-    if (order_ended(order) && choose(world, 3) == 0) {
-        cmd.kind = COMMAND_EXPIRE_ORDER;
-        cmd.expire_order = (struct expire_order){cmd.order_id, order->ended_at, TEXT("auditor")};
-        world_send(world, &cmd);
+    if (order_ended(order) && choose(world, 12) == 0) {
+        world_expire(world, id);
     } else if (choose(world, 10) == 0) {
         bool pause = order->paused_at == 0;
         cmd.kind = pause ? COMMAND_PAUSE_ORDER : COMMAND_RESUME_ORDER;

@@ -346,6 +346,29 @@ int64_t world_trim(struct world *world, const char *order_id)
     return start;
 }
 
+static bool leaves(const struct world_order *order, const struct expiry *expiry)
+{
+    if (order->order.version == 0 || !order_ended(&order->order))
+        return false;
+    return order->order.ended_at != expiry->ended_at
+               ? order->order.ended_at < expiry->ended_at
+               : text_compare(text_of(order->id), expiry->order_id) <= 0;
+}
+
+void world_expire(struct world *world, const char *order_id)
+{
+    int32_t partition = world_partition(order_id);
+    struct expiry expiry = {.claim_id = world->partitions[partition].claim_id,
+                            .sequence = world->partitions[partition].sequence++,
+                            .decided_at = ++world->now,
+                            .ended_at = world_order(world, order_id)->ended_at,
+                            .order_id = text_of(order_id)};
+    append(world, "t.events", partition, TEXT(""), RECORD_EXPIRY, &expiry);
+    for (uint32_t i = 0; i < world->order_count; i++)
+        if (world_partition(world->orders[i].id) == partition && leaves(&world->orders[i], &expiry))
+            world->orders[i].order = (struct order){0};
+}
+
 void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
                  const char *message)
 {

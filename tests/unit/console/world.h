@@ -72,6 +72,8 @@ int32_t world_partition(const char *order_id);
 /* A command is in the log; returns its offset. */
 int64_t world_send(struct world *world, const struct command *cmd);
 void world_submit(struct world *world, const char *order_id, const char *workflow);
+/* The order, which has ended, and those of its partition that ended before it leave. */
+void world_expire(struct world *world, const char *order_id);
 /* The same with the customer and the attributes given. */
 void world_submit_details(struct world *world, const char *order_id, const char *workflow,
                           struct text customer, struct attribute *attributes, uint32_t count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extensions of running attempts, and the expiry of orders. */
+/* Extensions of running attempts; and effects of an order whose id another one has by now. */
 #include "engine/engine.h"
 #include "tests/lib/engine_memory.h"
 #include "tests/lib/engine_story.h"
@@ -121,64 +121,10 @@ Test(engine_extend, extends_attempts_while_the_order_is_in_error_or_compensating
          "ok A 1 => StepSucceeded(A do 1) StepStarted(A undo 1)\n");
 }
 
-/* ---- expiry ---- */
-
-#define ENDED STARTED "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n"
-
-Test(engine_expire, expires_a_processed_order)
-{
-    TELL("A", ENDED "expire => OrderExpired\n"
-                    "order none\n"
-                    "status none\n"
-                    "alert none\n"
-                    "requests none\n"
-                    "reply \n"
-                    "expire => CommandRejected(UnknownOrder)\n"
-                    "ok A 1 => ReportIgnored(UnknownOrder)\n"
-                    "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-                    "order Processing A=Processing(do 1)\n");
-}
-
-Test(engine_expire, expires_a_compensated_order)
-{
-    TELL("A", STARTED "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1)"
-                      " CompensationStarted(Busy) OrderCompensated(Busy)\n"
-                      "expire => OrderExpired\n");
-}
-
-Test(engine_expire, expires_an_order_without_its_workflow)
-{
-    TELL("A", ENDED "blind expire => OrderExpired\n");
-}
-
-Test(engine_expire, keeps_an_order_that_has_not_ended)
-{
-    TELL("A{e}",
-         "expire => CommandRejected(UnknownOrder)\n" STARTED "expire => CommandRejected(NotEnded)\n"
-         "said the order is Processing\n"
-         "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1)"
-         " OrderFailed(Busy) AlertRaised(Busy)\n"
-         "expire => CommandRejected(NotEnded)\n");
-}
-
-Test(engine_expire, rejects_a_command_that_names_another_end)
-{
-    TELL("A", ENDED "expire stale => CommandRejected(Stale)\n"
-                    "status none\n");
-}
-
-Test(engine_expire, keeps_an_order_until_its_retention_is_over)
-{
-    TELL("A", ENDED "retention 60000\n"
-                    "wait 59999\n"
-                    "expire => CommandRejected(NotYetDue)\n"
-                    "said not due for another 1 ms\n"
-                    "wait 1\n"
-                    "expire => OrderExpired\n");
-}
+/* ---- an id that was used again ---- */
 
 /* The effects of a Decision are emitted late, when another order already has its id. */
-Test(engine_expire, emits_no_requests_for_an_expired_order)
+Test(engine_effects, emits_no_requests_for_an_expired_order)
 {
     struct test_arena memory;
     test_arena_init(&memory);

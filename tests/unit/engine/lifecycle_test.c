@@ -178,11 +178,6 @@ Test(engine_lifecycle, aborts_when_an_extension_shortens_the_deadline, .signal =
                                                             .complete_by = 99}});
 }
 
-Test(engine_lifecycle, aborts_when_a_running_order_expires, .signal = SIGABRT)
-{
-    apply_next(started(), &(struct event){.kind = EVENT_ORDER_EXPIRED});
-}
-
 Test(engine_lifecycle, clears_the_queue_marks_when_a_queued_step_starts)
 {
     struct fixture *fixture = started();

@@ -93,6 +93,13 @@ static enum admission admit(struct checkpoint *checkpoint, const char *record, i
         any.statement = (struct statement){.claim_id = claim_id(claimant), .sequence = sequence};
         return admission_record(checkpoint, &any, offset);
     }
+    long long decided_at = 0;
+    if (sscanf(record, "E%d.%lldT%lld", &claimant, &sequence, &decided_at) == 3) {
+        struct record any = {.kind = RECORD_EXPIRY};
+        any.expiry = (struct expiry){
+            .claim_id = claim_id(claimant), .sequence = sequence, .decided_at = decided_at};
+        return admission_record(checkpoint, &any, offset);
+    }
     if (record[0] == 'N' || record[0] == 'S')
         return admit_reset(checkpoint, record, offset);
     struct record any = {.kind = RECORD_STATUS_UPDATE};
@@ -193,6 +200,16 @@ Test(admission, lets_no_mark_fall_with_a_decision)
     cr_assert(admission_decision(&end, &older) == ADMITTED);
     cr_assert_eq(end.newest_decided_at, 900);
     cr_assert_eq(end.emitted_through, 7);
+}
+
+Test(admission, admits_an_expiry_of_the_latest_claim_in_sequence)
+{
+    struct checkpoint end = tell("C1 D1.0@0 E1.1T900 E1.1T950!sequence E1.3T950!sequence D1.2@1 "
+                                 "C2 E1.3T950!other_claim E2.0T800");
+    cr_assert_eq(end.next_sequence, 1);
+    cr_assert_eq(end.next_command_offset, 2);
+    cr_assert_eq(end.claim_decisions, 0, "it is not the Decision that a careful owner waits for");
+    cr_assert_eq(end.newest_decided_at, 900, "time rises with it, and does not fall");
 }
 
 Test(admission, adds_up_the_guards_of_one_command_over_claims)

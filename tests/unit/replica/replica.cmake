@@ -22,4 +22,5 @@ reeve_test(replica
         view_statement_test.c
         ../platform/http_server_kit.c
         ../statestore/kit.c
-    LIBS reeve-simulation reeve-test-engine)
+        ../../property/engine_random.c
+    LIBS reeve-simulation reeve-test-engine reeve-test-seed)

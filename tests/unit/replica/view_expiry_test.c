@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OrderExpired takes an order out of the store: its row, and in the console also its history and
+/* An Expiry takes orders out of the store: their rows, and in the console also their history and
  * index rows. The owner and the folders agree, however the log is cut into commits. */
 #include "replica/view.h"
+#include "statestore/ended.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/lib/seed.h"
+#include "tests/property/engine_random.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +13,7 @@
 
 TestSuite(view_expiry);
 
-enum { LOG_MAX = 64, NOW = 1000000, ENDED = NOW };
+enum { LOG_MAX = 600, NOW = 1000000 };
 
 /* A partition's log, its owner, and what the owner decides with. */
 struct partition {
@@ -144,11 +147,29 @@ static void complete(struct partition *partition, const char *id)
     cr_assert_eq(decided(partition, &cmd), EVENT_STEP_SUCCEEDED);
 }
 
-static enum event_kind expire(struct partition *partition, const char *id)
+/* Those that ended at that time or before, up to and with this id. Returns how many they are. */
+static uint32_t expire_until(struct partition *partition, int64_t ended_at, const char *id)
 {
-    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = text_of(id)};
-    cmd.expire_order = (struct expire_order){text_of(id), ENDED, TEXT("auditor")};
-    return decided(partition, &cmd);
+    struct error error = {0};
+    const struct checkpoint *checkpoint = view_checkpoint(partition->owner);
+    struct expiry expiry = {.claim_id = checkpoint->claim_id,
+                            .sequence = checkpoint->next_sequence,
+                            .decided_at = ended_at + 1,
+                            .ended_at = ended_at,
+                            .order_id = text_of(id)};
+    uint32_t count = 0;
+    cr_assert_lt(partition->count, LOG_MAX);
+    int64_t offset = partition->count++;
+    codec_encode(partition->codec, RECORD_EXPIRY, &expiry, &partition->log[offset]);
+    cr_assert(view_expired(partition->owner, &expiry, value_at(partition, offset), offset, &count,
+                           &error) == ERROR_OK,
+              "%s", error.message);
+    return count;
+}
+
+static uint32_t expire(struct partition *partition, const char *id)
+{
+    return expire_until(partition, NOW, id);
 }
 
 /* ---- what a store holds ---- */
@@ -214,7 +235,7 @@ static struct view *fold_all(struct partition *partition, const char *name, int6
 static void expect_agreement(struct partition *partition, uint64_t orders, const char *id,
                              int index_rows, int history_rows)
 {
-    static const int64_t cuts[] = {1, 2, 3, LOG_MAX};
+    static const int64_t cuts[] = {1, 2, 3, 17, LOG_MAX};
     static int folds;
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         char name[32];
@@ -243,15 +264,22 @@ Test(view_expiry, removes_an_expired_order_from_the_store)
     complete(&partition, "o-2");
     commit(partition.owner);
     expect_agreement(&partition, 2, "o-1", 12, 2);
-    cr_expect_eq(expire(&partition, "o-1"), EVENT_ORDER_EXPIRED);
+    cr_expect_eq(expire(&partition, "o-1"), 1);
     cr_expect_null(order_of(partition.owner, "o-1"));
     commit(partition.owner);
     cr_expect_null(order_of(partition.owner, "o-1"));
     expect_agreement(&partition, 1, "o-1", 6, 0);
-    cr_expect_eq(expire(&partition, "o-2"), EVENT_ORDER_EXPIRED);
+    cr_expect_eq(expire(&partition, "o-2"), 1);
     commit(partition.owner);
     expect_agreement(&partition, 0, "o-2", 0, 0);
     end(&partition);
+}
+
+static enum event_kind cancel(struct partition *partition, const char *id)
+{
+    struct command cmd = {.kind = COMMAND_CANCEL_ORDER, .order_id = text_of(id)};
+    cmd.cancel_order = (struct cancel_order){.order_id = text_of(id), .by = TEXT("ann")};
+    return decided(partition, &cmd);
 }
 
 Test(view_expiry, finds_no_order_for_a_later_command)
@@ -260,13 +288,44 @@ Test(view_expiry, finds_no_order_for_a_later_command)
     begin(&partition);
     submit(&partition, "o-1");
     complete(&partition, "o-1");
-    cr_expect_eq(expire(&partition, "o-1"), EVENT_ORDER_EXPIRED);
-    cr_expect_eq(expire(&partition, "o-1"), EVENT_COMMAND_REJECTED); /* in the same batch */
+    cr_expect_eq(expire(&partition, "o-1"), 1);
+    cr_expect_eq(expire(&partition, "o-1"), 0);
+    cr_expect_eq(cancel(&partition, "o-1"), EVENT_COMMAND_REJECTED); /* in the same batch */
     commit(partition.owner);
-    cr_expect_eq(expire(&partition, "o-1"), EVENT_COMMAND_REJECTED);
+    cr_expect_eq(expire(&partition, "o-1"), 0);
+    cr_expect_eq(cancel(&partition, "o-1"), EVENT_COMMAND_REJECTED);
     commit(partition.owner);
     cr_expect_null(order_of(partition.owner, "o-1"));
     expect_agreement(&partition, 0, "o-1", 0, 2); /* what was refused since */
+    end(&partition);
+}
+
+Test(view_expiry, takes_only_orders_that_have_ended_by_then)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-0"); /* goes on */
+    for (int i = 1; i <= 4; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "o-%d", i);
+        submit(&partition, id);
+    }
+    complete(&partition, "o-3");
+    complete(&partition, "o-1");
+    partition.now = NOW + 1;
+    complete(&partition, "o-2");
+    commit(partition.owner);
+    complete(&partition, "o-4");
+    cr_expect_eq(expire_until(&partition, NOW, "o-2"), 1);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_not_null(order_of(partition.owner, "o-3"), "of the same time, a later id");
+    cr_expect_eq(expire_until(&partition, NOW + 1, "o-3"), 2);
+    cr_expect_null(order_of(partition.owner, "o-2"));
+    cr_expect_null(order_of(partition.owner, "o-3"));
+    cr_expect_eq(expire_until(&partition, NOW + 1, "o-4"), 1, "what is not committed as well");
+    commit(partition.owner);
+    cr_expect_not_null(order_of(partition.owner, "o-0"));
+    expect_agreement(&partition, 1, "o-0", 5, 1);
     end(&partition);
 }
 
@@ -334,4 +393,98 @@ Test(view_expiry, keeps_no_history_of_what_was_rolled_back)
     cr_assert_eq(history, 0);
     view_close(view);
     end(&partition);
+}
+
+/* ---- any log ---- */
+
+/* Decides at random, and at times that may run backwards, as after a reset. Ids are used again. */
+static void make_log(struct partition *partition, struct dice *dice)
+{
+    static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    while (partition->count + 2 < LOG_MAX) {
+        const char *id = ids[dice_roll(dice, sizeof(ids) / sizeof(ids[0]))];
+        const struct order *order = order_of(partition->owner, id);
+        partition->now +=
+            dice_percent(dice, 5) ? -(int64_t)dice_roll(dice, 10) : dice_roll(dice, 3);
+        if (dice_percent(dice, 15))
+            expire_until(partition, partition->now - dice_roll(dice, 12), id);
+        else if (order == NULL)
+            submit(partition, id);
+        else if (!order_ended(order))
+            complete(partition, id);
+        else
+            cancel(partition, id);
+        if (dice_percent(dice, 10))
+            commit(partition->owner);
+    }
+}
+
+struct ended_rows {
+    struct view *view;
+    uint64_t count;
+};
+
+static bool check_ended_row(void *ctx, int64_t ended_at, struct text order_id)
+{
+    struct ended_rows *rows = ctx;
+    char id[8];
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(order_id));
+    const struct order *order = order_of(rows->view, id);
+    cr_assert(order != NULL && order_ended(order), "%s is not there, or has not ended", id);
+    cr_assert_eq(order->ended_at, ended_at);
+    rows->count++;
+    return true;
+}
+
+static bool count_ended(void *ctx, struct text order_id, struct text row)
+{
+    struct ended_rows *rows = ctx;
+    char id[8];
+    (void)row;
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(order_id));
+    rows->count += order_ended(order_of(rows->view, id));
+    return true;
+}
+
+/* The rows by which orders are found are those of the orders. */
+static void expect_ended_rows(struct view *view)
+{
+    struct ended_rows orders = {.view = view};
+    struct ended_rows rows = {.view = view};
+    struct error error = {0};
+    cr_assert(store_scan_orders(view_store(view), TEXT(""), count_ended, &orders, &error) ==
+              ERROR_OK);
+    cr_assert(store_scan_ended(view_store(view), INT64_MIN, INT64_MAX, TEXT(""), check_ended_row,
+                               &rows, &error) == ERROR_OK);
+    cr_assert_eq(rows.count, orders.count);
+}
+
+Test(view_expiry, depends_on_the_log_alone)
+{
+    uint64_t seed = seed_first();
+    uint64_t cases = seed_cases(20);
+    for (uint64_t i = 0; i < cases; i++) {
+        static struct partition partition;
+        seed_begin(seed + i);
+        struct dice dice = dice_of(seed + i);
+        uint64_t orders = 0;
+        uint64_t count = 0;
+        begin(&partition);
+        make_log(&partition, &dice);
+        commit(partition.owner);
+        struct content_hash owners = digest_of(partition.owner, &orders);
+        expect_ended_rows(partition.owner);
+        for (int fold_number = 0; fold_number < 4; fold_number++) {
+            char name[32];
+            snprintf(name, sizeof(name), "fold-%d", fold_number);
+            struct view *view = fold_all(&partition, name, 1 + dice_roll(&dice, 40));
+            struct content_hash digest = digest_of(view, &count);
+            cr_assert_eq(count, orders);
+            cr_assert_arr_eq(digest.bytes, owners.bytes, sizeof(digest.bytes));
+            expect_ended_rows(view);
+            view_close(view);
+        }
+        end(&partition);
+        seed_end();
+    }
 }

@@ -104,18 +104,15 @@ Test(view_hostile, refuses_decisions_that_cannot_follow)
                                .step_succeeded.ref = {TEXT("B"), DIRECTION_DO, 1}};
     struct event other_attempt = {.kind = EVENT_STEP_SUCCEEDED,
                                   .step_succeeded.ref = {TEXT("A"), DIRECTION_DO, 2}};
-    struct event expired = {.kind = EVENT_ORDER_EXPIRED};
     struct error error = {0};
     begin(&reader);
     refuses(&reader, &succeeded, 1, 1, ORDER_PROCESSING, "no such step");
     refuses(&reader, &succeeded, 1, 7, ORDER_PROCESSING, "versions have a gap");
-    refuses(&reader, &expired, 1, 1, ORDER_PENDING, "no such order");
     refuses(&reader, accepted, 3, 1, ORDER_PROCESSED, "state is another one");
     struct decision decision = decision_of(&reader, accepted, 3, 1, ORDER_PROCESSING);
     cr_assert(fold(&reader, RECORD_DECISION, &decision, &error) == ERROR_OK, "%s", error.message);
     refuses(&reader, &other_step, 1, 2, ORDER_PROCESSING, "no such step");
     refuses(&reader, &other_attempt, 1, 2, ORDER_PROCESSING, "another attempt");
-    refuses(&reader, &expired, 1, 2, ORDER_PROCESSING, "has not ended");
     refuses(&reader, accepted, 3, 2, ORDER_PROCESSING, "accepted twice");
     /* The log goes on where it was. */
     decision = decision_of(&reader, &succeeded, 1, 2, ORDER_PROCESSING);
@@ -141,6 +138,27 @@ Test(view_hostile, refuses_a_decision_that_says_later_effects_are_sent)
     decision.emitted_through = reader.offset - 1;
     cr_assert(fold(&reader, RECORD_DECISION, &decision, &error) == ERROR_OK, "%s", error.message);
     cr_expect_eq(view_checkpoint(reader.view)->emitted_through, 0);
+    end(&reader);
+}
+
+/* An order that goes on is never taken out: no Expiry can name it. */
+Test(view_hostile, refuses_an_expiry_that_cannot_be)
+{
+    struct reader reader;
+    struct error error = {0};
+    begin(&reader);
+    struct checkpoint before = *view_checkpoint(reader.view);
+    struct expiry expiry = {.claim_id = before.claim_id, .decided_at = 8, .ended_at = 9};
+    expiry.order_id = TEXT("o-1");
+    cr_assert(fold(&reader, RECORD_EXPIRY, &expiry, &error) == ERROR_FATAL);
+    cr_expect_str_eq(error.code, "ImpossibleExpiry");
+    expiry.ended_at = 8;
+    expiry.order_id = (struct text){0};
+    cr_assert(fold(&reader, RECORD_EXPIRY, &expiry, &error) == ERROR_FATAL);
+    cr_expect(memcmp(&before, view_checkpoint(reader.view), sizeof(before)) == 0);
+    expiry.order_id = TEXT("o-1");
+    cr_assert(fold(&reader, RECORD_EXPIRY, &expiry, &error) == ERROR_OK, "%s", error.message);
+    cr_expect_eq(view_checkpoint(reader.view)->newest_decided_at, 8);
     end(&reader);
 }
 

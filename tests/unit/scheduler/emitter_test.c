@@ -371,7 +371,7 @@ Test(emitter, ignores_the_acknowledgements_of_an_earlier_claim)
     owner_kit_submit(&kit, "a");
     owner_kit_run(&kit, 1000);
     broker_memory_fail_producer(process->broker, BROKER_PRODUCER_LOG);
-    owner_kit_run(&kit, 2000);
+    owner_kit_run(&kit, 500);
     cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), 1);
     owner_kit_submit(&kit, "b"); /* its append finds that the producer has died */
     broker_memory_fail_producer(process->broker, BROKER_PRODUCER_LOG);

@@ -111,9 +111,6 @@ static void take_largest(struct size *largest, const struct size *size)
 
 /* ---- what happens ---- */
 
-static int64_t ended_at[ORDERS + OPEN_ORDERS]; /* 0: it has not ended */
-static uint32_t oldest;                        /* that has not expired */
-
 /* NULL: not decided yet. */
 static const struct order *order_of(uint32_t number)
 {
@@ -138,23 +135,6 @@ static void finish(uint32_t number)
 {
     owner_kit_report(&kit, name_of(number));
     run_until(number, ORDER_PROCESSED);
-    ended_at[number] = order_of(number)->ended_at;
-}
-
-/* As the auditor does. */
-static void expire(void)
-{
-    for (uint32_t i = oldest; i < ORDERS; i++) {
-        if (ended_at[i] <= 0 || ended_at[i] + OWNER_KIT_RETENTION_MS > kit.clock.now_wall_ms)
-            continue;
-        struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = text_of(name_of(i))};
-        cmd.expire_order = (struct expire_order){
-            .order_id = cmd.order_id, .ended_at = ended_at[i], .by = TEXT("auditor-1")};
-        owner_kit_command(&kit, &cmd);
-        ended_at[i] = -1;
-    }
-    while (oldest < ORDERS && ended_at[oldest] < 0)
-        oldest++;
 }
 
 static void pass(int64_t ms)
@@ -176,7 +156,6 @@ static void live_a_day(uint32_t day)
             finish(number);
         if (day >= 3 && earlier % SLOW_EVERY == 0)
             finish(earlier);
-        expire();
         for (int part = 0; part < 4; part++)
             pass(STEP_MS / 4);
     }

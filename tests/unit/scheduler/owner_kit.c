@@ -123,6 +123,7 @@ static struct owner *open_owner(struct owner_kit_process *process, int32_t parti
                                     .batch_max = 10,
                                     .margin_ms = 1000,
                                     .retention_ms = OWNER_KIT_RETENTION_MS,
+                                    .expiry_max = OWNER_EXPIRY_MAX,
                                     .keep_ms = process->kit->keep_ms,
                                     .trim_groups = process->kit->trim_groups,
                                     .trim_group_count = process->kit->trim_group_count,

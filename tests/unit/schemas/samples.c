@@ -88,8 +88,6 @@ static const struct command compensate_order = {
 static const struct command resubmit_step = {
     .kind = COMMAND_RESUBMIT_STEP,
     .resubmit_step = {T("536365"), T("TakePayment"), T("bob"), T("bank is back"), true, 7200000}};
-static const struct command expire_order = {
-    .kind = COMMAND_EXPIRE_ORDER, .expire_order = {T("536365"), AT(31), T("supervisor-3")}};
 static const struct command extend_step = {.kind = COMMAND_EXTEND_STEP,
                                            .extend_step = {T("536365"), T("TakePayment"),
                                                            DIRECTION_UNDO, 6, AT(32),
@@ -215,7 +213,6 @@ static struct event events[] = {
     {EVENT_STEP_QUEUED, .step_queued = {REF(25), AT(33), AT(34), T("bank: circuit open")}},
     {EVENT_STEP_EXTENDED,
      .step_extended = {REF(26), T("refund"), AT(35), T("half done"), T("bank-1"), 6}},
-    {EVENT_ORDER_EXPIRED, .order_marked = MARK("27")},
     {EVENT_STEP_COMPLETED_BY_HAND,
      .step_completed_by_hand = {REF(28), T("{\"ok\":2}"), T("ann"), T("paid in cash")}},
     {EVENT_STEP_SKIPPED_BY_HAND, .step_skipped_by_hand = {REF(29), T("bob"), T("a gift")}},
@@ -418,6 +415,11 @@ static struct step steps[] = {
 static const struct order order_row = ORDER_ROW;
 static const struct statement statement = {
     .claim_id = UUID(9), .sequence = 80, .format = 7, .order = ORDER_ROW};
+static const struct expiry expiry = {.claim_id = UUID(10),
+                                     .sequence = 81,
+                                     .decided_at = AT(47),
+                                     .ended_at = AT(31),
+                                     .order_id = T("536365")};
 
 const struct sample samples[] = {
     {"SubmitOrder", RECORD_SUBMIT_ORDER, &submit_order},
@@ -429,7 +431,6 @@ const struct sample samples[] = {
     {"TimeOutOrder", RECORD_TIME_OUT_ORDER, &time_out_order},
     {"CompensateOrder", RECORD_COMPENSATE_ORDER, &compensate_order},
     {"ResubmitStep", RECORD_RESUBMIT_STEP, &resubmit_step},
-    {"ExpireOrder", RECORD_EXPIRE_ORDER, &expire_order},
     {"ExtendStep", RECORD_EXTEND_STEP, &extend_step},
     {"CompleteStep", RECORD_COMPLETE_STEP, &complete_step},
     {"SkipStep", RECORD_SKIP_STEP, &skip_step},
@@ -444,6 +445,7 @@ const struct sample samples[] = {
     {"Reset", RECORD_RESET, &reset},
     {"Reset-skip", RECORD_RESET, &reset_skip},
     {"Statement", RECORD_STATEMENT, &statement},
+    {"Expiry", RECORD_EXPIRY, &expiry},
     {"Decision", RECORD_DECISION, &decision},
     {"Decision-small", RECORD_DECISION, &sample_small_decision},
     {"StepRequest", RECORD_STEP_REQUEST, &step_request},

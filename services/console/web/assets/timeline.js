@@ -20,7 +20,7 @@ const BY_HAND = {
 const MARKS = {
   OrderCancelled: 'cancelled', OrderTimedOut: 'the order’s deadline passed',
   OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
-  OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version', OrderExpired: 'expired',
+  OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version',
 };
 const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated']);
 // The graph, the history and the bars of the steps say it already.

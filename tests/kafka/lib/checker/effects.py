@@ -4,8 +4,8 @@
 from .log import Findings, partition_of
 
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
-SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderExpired", "OrderPaused",
-          "OrderPauseEnded", "OrderMigrated"}
+SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
+          "OrderMigrated"}
 
 
 def where(record):

@@ -94,6 +94,8 @@ class Checker(OrderRules, StatementRules):
             self.continued(record)
         elif kind == "Statement":
             self.stated(record)
+        elif kind == "Expiry":
+            self.expired(record)
         elif kind == "Reset":
             self.follow_reset(record)
         elif kind == "Decision":
@@ -172,9 +174,6 @@ class Checker(OrderRules, StatementRules):
         if decision["order_version"] != order.version + (1 if changes else 0):
             self.find("I2", offset, f"{key}: version {decision['order_version']} follows "
                                     f"{order.version}")
-        if names == ["OrderExpired"]:
-            self.expired(order, decision, offset)
-            return
         if changes and order.state in ENDED:
             self.find("I1", offset, f"{key} ended {order.state} and changes: {names}")
         if changes:
@@ -182,6 +181,8 @@ class Checker(OrderRules, StatementRules):
             self.acceptances[key] += "OrderAccepted" in names
             for event in decision["events"]:
                 self.event(order, decision, event, offset)
+            if order.state in ENDED and order.ended_at is None:
+                order.ended_at = decision["decided_at"]
         if decision["order_state"] != order.state:
             self.find("I3", offset, f"{key}: order_state is {decision['order_state']} after "
                                     f"{names}, expected {order.state}")
@@ -202,15 +203,26 @@ class Checker(OrderRules, StatementRules):
                 self.find("I7", offset, f"{order.key}/{event['step']}: a report of the attempt "
                                         "that runs is ignored")
 
-    def expired(self, order, decision, offset):
-        """The order is gone: later events with its id belong to another order."""
-        if order.state not in ENDED:
-            self.find("I1", offset, f"{order.key} expires, but is {order.state}")
-        if decision["order_state"] != order.state:
-            self.find("I3", offset, f"{order.key} expires as {decision['order_state']}, was "
-                                    f"{order.state}")
-        self.named(order, decision["events"][0], offset)
-        del self.orders[order.key]
+    def expired(self, record):
+        """Orders that ended by then are gone: later events with their ids belong to others."""
+        value, offset = record.value, record.offset
+        if (value["claim_id"], value["sequence"]) != (self.claim, self.sequence):
+            self.skipped += 1
+            return
+        self.sequence += 1
+        if value["decided_at"] < self.decided_at:
+            self.find("I8", offset, "decided_at goes backwards")
+        self.decided_at = max(self.decided_at, value["decided_at"])
+        if value["ended_at"] > value["decided_at"]:
+            self.find("I1", offset, "orders expire before they end")
+        last = value["ended_at"], value["order_id"].encode()
+        gone = [key for key, order in self.orders.items()
+                if order.state in ENDED and (order.ended_at, key.encode()) <= last]
+        if self.complete and value["order_id"] not in gone:
+            self.find("I1", offset, f"{value['order_id']} expires, and did not end then")
+        self.counts["expired"] += len(gone)
+        for key in gone:
+            del self.orders[key]
 
     # ---- at rest ----
 

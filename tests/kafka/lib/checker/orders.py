@@ -57,6 +57,7 @@ class Order:
         self.steps = {}
         self.name = None  # of its workflow
         self.workflow = None  # not known
+        self.ended_at = None
         self.due = None  # complete_by + margin of the whole order
         self.accepted = 0
         self.undone = []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A log that its owner trims: where it begins, and orders that are restated in full."""
 
-from .orders import Attempt, Order
+from .orders import ENDED, Attempt, Order
 
 
 class Earlier(Attempt):
@@ -36,6 +36,7 @@ def order_of(row, workflows):
     order.alert_open, order.paused = row["alert_open"], row["paused_at"] != 0
     order.name, order.accepted = details["workflow"], row["accepted_at"]
     order.workflow = (workflows or {}).get((order.name, details["workflow_version"]))
+    order.ended_at = row["ended_at"] if order.state in ENDED else None
     order.due = row["complete_by"] + row["margin_ms"] if row["complete_by"] else None
     for known in row["steps"]:
         step = order.step(known["name"])

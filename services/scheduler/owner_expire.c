@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finished orders leave the stores when they have ended for orders.retention.ms: the owner appends
+ * an Expiry, one record for many orders. They leave as fast as orders end, whatever that rate is,
+ * and a busy partition decides in between. */
+#include "platform/failpoint.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+
+enum {
+    TURN_MS = 20,       /* after a record that took out as many */
+    BUSY_TURN_MS = 100, /* the same, while commands wait: 10,000 orders per second */
+    LOOK_MS = 10000,    /* else: so that a record is about many orders */
+    LOOK_SHARE = 16     /* of the retention, where that is shorter */
+};
+
+static struct view *view_of(const struct owner *owner)
+{
+    return follower_view(owner->follower);
+}
+
+static void turn_after(struct owner *owner, int64_t ms)
+{
+    loop_timer_after(cluster_loop(owner->cluster), &owner->expiry.timer, ms);
+}
+
+static void look_later(struct owner *owner)
+{
+    int64_t share = owner->options.retention_ms / LOOK_SHARE + 1;
+    turn_after(owner, share < LOOK_MS ? share : LOOK_MS);
+}
+
+static void on_expired(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_EXPIRING ||
+        !owner_as_expected(owner, offset, error))
+        return;
+    assert(owner->item_count == 0);
+    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    FAILPOINT("expiry.acknowledged");
+    owner_measure_clock(owner, owner->sent_us);
+    metrics_add(owner->metrics->expired, owner->expiry.count);
+    owner_set_state(owner, OWNER_RUNNING);
+    if (owner->expiry.more)
+        turn_after(owner, owner->head != NULL ? BUSY_TURN_MS : TURN_MS);
+    else
+        look_later(owner);
+    if (owner_store_acknowledged(owner))
+        owner_step_soon(owner);
+}
+
+/* False: the producer's queue is full. */
+static bool append_expiry(struct owner *owner, const struct view_ended *ended, int64_t now)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    int64_t offset = checkpoint->next_event_offset;
+    struct text value;
+    struct error error;
+    struct expiry expiry = {.claim_id = owner->claim_id,
+                            .sequence = checkpoint->next_sequence,
+                            .decided_at = now,
+                            .ended_at = ended->ended_at,
+                            .order_id = {ended->order_id.data, ended->order_id.size}};
+    assert(offset == owner->expected_offset);
+    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    FAILPOINT("expiry.append");
+    if (!owner_append(owner, RECORD_EXPIRY, &expiry, text_of(owner->cluster->service->instance_id),
+                      on_expired, &value))
+        return false;
+    owner_set_state(owner, OWNER_EXPIRING);
+    owner->expiry.more = ended->count == owner->options.expiry_max;
+    if (view_expired(view_of(owner), &expiry, value, offset, &owner->expiry.count, &error) !=
+        ERROR_OK)
+        owner_failed_store(owner, &error);
+    return true;
+}
+
+bool owner_expire_turn(struct owner *owner)
+{
+    const struct clock *clock = owner->cluster->service->clock;
+    struct view_ended ended;
+    struct error error;
+    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
+    assert(!owner->clock_guard.bad);
+    if (!owner->expiry.due || owner->guarded)
+        return false;
+    owner->expiry.due = false;
+    int64_t now = clock_guard_now(&owner->clock_guard, clock, clock_mono_us(clock), 0,
+                                  view_checkpoint(view_of(owner))->newest_decided_at);
+    if (view_find_ended(view_of(owner), now - owner->options.retention_ms,
+                        owner->options.expiry_max, &ended, &error) != ERROR_OK) {
+        owner_failed_store(owner, &error);
+        return true;
+    }
+    if (ended.count == 0) {
+        look_later(owner);
+        return false;
+    }
+    if (append_expiry(owner, &ended, now))
+        return true;
+    turn_after(owner, TURN_MS);
+    return false;
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct owner *owner = userdata;
+    (void)loop;
+    (void)timer;
+    owner->expiry.due = true;
+    owner_step_soon(owner); /* else after the batch that is on its way */
+}
+
+void owner_expire_init(struct owner *owner)
+{
+    loop_timer_init(&owner->expiry.timer, on_timer, owner);
+}
+
+void owner_expire_begin(struct owner *owner)
+{
+    assert(!owner->expiry.due);
+    if (owner->options.retention_ms > 0)
+        look_later(owner);
+}
+
+void owner_expire_end(struct owner *owner)
+{
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->expiry.timer);
+    owner->expiry.due = false;
+}
