@@ -14,16 +14,20 @@ static struct router *router_of(const struct owner *owner)
 
 /* ---- deciding ---- */
 
-/* The step of a StartStep that this owner sent itself, or -1. */
+/* A StartStep that this owner sent itself. */
+static bool is_own_start(const struct owner *owner, const struct command *cmd)
+{
+    return cmd->kind == COMMAND_START_STEP &&
+           text_equal(cmd->start_step.by, text_of(owner->cluster->service->instance_id));
+}
+
+/* Its step, or -1. */
 static int own_start_step(const struct owner *owner, const struct command *cmd,
                           const struct order *order)
 {
-    struct text instance = text_of(owner->cluster->service->instance_id);
     assert(router_of(owner) != NULL);
-    if (cmd->kind != COMMAND_START_STEP || order == NULL ||
-        !text_equal(cmd->start_step.by, instance))
-        return -1;
-    return order_find_step(order, cmd->start_step.step);
+    return order != NULL && is_own_start(owner, cmd) ? order_find_step(order, cmd->start_step.step)
+                                                     : -1;
 }
 
 const struct routing *owner_route_routing(struct owner *owner, const struct command *cmd,
@@ -73,9 +77,10 @@ void owner_route_decided(struct owner *owner, const struct command *cmd,
     assert(owner->routed.ctx == owner);
     if (order != NULL && cmd->kind == COMMAND_REPORT_STEP)
         note_completed(owner, decision, order);
-    if (cmd->kind == COMMAND_MIGRATE_ORDER)
-        forget_starts(owner, cmd->order_id);
     int step = own_start_step(owner, cmd, order);
+    /* Also when it has expired since: it is not there, or another one is. */
+    if (cmd->kind == COMMAND_MIGRATE_ORDER || (step < 0 && is_own_start(owner, cmd)))
+        forget_starts(owner, cmd->order_id);
     if (step < 0)
         return;
     assert(order != NULL && (uint32_t)step < order->step_count);

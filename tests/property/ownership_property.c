@@ -128,6 +128,13 @@ Test(ownership, does_not_decide_while_a_command_is_guarded)
     run_cases(UINT64_C(12982139778277537474), 1, ownership_poison, &sometimes);
 }
 
+/* Orders had expired when the StartStep commands that their owner sent for them were decided. */
+Test(ownership, frees_the_capacity_of_steps_whose_orders_have_expired)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(6218815208400266696), 1, history, &sometimes);
+}
+
 /* A step of an order in error reached its deadline in the last moment of the case. */
 Test(ownership, decides_what_the_last_deadline_leads_to)
 {
