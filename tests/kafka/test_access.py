@@ -14,7 +14,7 @@ import confluent_kafka
 
 from lib import Broker, paths, wait_for
 from lib.crowd import Crowd
-from lib.records import local_schemas
+from lib.records import local_schemas, watermarks
 from lib.service import write_properties
 
 OWN_BROKERS = True
@@ -39,6 +39,9 @@ super.users=User:ANONYMOUS
 listener.name.sasl_plaintext.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required """ + " ".join(
     f'user_{user.replace(" ", "-")}="of {user}"' for user in USERS) + ";\n"
+
+QUICK = {"Name": "quick", "Version": 1, "Defaults": {"TimeoutSeconds": 600},
+         "Steps": [{"Name": "Only", "Agent": "stock"}]}
 
 # The first ends as Processed; the second step of the other always fails and raises an alert.
 WORKFLOWS = (
@@ -154,10 +157,9 @@ class OwnUsers(Crowd):
 
 
 class AccessTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.broker = Broker(nodes=1, properties=BROKER)
-        cls.addClassCleanup(cls.broker.stop)
+    def setUp(self):
+        self.broker = Broker(nodes=1, properties=BROKER)
+        self.addCleanup(self.broker.stop)
 
     def operator(self, *arguments, code=0):
         """Runs a command against the console."""
@@ -249,6 +251,70 @@ class AccessTest(unittest.TestCase):
             self.assertEqual(error.code(),
                              confluent_kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED, error)
         self.assertNotEqual(self.refusals(), [])
+
+    def held_by(self, reason):
+        lines = self.crowd["scheduler"].get("/metrics")[1].splitlines()
+        return f'reeve_log_trim_held{{by="{reason}"}} 1' in lines
+
+    def log_start(self):
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": self.broker.bootstrap,
+                                             "group.id": "bounds"})
+        place = confluent_kafka.TopicPartition(self.crowd.cluster.topic("events"), 0)
+        try:
+            return watermarks(consumer, place, 30)[0]
+        finally:
+            consumer.close()
+
+    def work_until(self, what, condition):
+        def attempt():
+            self.crowd.submit(1, "quick")
+            return condition()
+
+        wait_for(what, attempt, 60)
+
+    def check_refusal(self, refuse, allow, why):
+        """While deletions are refused, everything else goes on; afterwards they do as well."""
+        crowd, scheduler = self.crowd, self.crowd["scheduler"]
+        raised = len(crowd.cluster.alerts())
+        refuse()
+        self.work_until("the alert is raised", lambda: len(crowd.cluster.alerts()) > raised)
+        alert = crowd.cluster.alerts()[raised]
+        self.assertEqual((alert["code"], alert["raised"]), ("TrimRefused", True))
+        self.assertRegex(alert["message"], why)
+        self.work_until("the metric shows it", lambda: self.held_by("broker"))
+        begins = self.log_start()
+        trimmed = scheduler.metric("reeve_log_records_trimmed_total")
+        names = crowd.submit(20, "quick")
+        wait_for("orders end", lambda: set(names) <= {
+            record.value["order_id"] for record in crowd.cluster.read_topic("events")
+            if record.type == "Decision" and record.value["order_state"] == "Processed"}, 60)
+        self.assertEqual(self.log_start(), begins)
+        allow()
+        self.work_until("the log begins later", lambda: self.log_start() > begins)
+        wait_for("the alert is closed", lambda: not crowd.cluster.alerts()[-1]["raised"], 60)
+        self.assertGreater(scheduler.metric("reeve_log_records_trimmed_total"), trimmed)
+        self.assertEqual(len(crowd.cluster.alerts()), raised + 2)
+        self.assertIn("no violations", crowd.reeve("console", "verify"))
+
+    def test_a_log_that_may_not_be_trimmed_is_trimmed_once_it_may(self):
+        self.crowd = crowd = OwnUsers(self.broker, partitions=1, schedulers=0, workflows=(QUICK,),
+                                      agents={"stock": {}})
+        self.addCleanup(crowd.stop)
+        crowd.cluster.expect_alerts("TrimRefused")
+        topic = crowd.cluster.topic("events")
+        right = ("--topic", topic, "--allow-principal", "User:scheduler", "--operation", "Delete")
+
+        def rights(action, *flags):
+            self.broker.tool("org.apache.kafka.tools.AclCommand", action, *right, *flags)
+
+        def policy(name):
+            self.broker.tool("kafka.admin.ConfigCommand", "--alter", "--entity-type", "topics",
+                             "--entity-name", topic, "--add-config", f"cleanup.policy={name}")
+
+        crowd.add("scheduler", properties={"events.keep.ms": 2000, "orders.retention.ms": 1500})
+        self.check_refusal(lambda: rights("--remove", "--force"), lambda: rights("--add"),
+                           "(?i)authoriz")
+        self.check_refusal(lambda: policy("compact"), lambda: policy("delete"), "(?i)policy")
 
     def failures(self, name):
         return sum(event["_type"] == "StepFailed" for _, _, decision in self.crowd.admitted()
