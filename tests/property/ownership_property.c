@@ -249,6 +249,15 @@ Test(ownership, does_not_wait_for_a_fenced_owner_that_is_idle)
     run_cases(UINT64_C(4288179257178887736), 1, history, &sometimes);
 }
 
+/* A newer owner had restated a paused order and trimmed the log: an older one with an empty store
+ * did not meet the pause, and went on. */
+Test(ownership, begins_with_no_orders_of_a_newer_format)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(31100166), 1, history, &sometimes);
+    run_cases(UINT64_C(31101683), 1, history, &sometimes);
+}
+
 Test(ownership, carries_on_or_stops_as_designed_when_a_topic_loses_records)
 {
     struct ownership_sometimes sometimes;
