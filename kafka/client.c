@@ -351,6 +351,7 @@ static void kafka_free(struct broker *broker)
         kafka_producer_close(&kafka->producers[i], CLOSE_WAIT_MS);
     kafka_groups_close(kafka);
     kafka_jobs_deinit(&kafka->jobs); /* first: they use the reader handle */
+    kafka_admin_deinit(kafka);
     kafka_handle_close(&kafka->reader_handle);
     kafka_oauth_stop(kafka->oauth);
     /* What was abandoned may still ask for a token. */

@@ -2,19 +2,29 @@
 /* Calls of librdkafka's admin interface: deleting records, and the committed offsets of groups of
  * which this instance is not a member. Both wait for their answer, so they are jobs.
  *
- * librdkafka 2.0 remembers a group's coordinator for ten minutes after the last query and keeps
- * asking that one although the group has moved: after a failure, callers ask again later than
- * that. */
+ * librdkafka 2.0 asks the coordinator of a group that it has found once, although the group may
+ * have moved, until nothing was asked about the group for `metadata.max.age.ms` (rdkafka_coord.c).
+ * The owners of several partitions would keep it from ever looking for another one. So after a
+ * failure, nothing is asked about that group for as long: such queries fail here. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
-enum { ANSWER_MS = 5000 };
+enum { ANSWER_MS = 5000, FORGOTTEN_MS = 3000 /* librdkafka looks every second */ };
+
+/* A query about it has failed. */
+struct kafka_quiet_group {
+    struct kafka_quiet_group *next;
+    int64_t until_ms;
+    char name[];
+};
 
 struct admin_call {
     struct kafka_job job;
+    struct kafka_client *kafka; /* not for the job's thread */
     rd_kafka_t *rk;
     char *group; /* NULL: records are deleted */
     char *topic;
@@ -91,6 +101,68 @@ static void take_position(struct admin_call *call, rd_kafka_event_t *event)
         take_offset(call, rd_kafka_group_result_partitions(groups[0]));
 }
 
+/* ---- groups whose coordinator may be another one ---- */
+
+static int64_t now_ms(const struct kafka_client *kafka)
+{
+    return clock_mono_ms(loop_clock(kafka->loop));
+}
+
+static int64_t remembered_ms(rd_kafka_t *rk)
+{
+    char value[32];
+    size_t size = sizeof(value);
+    rd_kafka_conf_res_t result =
+        rd_kafka_conf_get(rd_kafka_conf(rk), "metadata.max.age.ms", value, &size);
+    assert(result == RD_KAFKA_CONF_OK);
+    (void)result;
+    return strtoll(value, NULL, 10) + FORGOTTEN_MS;
+}
+
+static struct kafka_quiet_group *find_quiet(const struct kafka_client *kafka, const char *name)
+{
+    struct kafka_quiet_group *group;
+    LL_FOREACH(kafka->quiet_groups, group)
+        if (strcmp(group->name, name) == 0)
+            return group;
+    return NULL;
+}
+
+static void be_quiet_about(struct kafka_client *kafka, const char *name)
+{
+    struct kafka_quiet_group *group = find_quiet(kafka, name);
+    if (group == NULL) {
+        size_t size = strlen(name) + 1;
+        group = calloc(1, sizeof(*group) + size);
+        assert(group != NULL);
+        memcpy(group->name, name, size);
+        LL_PREPEND(kafka->quiet_groups, group);
+    }
+    group->until_ms = now_ms(kafka) + remembered_ms(kafka->reader_handle.rk);
+}
+
+static bool is_quiet(const struct kafka_client *kafka, const char *name)
+{
+    const struct kafka_quiet_group *group = find_quiet(kafka, name);
+    return group != NULL && now_ms(kafka) < group->until_ms;
+}
+
+void kafka_admin_deinit(struct kafka_client *kafka)
+{
+    while (kafka->quiet_groups != NULL) {
+        struct kafka_quiet_group *group = kafka->quiet_groups;
+        LL_DELETE(kafka->quiet_groups, group);
+        free(group);
+    }
+}
+
+/* ---- jobs ---- */
+
+static void answer_quiet(struct kafka_job *job)
+{
+    ((struct admin_call *)job)->code = RD_KAFKA_RESP_ERR__WAIT_COORD;
+}
+
 static void position_run(struct kafka_job *job)
 {
     struct admin_call *call = (struct admin_call *)job;
@@ -117,6 +189,9 @@ static void on_answered(struct kafka_job *job)
     struct admin_call *call = (struct admin_call *)job;
     struct error error = {.class = ERROR_OK};
     bool failed = call->code != RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (call->group != NULL && kafka_error_class(call->code) == ERROR_RETRY &&
+        call->code != RD_KAFKA_RESP_ERR__WAIT_COORD)
+        be_quiet_about(call->kafka, call->group);
     if (failed)
         kafka_error_set(&error, call->code,
                         call->group != NULL ? "the committed offset in" : "deleting records of",
@@ -137,6 +212,7 @@ static struct admin_call *call_new(struct kafka_client *kafka, const char *topic
     struct admin_call *call = calloc(1, sizeof(*call));
     assert(call != NULL);
     *call = (struct admin_call){.job = {run, on_answered, NULL},
+                                .kafka = kafka,
                                 .rk = kafka->reader_handle.rk,
                                 .topic = strdup(topic),
                                 .partition = partition,
@@ -160,7 +236,8 @@ void kafka_position_of(struct broker *broker, const char *group, const char *top
                        int32_t partition, broker_group_position_done done, void *ctx)
 {
     struct kafka_client *kafka = kafka_of(broker);
-    struct admin_call *call = call_new(kafka, topic, partition, position_run, ctx);
+    struct admin_call *call = call_new(kafka, topic, partition,
+                                       is_quiet(kafka, group) ? answer_quiet : position_run, ctx);
     call->group = strdup(group);
     assert(call->group != NULL);
     call->position = done;

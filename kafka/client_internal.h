@@ -353,6 +353,8 @@ void kafka_delete_records(struct broker *broker, const char *topic, int32_t part
                           int64_t before, broker_deleted done, void *ctx);
 void kafka_position_of(struct broker *broker, const char *group, const char *topic,
                        int32_t partition, broker_group_position_done done, void *ctx);
+/* After the jobs. */
+void kafka_admin_deinit(struct kafka_client *kafka);
 bool kafka_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 /* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */
@@ -398,8 +400,9 @@ struct kafka_client {
     struct kafka_oauth *oauth; /* NULL: no tokens */
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];
     struct kafka_handle reader_handle;
-    struct kafka_reader *readers; /* by key */
-    struct kafka_group *groups;   /* including those that are leaving */
+    struct kafka_reader *readers;           /* by key */
+    struct kafka_group *groups;             /* including those that are leaving */
+    struct kafka_quiet_group *quiet_groups; /* client_admin.c */
     struct log_limit log_limits[KAFKA_LOG_LIMITS];
     struct kafka_stats *stats; /* NULL: no metrics */
 };

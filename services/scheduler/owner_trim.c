@@ -24,7 +24,6 @@ enum {
     TURN_MS = 20,
     STATEMENTS_PER_TURN = 64,
     STATEMENTS_PER_BUSY_TURN = 16, /* while commands wait */
-    ASK_AGAIN_MS = 11 * 60 * 1000, /* kafka/client_admin.c says why */
     DELETE_AGAIN_MS = 10 * 1000
 };
 
@@ -204,8 +203,6 @@ static void answered(struct owner *owner)
     if (trim->unanswered) {
         set_held(owner, TRIM_HELD_BY_BROKER);
         wait(owner);
-        if (owner->options.trim_group_count > 0)
-            turn_after(owner, ASK_AGAIN_MS);
         return;
     }
     metrics_set(trim->start, (double)trim->log_start);
