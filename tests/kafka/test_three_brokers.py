@@ -9,11 +9,13 @@ import unittest
 import urllib.error
 import urllib.request
 
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from lib import Broker, Cluster, wait_for
 from lib.crowd import WORKFLOW, Crowd
 from lib.load import Load
+from lib.records import watermarks
 
 OWN_BROKERS = True
 TIMEOUT_SECONDS = 1200
@@ -21,6 +23,8 @@ TIMEOUT_SECONDS = 1200
 PAUSE_MS_MAX = 30000  # with one of three brokers down no partition pauses longer
 PARTITIONS = 6
 MOVES = 5
+QUICK = {"Name": "quick", "Version": 1, "Defaults": {"TimeoutSeconds": 600},
+         "Steps": [{"Name": "Only", "Agent": "noop"}]}
 # No step times out while brokers are down: these tests are not about the recovery of steps.
 PATIENT = {**WORKFLOW, "Name": "crowd", "TimeoutSeconds": 3600,
            "Defaults": {**WORKFLOW["Defaults"], "TimeoutSeconds": 600}}
@@ -276,6 +280,47 @@ class ThreeBrokersTest(unittest.TestCase):
         self.wait_in_sync()
         self.assertEqual(self.crowd.missing_requests(), [])
         self.assertEqual(self.crowd.findings(), [])
+
+    def test_6_a_log_is_trimmed_when_the_group_that_archives_it_has_moved(self):
+        cluster = Cluster(self.broker, partitions=1, properties={
+            "session.timeout.ms": 6000, "orders.retention.ms": 1500, "auditor.interval.ms": 300})
+        self.addCleanup(cluster.stop)
+        cluster.expect_alerts("TrimGroupMissing")
+        cluster.topics_apply()
+        path = cluster.folder / "quick.json"
+        path.write_text(json.dumps(QUICK), encoding="utf-8")
+        cluster.workflow_deploy(path)
+        cluster.add("scheduler", properties={
+            "events.keep.ms": 2000, "events.trim.groups": "archive",
+            "kafka.metadata.max.age.ms": 5000})
+        cluster.add("submission")
+        cluster.add("supervisor")
+        cluster.add("agent", properties={"agent.name": "noop", "agent.kind": "sim"})
+        numbers = iter(range(1, 1000000))
+        archive = Consumer({"bootstrap.servers": self.broker.bootstrap, "group.id": "archive"})
+        self.addCleanup(archive.close)
+
+        def log():
+            return watermarks(archive, TopicPartition(cluster.topic("events"), 0), 30)
+
+        def work():
+            cluster.reeve("submit", "-", stdin=json.dumps({
+                "order_id": f"o-{next(numbers)}", "currency": "GBP", "workflow": "quick"}))
+            archive.commit(offsets=[TopicPartition(cluster.topic("events"), 0, log()[1])],
+                           asynchronous=False)
+            return log()[0]
+
+        wait_for("the log begins later", lambda: work() > 0, 90)
+        before = self.coordinator("archive")
+        offsets = list(self.partitions("__consumer_offsets"))
+        number = (java_hash("archive") & 0x7FFFFFFF) % len(offsets)
+        # The leader is the first of the list; that of the group's partition becomes the last.
+        self.prefer({"__consumer_offsets": {
+            found.id: sorted(found.replicas, key=lambda broker, found=found: (
+                (broker == found.leader) == (found.id == number))) for found in offsets}})
+        wait_for("the group has moved", lambda: self.coordinator("archive") != before, 60, 0.2)
+        place = log()[1]
+        wait_for("the log begins later again", lambda: work() > place, 90)
 
 
 if __name__ == "__main__":
