@@ -3,11 +3,13 @@
 #include "statestore/answers.h"
 
 #include "base/numbers.h"
+#include "statestore/answers_series.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
 #include "statestore/table_check.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,9 @@ enum {
     BACKGROUND_JOBS = 2,
     OPEN_FILES = 64,
     NAME_SIZE = 32,
-    FOUND_MAX = 64 /* families of a store that is still ours */
+    FOUND_MAX = 64, /* families of a store that is still ours */
+    KEY_HEAD_BYTES = 16 + 8,
+    KEY_BYTES_MAX = KEY_HEAD_BYTES + ANSWERS_NAME_BYTES_MAX
 };
 #define CACHE_BYTES ((size_t)8 << 20)
 #define BUFFER_BYTES ((size_t)8 << 20)
@@ -46,6 +50,8 @@ struct answers {
     uint32_t count;
     uint64_t batch_bytes;
     uint64_t dropped_early;
+    uint64_t lookups;
+    struct answers_series_table series;
 };
 
 static enum error_class fail(const struct answers *answers, const char *doing, char *message,
@@ -261,6 +267,7 @@ void answers_close(struct answers *answers)
 {
     if (answers == NULL)
         return;
+    answers_series_clear(&answers->series);
     rocksdb_writebatch_destroy(answers->batch);
     rocksdb_readoptions_destroy(answers->read);
     rocksdb_writeoptions_destroy(answers->write);
@@ -278,11 +285,82 @@ void answers_close(struct answers *answers)
     free(answers);
 }
 
+/* ---- keys ---- */
+
+static void write_head(const struct uuid *series, int64_t position, char at[KEY_HEAD_BYTES])
+{
+    uint64_t rising = htobe64((uint64_t)position ^ (UINT64_C(1) << 63));
+    memcpy(at, series->bytes, sizeof(series->bytes));
+    memcpy(at + sizeof(series->bytes), &rising, sizeof(rising));
+}
+
+static struct text write_key(const struct answers_key *key, char memory[KEY_BYTES_MAX])
+{
+    assert(key->name.size <= ANSWERS_NAME_BYTES_MAX);
+    write_head(&key->series, key->position, memory);
+    if (key->name.size > 0)
+        memcpy(memory + KEY_HEAD_BYTES, key->name.data, key->name.size);
+    return (struct text){memory, KEY_HEAD_BYTES + key->name.size};
+}
+
+/* Of a key of this series; INT64_MIN: it is of another one. */
+static int64_t read_position(const char *key, size_t size, const struct uuid *series)
+{
+    uint64_t rising;
+    if (size < KEY_HEAD_BYTES || memcmp(key, series->bytes, sizeof(series->bytes)) != 0)
+        return INT64_MIN;
+    memcpy(&rising, key + sizeof(series->bytes), sizeof(rising));
+    return (int64_t)(be64toh(rising) ^ (UINT64_C(1) << 63));
+}
+
+/* ---- the highest positions ---- */
+
+/* Of one slice, without what was put and not written. */
+static enum error_class highest_in(struct answers *answers, const struct slice *slice,
+                                   const struct uuid *series, int64_t *ret_position,
+                                   struct error *ret_error)
+{
+    char behind[KEY_HEAD_BYTES + 1];
+    char *message = NULL;
+    rocksdb_iterator_t *it = rocksdb_create_iterator_cf(answers->db, answers->read, slice->family);
+    write_head(series, INT64_MAX, behind);
+    behind[KEY_HEAD_BYTES] = '\xff'; /* no name begins with it */
+    rocksdb_iter_seek_for_prev(it, behind, sizeof(behind));
+    *ret_position = INT64_MIN;
+    if (rocksdb_iter_valid(it)) {
+        size_t size = 0;
+        const char *key = rocksdb_iter_key(it, &size);
+        *ret_position = read_position(key, size, series);
+    }
+    rocksdb_iter_get_error(it, &message);
+    rocksdb_iter_destroy(it);
+    return message == NULL ? ERROR_OK : fail(answers, "read", message, ret_error);
+}
+
+static enum error_class load_series(struct answers *answers, struct answers_series *series,
+                                    struct error *ret_error)
+{
+    if (series->loaded)
+        return ERROR_OK;
+    for (uint32_t i = 0; i < answers->count; i++) {
+        int64_t position;
+        enum error_class class =
+            highest_in(answers, &answers->slices[i], &series->id, &position, ret_error);
+        if (class != ERROR_OK)
+            return class;
+        if (position > series->highest)
+            series->highest = position;
+    }
+    series->loaded = true;
+    return ERROR_OK;
+}
+
 /* ---- rows ---- */
 
-enum error_class answers_get(struct answers *answers, struct text key, struct text *ret_value,
-                             struct error *ret_error)
+static enum error_class look_up(struct answers *answers, struct text key, struct text *ret_value,
+                                struct error *ret_error)
 {
+    answers->lookups++;
     for (uint32_t i = answers->count; i > 0; i--) {
         char *message = NULL;
         size_t size = 0;
@@ -307,15 +385,35 @@ enum error_class answers_get(struct answers *answers, struct text key, struct te
     return ERROR_OK;
 }
 
+enum error_class answers_get(struct answers *answers, const struct answers_key *key,
+                             struct text *ret_value, struct error *ret_error)
+{
+    char memory[KEY_BYTES_MAX];
+    struct answers_series *series = answers_series_get(&answers->series, &key->series);
+    enum error_class class = load_series(answers, series, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    if (key->position > series->highest) {
+        *ret_value = (struct text){0};
+        return ERROR_OK;
+    }
+    return look_up(answers, write_key(key, memory), ret_value, ret_error);
+}
+
 void answers_value_free(struct text value)
 {
     rocksdb_free((void *)(uintptr_t)value.data);
 }
 
-void answers_put(struct answers *answers, struct text key, struct text value)
+void answers_put(struct answers *answers, const struct answers_key *row, struct text value)
 {
+    char memory[KEY_BYTES_MAX];
     uint8_t seal[SEAL_BYTES];
-    assert(key.size > 0 && key.size <= ANSWERS_KEY_BYTES_MAX && answers->count > 0);
+    struct text key = write_key(row, memory);
+    struct answers_series *series = answers_series_get(&answers->series, &row->series);
+    assert(answers->count > 0);
+    if (row->position > series->highest)
+        series->highest = row->position;
     seal_make(SEAL_FAMILY, key, value, seal);
     const char *keys[] = {key.data};
     const size_t key_sizes[] = {key.size};
@@ -335,10 +433,17 @@ enum error_class answers_write(struct answers *answers, int64_t now, struct erro
     answers->batch_bytes = 0;
     if (message != NULL)
         return fail(answers, "write", message, ret_error);
+    if (answers->series.count > ANSWERS_SERIES_MAX) /* all that was put is in the store */
+        answers_series_clear(&answers->series);
     return tidy(answers, now, ret_error);
 }
 
 /* ---- figures ---- */
+
+uint64_t answers_lookups(const struct answers *answers)
+{
+    return answers->lookups;
+}
 
 uint64_t answers_bytes(const struct answers *answers)
 {

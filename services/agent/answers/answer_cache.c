@@ -8,7 +8,7 @@
 #include "statestore/store.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,9 +20,11 @@ struct answer_cache {
     struct metrics_gauge *bytes;
     struct metrics_counter *recalled;
     struct metrics_counter *written;
+    struct metrics_counter *lookups;
     struct metrics_counter *dropped_early;
     struct metrics_counter *lost;
-    uint64_t dropped_early_before; /* of stores before this one */
+    uint64_t lookups_before; /* of stores before this one */
+    uint64_t dropped_early_before;
 };
 
 static int64_t now_of(const struct answer_cache *cache)
@@ -46,8 +48,10 @@ static enum error_class start_over(struct answer_cache *cache, const struct erro
         "same key",
         LOG_STR("path", cache->path), LOG_ERR(why));
     metrics_add(cache->lost, 1);
-    if (cache->answers != NULL)
+    if (cache->answers != NULL) {
+        cache->lookups_before += answers_lookups(cache->answers);
         cache->dropped_early_before += answers_dropped_early(cache->answers);
+    }
     answers_close(cache->answers);
     cache->answers = NULL;
     enum error_class class = store_drop(cache->path, ret_error);
@@ -72,6 +76,7 @@ static void refresh(void *ctx)
     if (cache->answers == NULL)
         return;
     metrics_set(cache->bytes, (double)answers_bytes(cache->answers));
+    cache->lookups->value = cache->lookups_before + answers_lookups(cache->answers);
     cache->dropped_early->value =
         cache->dropped_early_before + answers_dropped_early(cache->answers);
 }
@@ -87,6 +92,10 @@ static void add_metrics(struct answer_cache *cache, const char *agent)
                         "Requests that came again and were answered from memory.", labels);
     cache->written =
         metrics_counter(all, "reeve_agent_memory_written_total", "Answers remembered.", labels);
+    cache->lookups = metrics_counter(all, "reeve_agent_memory_lookups_total",
+                                     "Requests that were looked for among the remembered answers; "
+                                     "newer ones than all that were answered are not.",
+                                     labels);
     cache->dropped_early = metrics_counter(all, "reeve_agent_memory_dropped_early_total",
                                            "Slices of answers that were forgotten before "
                                            "agent.memory.ms, because agent.memory.mb was reached.",
@@ -134,26 +143,53 @@ void answer_cache_free(struct answer_cache *cache)
 
 /* ---- rows ---- */
 
-static struct text key_of(const struct step_request *request, char ret_key[ANSWERS_KEY_BYTES_MAX])
+/* The name of a row: direction u8 | attempt BE4 | size of the step's name u8 | step | order id */
+struct row_name {
+    char memory[ANSWERS_NAME_BYTES_MAX];
+};
+
+_Static_assert(1 + 4 + 1 + NAME_BYTES_MAX + ORDER_ID_BYTES_MAX <= ANSWERS_NAME_BYTES_MAX,
+               "the longest name fits");
+_Static_assert(NAME_BYTES_MAX <= UINT8_MAX && DIRECTION_COUNT < UINT8_MAX, "their sizes");
+
+static char *put(char *at, const void *bytes, size_t size)
+{
+    if (size > 0)
+        memcpy(at, bytes, size);
+    return at + size;
+}
+
+/* By the Decision that began the attempt: its request names the same one whenever it comes, and
+ * from whichever owner of the log. A grant of more time has another one, and begins nothing. Later
+ * Decisions of a claim have higher offsets: a request that is newer than all that were answered
+ * cannot have been. */
+static struct answers_key key_of(const struct step_request *request, struct row_name *name)
 {
     const struct attempt_ref *ref = &request->ref;
-    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32,
-                        TEXT_ARG(request->order_id), TEXT_ARG(ref->step),
-                        direction_name(ref->direction), ref->attempt);
-    assert(size > 0 && size < ANSWERS_KEY_BYTES_MAX); /* the codec's limits */
-    return (struct text){ret_key, (uint32_t)size};
+    uint32_t attempt = htobe32(ref->attempt);
+    char *at = name->memory;
+    assert(ref->step.size <= NAME_BYTES_MAX); /* the codec's limits */
+    assert(request->order_id.size <= ORDER_ID_BYTES_MAX);
+    *at++ = (char)ref->direction;
+    at = put(at, &attempt, sizeof(attempt));
+    *at++ = (char)(uint8_t)ref->step.size;
+    at = put(at, ref->step.data, ref->step.size);
+    at = put(at, request->order_id.data, request->order_id.size);
+    return (struct answers_key){.series = request->claim_id,
+                                .position = request->decision_offset,
+                                .name = {name->memory, (uint32_t)(at - name->memory)}};
 }
 
 bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt)
 {
-    char key[ANSWERS_KEY_BYTES_MAX];
+    struct row_name name;
     struct text row = {NULL, 0};
     struct error error, second;
     bool known = false;
     if (cache == NULL || cache->answers == NULL)
         return false;
-    enum error_class class =
-        answers_get(cache->answers, key_of(&attempt->request, key), &row, &error);
+    const struct answers_key key = key_of(&attempt->request, &name);
+    enum error_class class = answers_get(cache->answers, &key, &row, &error);
     if (class == ERROR_OK && row.data != NULL && !answer_row_read(row, attempt, &known)) {
         class = error_set(&error, ERROR_FATAL, "StoreCorrupt",
                           "an answer is not a row of this version");
@@ -170,12 +206,13 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
 
 void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt)
 {
-    char key[ANSWERS_KEY_BYTES_MAX];
+    struct row_name name;
     char row[ANSWER_ROW_BYTES_MAX];
     if (cache == NULL || cache->answers == NULL)
         return;
     assert(!attempt->noted && attempt->state == ATTEMPT_REPORTING);
-    answers_put(cache->answers, key_of(&attempt->request, key), answer_row_write(attempt, row));
+    const struct answers_key key = key_of(&attempt->request, &name);
+    answers_put(cache->answers, &key, answer_row_write(attempt, row));
     metrics_add(cache->written, 1);
 }
 

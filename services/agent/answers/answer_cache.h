@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outcomes of the attempts that this instance has made, by request id
- * (order/step/direction/attempt): the answers that were reported, and the calls that were accepted
- * and are answered later, by a callback. On disk (statestore/answers.h), bounded in time and size;
- * it survives kill -9.
+/* The outcomes of the attempts that this instance has made, by the Decision that began the attempt,
+ * order, step, direction and attempt: the answers that were reported, and the calls that were
+ * accepted and are answered later, by a callback. On disk (statestore/answers.h), bounded in time
+ * and size; it survives kill -9.
  *
  * attempts.h knows the attempts in flight and the latest ones; the cache knows them longer, and
- * after a restart. It is read once for each request whose attempt is not in flight.
+ * after a restart. It is read for a request whose attempt is not in flight, unless its Decision is
+ * newer than all that were answered: most requests come once, in the order of the log.
  *
  * An answer is written before its report is sent: so what was reported is what is remembered. A
  * crash before that repeats the call, with the same idempotency key. So does another instance that

@@ -383,11 +383,12 @@ static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt 
             break;
         }
     }
-    if (attempts->ops->recall != NULL && attempts->ops->recall(attempts->ctx, attempt))
-        return report_again(attempts, attempt, receipt);
-    /* Its attempt has ended, here or elsewhere: the first request would have come before it. */
+    /* Its attempt has ended, here or elsewhere: the first request would have come before it, and
+     * was reported then if its answer was remembered. */
     if (request->extension)
         return settle_at_once(attempts, attempt, receipt, OFFER_STALE);
+    if (attempts->ops->recall != NULL && attempts->ops->recall(attempts->ctx, attempt))
+        return report_again(attempts, attempt, receipt);
     if (wall_now(attempts) >= request->complete_by)
         return settle_at_once(attempts, attempt, receipt, OFFER_EXPIRED);
     attempt->receipt = *receipt;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers that an agent remembers over a restart, with their store in a folder. */
+#include "base/numbers.h"
 #include "statestore/answers.h"
 #include "tests/unit/agent/world.h"
 
@@ -54,6 +55,45 @@ Test(answer_cache, repeats_an_answer_after_a_restart)
                  1 + (world_partition("A") == world_partition("B")));
     world_request(world, "A", DIRECTION_DO, 2, SOON);
     cr_assert_eq(world->calls_started, 3, "another attempt is another call");
+    world_free(world);
+}
+
+static int lookups(const struct instance *instance)
+{
+    static const char name[] = "reeve_agent_memory_lookups_total{agent=\"pay\"} ";
+    size_t size;
+    char *text = metrics_render(instance->service.metrics, &size);
+    const char *at = strstr(text, name);
+    cr_assert_not_null(at);
+    struct text rest = text_of(at + strlen(name));
+    uint64_t count;
+    cr_assert(number_take(&rest, INT32_MAX, &count));
+    free(text);
+    return (int)count;
+}
+
+Test(answer_cache, does_not_look_for_requests_that_are_newer_than_its_answers)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    for (int i = 0; i < 20; i++) {
+        char order[8];
+        snprintf(order, sizeof(order), "o-%d", i);
+        world->decision_offset = i;
+        world_request(world, order, DIRECTION_DO, 1, SOON);
+        world_succeed(instance, "{}");
+    }
+    cr_assert_eq(lookups(instance), 0);
+    world->decision_offset = 10; /* a new owner of the log emits it again, to another process */
+    world_request(world, "o-10", DIRECTION_DO, 1, SOON);
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 20, "all are read again");
+    cr_assert_eq(lookups(instance), 20 + (world_count_reports(world, "o-10") > 2));
+    world->decision_offset = 20;
+    int before = lookups(instance);
+    world_request(world, "o-20", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(world->calls_started, 21);
+    cr_assert_eq(lookups(instance), before);
     world_free(world);
 }
 
@@ -162,7 +202,9 @@ static void put_row(const struct world *world, uint8_t succeeded, struct text ou
     }
     snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
     cr_assert_eq(answers_open(path, &options, 1000000, &answers, &error), ERROR_OK);
-    answers_put(answers, TEXT("A/Pay/do/1"), (struct text){row, (uint32_t)(at - row)});
+    const struct answers_key key = {.position = decision_offset,
+                                    .name = {"\0\0\0\0\1\3PayA", 10}}; /* A/Pay/do/1 */
+    answers_put(answers, &key, (struct text){row, (uint32_t)(at - row)});
     cr_assert_eq(answers_write(answers, 1000000, &error), ERROR_OK);
     answers_close(answers);
 }

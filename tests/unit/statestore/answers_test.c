@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers are kept for their time, within a size limit, and survive kill -9. */
 #include "statestore/answers.h"
+#include "statestore/answers_series.h"
 #include "statestore/store.h"
+#include "tests/lib/seed.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -21,30 +23,129 @@ static struct answers *open_at(const char *path, uint64_t bytes_max, int64_t now
     return answers;
 }
 
-static struct text key_of(int number)
+static struct answers_key key_in(int series, int64_t position)
 {
-    static char key[32];
-    int size = snprintf(key, sizeof(key), "order-%d/Pay/do/1", number);
-    return (struct text){key, (uint32_t)size};
+    struct answers_key key = {.position = position, .name = TEXT("order/Pay")};
+    memcpy(key.series.bytes + 8, &series, sizeof(series));
+    return key;
+}
+
+static void put_at(struct answers *answers, const struct answers_key *key, const char *value,
+                   int64_t now)
+{
+    struct error error;
+    answers_put(answers, key, text_of(value));
+    cr_assert(answers_write(answers, now, &error) == ERROR_OK, "%s", error.message);
 }
 
 static void put(struct answers *answers, int number, const char *value, int64_t now)
 {
-    struct error error;
-    answers_put(answers, key_of(number), text_of(value));
-    cr_assert(answers_write(answers, now, &error) == ERROR_OK, "%s", error.message);
+    struct answers_key key = key_in(0, number);
+    put_at(answers, &key, value, now);
 }
 
-static bool has(struct answers *answers, int number, const char *value)
+static bool has_at(struct answers *answers, const struct answers_key *key, const char *value)
 {
     struct text found;
     struct error error;
-    cr_assert(answers_get(answers, key_of(number), &found, &error) == ERROR_OK, "%s",
-              error.message);
+    cr_assert(answers_get(answers, key, &found, &error) == ERROR_OK, "%s", error.message);
     bool same = found.data != NULL && text_equal(found, text_of(value));
     cr_assert(same || found.data == NULL);
     answers_value_free(found);
     return same;
+}
+
+static bool has(struct answers *answers, int number, const char *value)
+{
+    struct answers_key key = key_in(0, number);
+    return has_at(answers, &key, value);
+}
+
+/* Looks at this position; true: it had to look into the store. */
+static bool looks_up(struct answers *answers, int series, int64_t position)
+{
+    struct answers_key key = key_in(series, position);
+    uint64_t before = answers_lookups(answers);
+    cr_assert_not(has_at(answers, &key, "none has this value"));
+    return answers_lookups(answers) > before;
+}
+
+Test(statestore_answers, looks_only_for_what_may_have_been_put)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    struct answers *answers = open_at(path, 1 << 20, START);
+    const int64_t positions[] = {5, 3, 9, -7};
+    cr_assert_not(looks_up(answers, 1, 5));
+    for (int i = 0; i < 4; i++) {
+        struct answers_key key = key_in(1, positions[i]);
+        put_at(answers, &key, "value", START + i * KEEP_MS / 2); /* in slices of their own */
+    }
+    for (int round = 0; round < 2; round++) {
+        struct answers_key last = key_in(1, 9);
+        struct answers_key other = {.series = last.series, .position = 9, .name = TEXT("other")};
+        cr_assert(has_at(answers, &last, "value"), "round %d", round);
+        cr_assert_not(has_at(answers, &other, "value"));
+        cr_assert_not(looks_up(answers, 1, 10));
+        cr_assert(looks_up(answers, 1, 4), "round %d", round);
+        cr_assert_not(looks_up(answers, 0, -100), "another series");
+        cr_assert_not(looks_up(answers, 2, -100), "another series");
+        answers_close(answers);
+        answers = open_at(path, 1 << 20, START + 3 * KEEP_MS / 2);
+    }
+    struct answers_key late = key_in(1, 30);
+    struct error error;
+    answers_put(answers, &late, text_of("late"));
+    cr_assert_not(has_at(answers, &late, "late"), "not written yet");
+    cr_assert(answers_write(answers, START + 3 * KEEP_MS / 2, &error) == ERROR_OK);
+    cr_assert(has_at(answers, &late, "late"), "put before the series was looked for");
+    answers_close(answers);
+}
+
+/* Whatever is put where, and whenever the process ends, what was written is found. */
+Test(statestore_answers, finds_everything_in_random_histories)
+{
+    enum { SERIES = 5, POSITIONS = 64, STEPS = 4000 };
+    static char model[SERIES][POSITIONS];
+    const char *path = kit_path(kit_folder(), "answers");
+    uint64_t seed = seed_first();
+    seed_begin(seed);
+    struct answers *answers = open_at(path, 1 << 24, START);
+    memset(model, 0, sizeof(model));
+    for (int i = 0; i < STEPS; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        int series = (int)(seed >> 33) % SERIES;
+        int position = (int)(seed >> 40) % POSITIONS;
+        struct answers_key key = key_in(series, position - POSITIONS / 2);
+        char value[2] = {(char)('a' + (seed >> 50) % 26), '\0'};
+        if ((seed >> 58) % 8 == 0) {
+            put_at(answers, &key, value, START);
+            model[series][position] = value[0];
+        } else if ((seed >> 56) % 200 == 0) {
+            answers_close(answers);
+            answers = open_at(path, 1 << 24, START);
+        }
+        value[0] = model[series][position];
+        cr_assert_eq(has_at(answers, &key, value), value[0] != '\0');
+    }
+    answers_close(answers);
+    seed_end();
+}
+
+Test(statestore_answers, finds_the_answers_of_very_many_series)
+{
+    struct error error;
+    struct answers *answers = open_at(kit_path(kit_folder(), "answers"), 1 << 24, START);
+    for (int i = 0; i <= ANSWERS_SERIES_MAX; i++) {
+        struct answers_key key = key_in(i, 7);
+        answers_put(answers, &key, text_of("value"));
+    }
+    cr_assert(answers_write(answers, START, &error) == ERROR_OK);
+    for (int i = 0; i <= ANSWERS_SERIES_MAX; i += 97) {
+        struct answers_key key = key_in(i, 7);
+        cr_assert(has_at(answers, &key, "value"));
+        cr_assert_not(looks_up(answers, i, 8));
+    }
+    answers_close(answers);
 }
 
 Test(statestore_answers, keeps_answers_for_their_time_and_then_forgets_them)

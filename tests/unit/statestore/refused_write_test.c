@@ -124,18 +124,19 @@ Test(statestore_refused_write, closes_the_answers_of_an_agent)
     struct error error = {0};
     struct text value = {0};
     cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
-    answers_put(answers, TEXT("a"), TEXT("before"));
+    const struct answers_key a = {.position = 1}, b = {.position = 2};
+    answers_put(answers, &a, TEXT("before"));
     cr_assert(answers_write(answers, 1, &error) == ERROR_OK, "%s", error.message);
     limit_files(0);
     for (int i = 0; i < 3; i++) {
-        answers_put(answers, TEXT("b"), TEXT("refused"));
+        answers_put(answers, &b, TEXT("refused"));
         cr_assert(answers_write(answers, 1, &error) == ERROR_FATAL);
         cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
     }
     answers_close(answers);
     limit_files(RLIM_INFINITY);
     cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
-    cr_assert(answers_get(answers, TEXT("a"), &value, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(answers_get(answers, &a, &value, &error) == ERROR_OK, "%s", error.message);
     cr_assert(text_equal(value, TEXT("before")));
     answers_value_free(value);
     answers_close(answers);

@@ -11,7 +11,7 @@ reeve_test(statestore
         refused_write_test.c
         scan_test.c
         store_test.c
-    LIBS reeve-statestore)
+    LIBS reeve-test-seed reeve-statestore)
 reeve_test(statestore-crash
     SOURCES
         crash_test.c
