@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fast a scheduler (or a supervisor, which keeps an index of deadlines) folds a log into fresh
- * stores: the same view as in the service, without the broker and its client.
+ * stores, and has every order that has ended expire afterwards: the same view as in the service,
+ * without the broker and its client.
  *
  *     bench-fold DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]
  *
@@ -25,6 +26,8 @@ enum {
     CACHE_ORDERS = 20000,   /* of all partitions: scheduler.cache.orders */
     CACHE_MB = 32,          /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8,    /* rocksdb.write.buffer.mb */
+    EXPIRY_ORDERS = 1000,   /* of a record: services/scheduler/owner.h */
+    EXPIRY_COMMIT = 4000,   /* services/scheduler/owner_store.c */
     FLUSHES_MAX = 10000
 };
 
@@ -41,7 +44,15 @@ struct bench {
     struct view *views[PARTITIONS];
     struct chunk chunks[PARTITIONS];
     uint64_t records;
+    uint64_t bytes; /* of them */
     double seconds;
+    struct {
+        uint64_t orders;
+        uint64_t records;
+        uint64_t bytes;
+        double seconds;
+        int64_t longest_us; /* one record, with its commit */
+    } expired;
     uint64_t flush_records; /* 0: it flushes at the end only */
     uint64_t unflushed[PARTITIONS];
     int64_t flushes_us[FLUSHES_MAX];
@@ -133,6 +144,7 @@ static void fold_chunk(struct bench *bench, int32_t partition)
     }
     bench->seconds += cpu_seconds() - began;
     bench->records += chunk->count;
+    bench->bytes += chunk->bytes.size;
     chunk->count = 0;
     chunk->bytes.size = 0;
 }
@@ -173,6 +185,71 @@ static void fill(struct bench *bench, uint64_t orders)
     bench->seconds += cpu_seconds() - began;
 }
 
+/* False: no order that has ended is left. */
+static bool expire_some(struct bench *bench, struct view *view, struct buffer *value)
+{
+    struct error error;
+    struct view_ended ended;
+    const struct checkpoint *checkpoint = view_checkpoint(view);
+    int64_t began_us = clock_mono_us(clock_real());
+    uint32_t count = 0;
+    must(view_find_ended(view, INT64_MAX - 1, EXPIRY_ORDERS, &ended, &error), &error);
+    if (ended.count == 0)
+        return false;
+    struct expiry expiry = {.claim_id = checkpoint->claim_id,
+                            .sequence = checkpoint->next_sequence,
+                            .decided_at = ended.ended_at,
+                            .ended_at = ended.ended_at,
+                            .order_id = {ended.order_id.data, ended.order_id.size}};
+    value->size = 0;
+    codec_encode(bench->codec, RECORD_EXPIRY, &expiry, value);
+    must(view_expired(view, &expiry,
+                      (struct text){(const char *)value->data, (uint32_t)value->size},
+                      checkpoint->next_event_offset, &count, &error),
+         &error);
+    if (view_dirty(view) >= EXPIRY_COMMIT) {
+        must(view_commit(view, &error), &error);
+        view_tidy(view);
+    }
+    int64_t took_us = clock_mono_us(clock_real()) - began_us;
+    bench->expired.longest_us =
+        took_us > bench->expired.longest_us ? took_us : bench->expired.longest_us;
+    bench->expired.orders += count;
+    bench->expired.bytes += value->size;
+    bench->expired.records++;
+    return true;
+}
+
+static void expire(struct bench *bench)
+{
+    struct buffer value = {0};
+    struct error error;
+    double began = cpu_seconds();
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        view_expect_much(bench->views[p], false);
+        while (expire_some(bench, bench->views[p], &value))
+            continue;
+        must(view_commit(bench->views[p], &error), &error);
+        must(view_flush(bench->views[p], &error), &error);
+    }
+    bench->expired.seconds = cpu_seconds() - began;
+    buffer_deinit(&value);
+}
+
+static void print(struct bench *bench)
+{
+    printf("%llu records folded, %.0f a second of CPU time, %llu bytes\n",
+           (unsigned long long)bench->records, (double)bench->records / bench->seconds,
+           (unsigned long long)bench->bytes);
+    printf("%llu orders expired, %.0f a second of CPU time, by %llu records of %llu bytes; the "
+           "longest took %.1f ms\n",
+           (unsigned long long)bench->expired.orders,
+           (double)bench->expired.orders / bench->expired.seconds,
+           (unsigned long long)bench->expired.records, (unsigned long long)bench->expired.bytes,
+           (double)bench->expired.longest_us / 1e3);
+    print_flushes(bench);
+}
+
 int main(int argc, char **argv)
 {
     static struct bench bench;
@@ -191,9 +268,8 @@ int main(int argc, char **argv)
     bench.log =
         order_log_new(bench.codec, PARTITIONS, clock_wall_ms(clock_real()), keep_record, &bench);
     fill(&bench, argc > 2 ? strtoull(argv[2], NULL, 10) : ORDERS);
-    printf("%llu records folded, %.0f a second of CPU time\n", (unsigned long long)bench.records,
-           (double)bench.records / bench.seconds);
-    print_flushes(&bench);
+    expire(&bench);
+    print(&bench);
     for (int32_t p = 0; p < PARTITIONS; p++) {
         view_close(bench.views[p]);
         buffer_deinit(&bench.chunks[p].bytes);
