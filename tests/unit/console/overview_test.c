@@ -133,6 +133,25 @@ Test(console_overview, has_no_oldest_order_when_all_have_ended)
     json_decref(answer);
 }
 
+Test(console_overview, counts_no_orders_that_have_expired)
+{
+    make_orders();
+    world_expire(world, "done");
+    world_settle(world);
+    for (int wiped = 0; wiped < 2; wiped++) {
+        json_t *answer = world_get(world, 200, "/api/overview");
+        cr_assert_eq(world_int(answer, "by_state.Processed"), 0);
+        cr_assert_eq(world_int(answer, "by_state.Processing"), 1);
+        cr_assert_eq(world_int(answer, "unfinished"), 2);
+        json_decref(answer);
+        json_decref(world_get(world, 404, "/api/orders/done"));
+        world_close(world);
+        world_wipe(world);
+        world_open(world);
+        world_settle(world);
+    }
+}
+
 /* ---- time travel ---- */
 
 static json_t *at(int status, const char *id, int64_t offset)
