@@ -38,6 +38,7 @@ enum {
 };
 
 static const char group[] = "archive";
+static const struct text zombie = {"zombie-0", 8};
 
 struct trims {
     int64_t keep_ms;
@@ -161,7 +162,7 @@ static void announce_late(struct world *world, int32_t partition)
                                         .guarded_offset = -1,
                                         .format = STATE_FORMAT,
                                         .trimmed = roll(world, (uint32_t)end)};
-    send_record(world, "p.events", partition, TEXT("zombie-0"), RECORD_CONTINUATION, &continuation);
+    send_record(world, "p.events", partition, zombie, RECORD_CONTINUATION, &continuation);
 }
 
 /* A newer version takes the partition for a moment. */
@@ -285,10 +286,29 @@ bool trim_has_begun(const struct world *world, int32_t partition)
     return start_of(world, partition) > 0;
 }
 
+/* An owner has said where the log is to begin. */
+static bool announces(struct world *world, int32_t partition, int64_t at)
+{
+    struct broker_record bytes;
+    struct record record;
+    heap_arena_reset(&world->scratch);
+    return broker_memory_record(world->kafka, "p.events", partition, at, &bytes) &&
+           !is_foreign(world, "p.events", partition, at) && !text_equal(bytes.key, zombie) &&
+           read_log(world, "p.events", partition, at, &record) == NULL &&
+           record.kind == RECORD_CONTINUATION && record.continuation.trimmed >= 0;
+}
+
 bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end)
 {
     static struct fold fold;
     int64_t start = start_of(world, partition);
+    bool loses = false;
+    if (world->trims == NULL)
+        return true;
+    for (int64_t at = end; at < log_end(world, "p.events", partition) && !loses; at++)
+        loses = announces(world, partition, at);
+    if (loses)
+        return false;
     return start == 0 || (start < end && fold_log(world, partition, end, NULL, &fold) == NULL &&
                           fold.begins && fold.announced);
 }

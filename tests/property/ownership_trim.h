@@ -18,7 +18,8 @@ void trim_free(struct world *world);
 void trim_configure(const struct world *world, struct owner_options *options);
 /* Something was deleted. */
 bool trim_has_begun(const struct world *world, int32_t partition);
-/* A log that ends there has what its readers begin with, if it was trimmed. */
+/* A log that ends there has what its readers begin with, if it was trimmed, and every announcement
+ * of an owner, which may delete what it has announced although the log has lost that. */
 bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end);
 /* The claim of an owner that was fenced; false: there was none in this partition. */
 bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id);
