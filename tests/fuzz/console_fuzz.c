@@ -167,7 +167,10 @@ static void put(struct text bytes, bool framed)
     }
     site.may_stop = site.may_stop || strcmp(topic, "p.events") == 0;
     kept_codec.changed = kept_codec.changed || strcmp(topic, "p.schemas") == 0;
-    log_writer_put(&site.writer, topic, key, kind, value);
+    if (kind == RECORD_EXPIRY && strcmp(topic, "p.events") == 0)
+        log_writer_put_expiry(&site.writer, value);
+    else
+        log_writer_put(&site.writer, topic, key, kind, value);
 }
 
 static void happen(uint8_t what, uint8_t much)

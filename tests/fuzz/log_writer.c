@@ -219,6 +219,19 @@ void log_writer_put_decision(struct log_writer *writer, struct text rest)
     writer->log_end = log_writer_end(writer, "p.events");
 }
 
+void log_writer_put_expiry(struct log_writer *writer, struct text rest)
+{
+    uint8_t head[sizeof(writer->claim_id) + 10];
+    size_t size = sizeof(writer->claim_id);
+    claim(writer);
+    memcpy(head, &writer->claim_id, size);
+    size += varint(head + size, writer->next_sequence++);
+    begin_frame(writer, RECORD_EXPIRY);
+    buffer_append(&writer->bytes, head, size);
+    put(writer, "p.events", TEXT("A"), rest);
+    writer->log_end = log_writer_end(writer, "p.events");
+}
+
 /* ---- life ---- */
 
 void log_writer_open(struct log_writer *writer, struct broker_memory_cluster *kafka,

@@ -38,6 +38,8 @@ int64_t log_writer_send(struct log_writer *writer, const char *topic, struct tex
                         enum record_kind kind, const void *record);
 /* The rest of a Decision, from its order_id on, about a command of one byte, which is appended. */
 void log_writer_put_decision(struct log_writer *writer, struct text rest);
+/* The rest of an Expiry that counts, from its decided_at on. */
+void log_writer_put_expiry(struct log_writer *writer, struct text rest);
 /* The scheduler does something: a submission, a report, what was requested, an operator's command.
  */
 void log_writer_schedule(struct log_writer *writer, uint8_t what, uint8_t order);

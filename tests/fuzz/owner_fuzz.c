@@ -352,6 +352,29 @@ static void put_decision(const struct entry *entry)
     site.log_end = end_of("p.events");
 }
 
+/* It counts: only its times and its order are as they come. */
+static void put_expiry(const struct entry *entry)
+{
+    uint8_t head[sizeof(site.claim_id) + 10];
+    size_t size = sizeof(site.claim_id);
+    claim();
+    memcpy(head, &site.claim_id, size);
+    size += varint(head + size, site.next_sequence++);
+    framed(RECORD_EXPIRY);
+    buffer_append(&site.bytes, head, size);
+    put("p.events", entry, entry->bytes, entry->size);
+    site.log_end = end_of("p.events");
+}
+
+static void put_in_log(const struct entry *entry, enum record_kind kind)
+{
+    site.may_stop = true;
+    if (kind == RECORD_EXPIRY)
+        put_expiry(entry);
+    else
+        put_body("p.events", entry, kind);
+}
+
 static void put_elsewhere(const struct entry *entry)
 {
     if (entry->size < 2)
@@ -416,10 +439,8 @@ static void take(uint8_t byte, struct text bytes)
         put_as_is("p.events", entry);
     } else if (what == WHAT_LOG_BODY && entry->size > 0) {
         struct entry rest = {entry->flags, entry->bytes + 1, entry->size - 1};
-        site.may_stop = true;
-        put_body("p.events", &rest,
-                 (enum record_kind)(RECORD_CLAIM +
-                                    entry->bytes[0] % (RECORD_STEP_REQUEST - RECORD_CLAIM)));
+        put_in_log(&rest, (enum record_kind)(RECORD_CLAIM + entry->bytes[0] % (RECORD_STEP_REQUEST -
+                                                                               RECORD_CLAIM)));
     } else if (what == WHAT_DECISION) {
         put_decision(entry);
     } else if (what == WHAT_OTHER_TOPIC) {

@@ -215,7 +215,9 @@ static void take(uint8_t what, struct text bytes)
         log_writer_put(&site.writer, "p.events", TEXT("A"), (enum record_kind)0, bytes);
         break;
     case 1:
-        if (bytes.size > 0)
+        if (bytes.size > 0 && log_kind(bytes.data[0]) == RECORD_EXPIRY)
+            log_writer_put_expiry(&site.writer, text_from(bytes, 1));
+        else if (bytes.size > 0)
             log_writer_put(&site.writer, "p.events", TEXT("A"), log_kind(bytes.data[0]),
                            text_from(bytes, 1));
         break;
