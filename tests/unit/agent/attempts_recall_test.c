@@ -76,6 +76,9 @@ Test(attempts_recall, extends_a_running_call)
     bench_expect(bench, "settled 0@2\n");
     cr_assert_eq(grant(bench, "B", BENCH_NOW + 9000), OFFER_STALE, "another instance had the call");
     bench_expect(bench, "settled 0@3\n");
+    bench->remembers = true;
+    cr_assert_eq(grant(bench, "C", BENCH_NOW + 9000), OFFER_STALE,
+                 "only the first request may be answered from memory");
     bench_end(bench);
 }
 
