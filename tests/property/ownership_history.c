@@ -141,7 +141,11 @@ static enum rest rest_of_partition(struct world *world, int32_t partition, const
                          owner != NULL ? owner_state_name(owner_state(owner)) : "gone");
         return REST_WAITING;
     }
-    /* It learns of another claim when it writes, which it does every ten seconds only while its
+    if (supervisor_is_behind(world, partition)) { /* its store is opened again as rarely */
+        *ret_why = wrong("stuck: the supervisor has not read events[%d] to its end", partition);
+        return REST_WAITING;
+    }
+    /* The owner learns of another claim when it writes, which it does every ten seconds only while its
      * clock is wrong, and never if it has decided every command. */
     const struct checkpoint *own = view_checkpoint(owner_view(owner));
     if (!uuid_equal(&own->claim_id, &fold.checkpoint.claim_id) &&

@@ -149,6 +149,13 @@ Test(ownership, waits_for_an_owner_that_is_stopped)
     run_cases(UINT64_C(7631980889871672606), 1, history, &sometimes);
 }
 
+/* The same of a supervisor, whose store still knew a tail that the log had lost. */
+Test(ownership, waits_for_a_supervisor_that_is_stopped)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(743132319230432143), 1, history, &sometimes);
+}
+
 /* A follower stopped at several records of newer versions, one after another. */
 Test(ownership, reports_each_record_of_a_newer_version)
 {

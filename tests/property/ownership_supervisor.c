@@ -123,6 +123,13 @@ const char *supervisor_compare(struct world *world)
     return failed;
 }
 
+bool supervisor_is_behind(struct world *world, int32_t partition)
+{
+    const struct watcher *watcher = world->watcher;
+    return watcher != NULL && watcher->process.cluster != NULL &&
+           !supervisor_partition_is_ready(watcher->partitions[partition]);
+}
+
 struct process *supervisor_process(struct world *world)
 {
     return &world->watcher->process;

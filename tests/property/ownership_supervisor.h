@@ -18,6 +18,8 @@ void supervisor_turn(struct world *world);
 void supervisor_shut(struct world *world);
 /* At rest: its stores have the rows of a fold of the log. */
 const char *supervisor_compare(struct world *world);
+/* It runs, but has not read the partition's log to its end, or cannot. */
+bool supervisor_is_behind(struct world *world, int32_t partition);
 /* It exists. */
 struct process *supervisor_process(struct world *world);
 /* It runs. */
