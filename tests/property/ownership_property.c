@@ -156,6 +156,13 @@ Test(ownership, waits_for_a_supervisor_that_is_stopped)
     run_cases(UINT64_C(743132319230432143), 1, history, &sometimes);
 }
 
+/* A log lost its tail twice, and at one offset the Decisions of two commands. */
+Test(ownership, explains_the_status_of_a_lost_decision)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(17688050554314957852), 1, history, &sometimes);
+}
+
 /* A follower stopped at several records of newer versions, one after another. */
 Test(ownership, reports_each_record_of_a_newer_version)
 {

@@ -203,13 +203,16 @@ const char *tail_check(struct world *world)
 
 /* ---- effects ---- */
 
-/* NULL: no such Decision is lost. */
+/* NULL: no such Decision is lost. A log that has lost its tail more than once may have lost several
+ * at one offset. */
 static const struct lost_decision *find(const struct world *world, int32_t partition,
-                                        int64_t decision_offset, int64_t decided_at)
+                                        int64_t command_offset, int64_t decision_offset,
+                                        int64_t decided_at)
 {
     for (uint32_t i = 0; world->tail != NULL && i < world->tail->decision_count; i++) {
         const struct lost_decision *lost = &world->tail->decisions[i];
-        if (lost->partition == partition && lost->outcome.decision_offset == decision_offset &&
+        if (lost->partition == partition && lost->command_offset == command_offset &&
+            lost->outcome.decision_offset == decision_offset &&
             lost->outcome.decided_at == decided_at)
             return lost;
     }
@@ -220,9 +223,8 @@ bool tail_explains_status(const struct world *world, int32_t partition,
                           const struct status_update *status)
 {
     const struct lost_decision *lost =
-        find(world, partition, status->decision_offset, status->decided_at);
-    return lost != NULL && lost->command_offset == status->command_offset &&
-           lost->outcome.status == status->kind &&
+        find(world, partition, status->command_offset, status->decision_offset, status->decided_at);
+    return lost != NULL && lost->outcome.status == status->kind &&
            lost->outcome.order_version == status->order_version &&
            lost->outcome.order_state == status->order_state &&
            text_equal(lost->outcome.order_id, status->order_id);
@@ -232,9 +234,8 @@ bool tail_explains_alert(const struct world *world, int32_t partition,
                          const struct operator_alert *alert)
 {
     const struct lost_decision *lost =
-        find(world, partition, alert->decision_offset, alert->decided_at);
-    return lost != NULL && lost->command_offset == alert->command_offset &&
-           lost->outcome.alert != MODEL_NO_ALERT &&
+        find(world, partition, alert->command_offset, alert->decision_offset, alert->decided_at);
+    return lost != NULL && lost->outcome.alert != MODEL_NO_ALERT &&
            alert->raised == (lost->outcome.alert != MODEL_CLOSED) &&
            (lost->outcome.alert != MODEL_RAISED ||
             text_equal(alert->code, lost->outcome.alert_code));
