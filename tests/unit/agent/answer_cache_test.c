@@ -77,7 +77,7 @@ Test(answer_cache, does_not_look_for_requests_that_are_newer_than_its_answers)
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
     for (int i = 0; i < 20; i++) {
-        char order[8];
+        char order[16];
         snprintf(order, sizeof(order), "o-%d", i);
         world->decision_offset = i;
         world_request(world, order, DIRECTION_DO, 1, SOON);

@@ -306,7 +306,7 @@ Test(view_expiry, takes_only_orders_that_have_ended_by_then)
     begin(&partition);
     submit(&partition, "o-0"); /* goes on */
     for (int i = 1; i <= 4; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof(id), "o-%d", i);
         submit(&partition, id);
     }
