@@ -141,12 +141,13 @@ static enum rest rest_of_partition(struct world *world, int32_t partition, const
                          owner != NULL ? owner_state_name(owner_state(owner)) : "gone");
         return REST_WAITING;
     }
-    if (supervisor_is_behind(world, partition)) { /* its store is opened again as rarely */
+    /* Its store is opened again as rarely. */
+    if (supervisor_is_behind(world, partition)) {
         *ret_why = wrong("stuck: the supervisor has not read events[%d] to its end", partition);
         return REST_WAITING;
     }
-    /* The owner learns of another claim when it writes, which it does every ten seconds only while its
-     * clock is wrong, and never if it has decided every command. */
+    /* The owner learns of another claim when it writes, which it does every ten seconds only while
+     * its clock is wrong, and never if it has decided every command. */
     const struct checkpoint *own = view_checkpoint(owner_view(owner));
     if (!uuid_equal(&own->claim_id, &fold.checkpoint.claim_id) &&
         own->next_command_offset < fold.checkpoint.next_command_offset) {
