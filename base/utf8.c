@@ -2,6 +2,8 @@
 /* See utf8.h. */
 #include "base/utf8.h"
 
+#include <assert.h>
+
 static bool continues(uint8_t byte)
 {
     return (byte & 0xc0) == 0x80;
@@ -26,24 +28,35 @@ uint32_t utf8_character_size(const uint8_t *at, size_t left)
     return left >= 4 && continues(at[3]) ? 4 : 0;
 }
 
-/* Nearly all texts are. The last eight bytes overlap those before them. */
+static uint64_t word_at(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static uint32_t half_word_at(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* Nearly all texts are, and most are short: what is read last may overlap what was read before. */
 static bool is_ascii(const uint8_t *at, size_t size)
 {
     const uint64_t high_bits = UINT64_C(0x8080808080808080);
-    uint64_t word;
-    uint8_t any = 0;
-    if (size < sizeof(word)) {
-        for (size_t i = 0; i < size; i++)
-            any |= at[i];
-        return any < 0x80;
-    }
-    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
-        memcpy(&word, at + i, sizeof(word));
-        if ((word & high_bits) != 0)
-            return false;
-    }
-    memcpy(&word, at + size - sizeof(word), sizeof(word));
-    return (word & high_bits) == 0;
+    uint64_t any;
+    assert(size > 0);
+    if (size < 4)
+        any = (uint64_t)at[0] | at[size / 2] | at[size - 1];
+    else if (size < 8)
+        any = half_word_at(at) | half_word_at(at + size - 4);
+    else
+        any = word_at(at + size - 8);
+    for (size_t i = 0; i + 8 <= size; i += 8)
+        any |= word_at(at + i);
+    return (any & high_bits) == 0;
 }
 
 bool utf8_valid(struct text text)

@@ -132,6 +132,25 @@ Test(schemas_values, validates_utf8_as_in_the_rfc)
     cr_assert_not(utf8_printable(TEXT("\xc2\x85")));
 }
 
+/* Texts are read in words: of every size, and nothing behind them. */
+Test(schemas_values, finds_an_invalid_byte_at_every_place)
+{
+    enum { SIZE_MAX_TRIED = 40 };
+    for (uint32_t size = 1; size <= SIZE_MAX_TRIED; size++) {
+        char *bytes = malloc(size);
+        cr_assert_not_null(bytes);
+        memset(bytes, 'x', size);
+        struct text text = {bytes, size};
+        cr_assert(utf8_valid(text), "%u", size);
+        for (uint32_t at = 0; at < size; at++) {
+            bytes[at] = '\x80';
+            cr_assert_not(utf8_valid(text), "%u of %u", at, size);
+            bytes[at] = 'x';
+        }
+        free(bytes);
+    }
+}
+
 Test(schemas_values, sanitizes_foreign_texts)
 {
     struct kit kit;
