@@ -6,7 +6,7 @@
  * Rebalances are events of the loop like any other; librdkafka waits until the group has answered
  * one. A loop that hangs for max.poll.interval.ms loses its partitions: the poll timer shows
  * librdkafka that the process is alive. */
-#include "kafka/client_internal.h"
+#include "kafka/client_group.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,63 +14,20 @@
 #include <utlist.h>
 
 enum {
-    POLL_MS = 1000,
+    POLL_MS_MAX = 1000,
+    /* Of a session. A member notices with a heartbeat that another one's session has ended. The
+     * interval is a bit shorter than the time between two polls, which send the heartbeats. */
+    HEARTBEATS = 10,
+    POLLS = 8,
     LEAVE_POLL_MS = 5,
     LEAVE_MS = 2000,
-    COMMITTED_MS = 2000,
     REJOIN_MS = 500, /* a fenced member joins again after */
     REJOIN_POLL_MS = 20,
     /* Fences within that time mean that another process has the same instance.id. Each of the two
-     * notices at its next heartbeat, a third of the session later. */
+     * notices at its next heartbeat. */
     FENCES_MAX = 3,
     FENCES_MS = 60000,
     FENCES_SESSIONS = 2 /* at least */
-};
-
-/* A commit or a query for a committed offset without a result yet. */
-struct offset_call {
-    struct offset_call *prev;
-    struct offset_call *next;
-    broker_committed_done done;    /* of a commit; may be NULL */
-    broker_position_done position; /* of a query */
-    void *ctx;
-    int32_t partition;
-    int64_t offset;
-    enum { COMMIT, QUERY, QUERY_RUNNING } state; /* running: in a job */
-};
-
-struct kafka_group {
-    struct broker_group base;
-    struct kafka_client *kafka;
-    struct kafka_group *prev;
-    struct kafka_group *next;
-    struct kafka_handle handle;
-    const struct broker_group_ops *ops;
-    void *ctx;
-    char *name;
-    char *topic;
-    struct offset_call *calls;
-    struct kafka_members *members; /* the query in progress; else NULL */
-    bool querying;                 /* a job queries committed offsets with this client */
-    bool ended;                    /* the job in progress owns the client and this struct */
-    bool owning;                   /* assigned() was called, revoked() not yet */
-    /* A static member that is fenced may have been fenced by its own earlier membership: a request
-     * of that one, late, after its session had ended and it had joined again. So it joins anew,
-     * with a new client, which sends nothing of the old one. Two processes with one instance.id
-     * fence each other whenever either joins: the one that is fenced again and again gives up. */
-    uint32_t fences; /* since `fences_since_ms` */
-    int64_t fences_since_ms;
-    bool fenced; /* this client is dead; `rejoin_timer` replaces it */
-    bool leaving;
-    struct error *open_error; /* the client failed to open; `begin` reports it */
-    struct loop_deferred begin;
-    struct loop_deferred query;
-    struct loop_deferred leave;
-    struct loop_timer poll_timer;
-    struct loop_timer rejoin_timer;
-    int64_t leave_deadline_ms;
-    void (*left)(void *ctx);
-    void *left_ctx;
 };
 
 /* ---- rebalances ---- */
@@ -124,183 +81,7 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
     answer_assign(rk, NULL);
 }
 
-/* ---- commits ---- */
-
-static struct offset_call *add_call(struct kafka_group *group, int32_t partition, int64_t offset,
-                                    void *ctx)
-{
-    struct offset_call *call = calloc(1, sizeof(*call));
-    assert(call != NULL);
-    call->ctx = ctx;
-    call->partition = partition;
-    call->offset = offset;
-    DL_APPEND(group->calls, call);
-    return call;
-}
-
-static void answer(struct kafka_group *group, struct offset_call *call, int64_t offset,
-                   const char *note, rd_kafka_resp_err_t code)
-{
-    struct error error = {.class = ERROR_OK};
-    DL_DELETE(group->calls, call);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        kafka_error_set(&error, code, call->state == COMMIT ? "commit" : "committed offset of",
-                        group->topic, call->partition);
-    if (call->done != NULL && !group->leaving)
-        call->done(call->ctx, call->partition, offset, &error);
-    if (call->position != NULL && !group->leaving)
-        call->position(call->ctx, call->partition, offset, note, &error);
-    free(call);
-}
-
-static void on_commit(struct kafka_group *group, rd_kafka_event_t *event)
-{
-    struct offset_call *call = rd_kafka_event_opaque(event);
-    const rd_kafka_topic_partition_list_t *list = rd_kafka_event_topic_partition_list(event);
-    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && list != NULL && list->cnt == 1)
-        code = list->elems[0].err;
-    answer(group, call, call->offset, "", code);
-}
-
-static rd_kafka_topic_partition_list_t *one_partition(const struct kafka_group *group,
-                                                      int32_t partition, int64_t offset)
-{
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, group->topic, partition)->offset = offset;
-    return list;
-}
-
-void kafka_group_commit(struct broker_group *base, int32_t partition, int64_t offset,
-                        const char *note, broker_committed_done done, void *ctx)
-{
-    struct kafka_group *group = (struct kafka_group *)base;
-    assert(!group->leaving);
-    if (group->handle.rk == NULL)
-        return;
-    struct offset_call *call = add_call(group, partition, offset, ctx);
-    call->done = done;
-    rd_kafka_topic_partition_list_t *list = one_partition(group, partition, offset);
-    if (note != NULL && note[0] != '\0') { /* freed with the list */
-        list->elems[0].metadata = strdup(note);
-        list->elems[0].metadata_size = strlen(note);
-        assert(list->elems[0].metadata != NULL);
-    }
-    rd_kafka_resp_err_t code =
-        rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, call);
-    assert(code == RD_KAFKA_RESP_ERR_NO_ERROR); /* it is only queued */
-    rd_kafka_topic_partition_list_destroy(list);
-}
-
-/* ---- committed offsets ---- */
-
-/* rd_kafka_committed() queries the member's own coordinator. The asynchronous
- * ListConsumerGroupOffsets remembers a coordinator of its own, and queries that one for as long as
- * it answers "not coordinator": for ever, once a group has moved (librdkafka 2.0). */
-struct committed_job {
-    struct kafka_job job;
-    struct kafka_group *group;
-    rd_kafka_t *rk;
-    rd_kafka_topic_partition_list_t *list;
-    rd_kafka_resp_err_t code;
-};
-
-static void committed_run(struct kafka_job *job)
-{
-    struct committed_job *query = (struct committed_job *)job;
-    query->code = rd_kafka_committed(query->rk, query->list, COMMITTED_MS);
-}
-
-static void free_group(struct kafka_group *group)
-{
-    kafka_handle_close(&group->handle);
-    free(group->open_error);
-    free(group->name);
-    free(group->topic);
-    free(group);
-}
-
-static void answer_committed(struct kafka_group *group, struct offset_call *call,
-                             const struct committed_job *query)
-{
-    rd_kafka_resp_err_t code = query->code;
-    int64_t offset = -1;
-    char note[BROKER_NOTE_BYTES_MAX + 1] = "";
-    const rd_kafka_topic_partition_t *found =
-        rd_kafka_topic_partition_list_find(query->list, group->topic, call->partition);
-    assert(found != NULL);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        code = found->err;
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && found->offset >= 0)
-        offset = found->offset;
-    /* Another client may have made it: as long as it likes. */
-    if (offset >= 0 && found->metadata != NULL && found->metadata_size < sizeof(note))
-        memcpy(note, found->metadata, found->metadata_size);
-    answer(group, call, offset, note, code);
-}
-
-static void committed_done(struct kafka_job *job)
-{
-    struct committed_job *query = (struct committed_job *)job;
-    struct kafka_group *group = query->group;
-    struct offset_call *call;
-    struct offset_call *next;
-    group->querying = false;
-    /* Callbacks may add calls at the end; those are not in this query. */
-    DL_FOREACH_SAFE(group->calls, call, next)
-        if (call->state == QUERY_RUNNING)
-            answer_committed(group, call, query);
-    rd_kafka_topic_partition_list_destroy(query->list);
-    free(query);
-    if (group->ended)
-        free_group(group);
-    else if (!group->leaving)
-        loop_defer(group->kafka->loop, &group->query);
-}
-
-/* All waiting queries in one job: there are few threads. */
-static void on_query(struct loop *loop, struct loop_deferred *deferred, void *userdata)
-{
-    struct kafka_group *group = userdata;
-    struct offset_call *call;
-    (void)loop;
-    (void)deferred;
-    if (group->querying || group->leaving || group->handle.rk == NULL)
-        return;
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
-    DL_FOREACH(group->calls, call) {
-        if (call->state != QUERY)
-            continue;
-        call->state = QUERY_RUNNING;
-        if (rd_kafka_topic_partition_list_find(list, group->topic, call->partition) == NULL)
-            rd_kafka_topic_partition_list_add(list, group->topic, call->partition);
-    }
-    if (list->cnt == 0) {
-        rd_kafka_topic_partition_list_destroy(list);
-        return;
-    }
-    struct committed_job *query = calloc(1, sizeof(*query));
-    assert(query != NULL);
-    *query = (struct committed_job){.job = {committed_run, committed_done, NULL},
-                                    .group = group,
-                                    .rk = group->handle.rk,
-                                    .list = list};
-    group->querying = true;
-    kafka_jobs_submit(&group->kafka->jobs, &query->job);
-}
-
-void kafka_group_committed(struct broker_group *base, int32_t partition, broker_position_done done,
-                           void *ctx)
-{
-    struct kafka_group *group = (struct kafka_group *)base;
-    assert(!group->leaving);
-    if (group->handle.rk == NULL)
-        return;
-    struct offset_call *call = add_call(group, partition, -1, ctx);
-    call->position = done;
-    call->state = QUERY;
-    loop_defer(group->kafka->loop, &group->query);
-}
+/* ---- members ---- */
 
 bool kafka_group_members(struct broker_group *base, broker_members_done done, void *ctx)
 {
@@ -371,7 +152,7 @@ static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
         on_rebalance(group, event);
         break;
     case RD_KAFKA_EVENT_OFFSET_COMMIT:
-        on_commit(group, event);
+        kafka_group_on_commit(group, event);
         break;
     case RD_KAFKA_EVENT_ERROR:
         on_error(group, event);
@@ -381,10 +162,26 @@ static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
     }
 }
 
+/* If one is due. librdkafka 2.0 looks only when its main thread wakes, which is once a second when
+ * nothing happens, whatever the interval; so a heartbeat came up to a second late. A commit wakes
+ * it: of nothing, as the client's own assignment is empty, so that no request is sent. */
+static void send_heartbeat(struct kafka_group *group)
+{
+    if (group->handle.rk != NULL && !group->handle.stopped)
+        rd_kafka_commit_queue(group->handle.rk, NULL, group->handle.queue, NULL, NULL);
+}
+
+static int64_t poll_ms(const struct kafka_group *group)
+{
+    int64_t ms = group->kafka->session_timeout_ms / POLLS;
+    return ms < POLL_MS_MAX ? ms : POLL_MS_MAX;
+}
+
 static void on_poll_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct kafka_group *group = userdata;
-    loop_timer_after(loop, timer, POLL_MS);
+    loop_timer_after(loop, timer, poll_ms(group));
+    send_heartbeat(group);
     kafka_handle_turn(&group->handle);
 }
 
@@ -402,7 +199,7 @@ static rd_kafka_conf_t *group_conf(const struct kafka_group *group, struct error
         kafka_conf_set(conf, "group.instance.id", kafka->group_instance_id);
     kafka_conf_set(conf, "partition.assignment.strategy", "roundrobin");
     kafka_conf_set_int(conf, "session.timeout.ms", kafka->session_timeout_ms);
-    kafka_conf_set_int(conf, "heartbeat.interval.ms", kafka->session_timeout_ms / 3);
+    kafka_conf_set_int(conf, "heartbeat.interval.ms", kafka->session_timeout_ms / HEARTBEATS);
     kafka_conf_set_int(conf, "max.poll.interval.ms", kafka->max_poll_interval_ms);
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT |
                                        kafka_common_events(kafka));
@@ -424,18 +221,8 @@ static enum error_class subscribe(struct kafka_group *group, struct error *ret_e
     rd_kafka_topic_partition_list_destroy(topics);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return kafka_error_set(ret_error, code, "subscribe to", group->topic, 0);
-    loop_timer_after(group->kafka->loop, &group->poll_timer, POLL_MS);
+    loop_timer_after(group->kafka->loop, &group->poll_timer, poll_ms(group));
     return ERROR_OK;
-}
-
-/* What waited for the dead client gets no result from it any more. */
-static void fail_commits(struct kafka_group *group)
-{
-    struct offset_call *call;
-    struct offset_call *next;
-    DL_FOREACH_SAFE(group->calls, call, next)
-        if (call->state == COMMIT)
-            answer(group, call, call->offset, "", RD_KAFKA_RESP_ERR__WAIT_COORD);
 }
 
 static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -448,7 +235,7 @@ static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *u
         return;
     }
     kafka_handle_close(&group->handle);
-    fail_commits(group);
+    kafka_group_fail_commits(group);
     group->fenced = false;
     if (subscribe(group, &error) == ERROR_OK)
         return;
@@ -484,7 +271,7 @@ struct broker_group *kafka_join(struct broker *broker, const char *name, const c
     group->topic = strdup(topic);
     assert(group->name != NULL && group->topic != NULL);
     loop_deferred_init(&group->begin, on_begin, group);
-    loop_deferred_init(&group->query, on_query, group);
+    loop_deferred_init(&group->query, kafka_group_on_query, group);
     loop_deferred_init(&group->leave, on_leave, group);
     loop_timer_init(&group->poll_timer, on_poll_timer, group);
     loop_timer_init(&group->rejoin_timer, on_rejoin_timer, group);
@@ -502,6 +289,15 @@ struct broker_group *kafka_join(struct broker *broker, const char *name, const c
 
 /* ---- leaving ---- */
 
+void kafka_group_free(struct kafka_group *group)
+{
+    kafka_handle_close(&group->handle);
+    free(group->open_error);
+    free(group->name);
+    free(group->topic);
+    free(group);
+}
+
 static bool has_left(struct kafka_group *group)
 {
     return group->handle.rk == NULL || rd_kafka_consumer_closed(group->handle.rk) != 0;
@@ -509,12 +305,7 @@ static bool has_left(struct kafka_group *group)
 
 static void end_group(struct kafka_group *group)
 {
-    struct offset_call *call;
-    struct offset_call *next;
-    DL_FOREACH_SAFE(group->calls, call, next) {
-        DL_DELETE(group->calls, call);
-        free(call);
-    }
+    kafka_group_drop_calls(group);
     DL_DELETE(group->kafka->groups, group);
     loop_defer_cancel(group->kafka->loop, &group->begin);
     loop_defer_cancel(group->kafka->loop, &group->query);
@@ -525,7 +316,7 @@ static void end_group(struct kafka_group *group)
         group->left(group->left_ctx);
     group->ended = true;
     if (!group->querying)
-        free_group(group);
+        kafka_group_free(group);
 }
 
 static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)

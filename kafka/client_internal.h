@@ -340,7 +340,7 @@ void kafka_unreadable_batch(struct kafka_reader *reader, int64_t base);
  * True: the search is over, the records that cannot be read are reported, and the event counts. */
 bool kafka_unreadable_passed(struct kafka_reader *reader);
 
-/* ---- groups (client_group.c) ---- */
+/* ---- groups (client_group.c, client_offsets.c) ---- */
 
 struct broker_group *kafka_join(struct broker *broker, const char *group, const char *topic,
                                 const struct broker_group_ops *ops, void *ctx);
