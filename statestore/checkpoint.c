@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, FLAG_COMPLETE = 4, NUMBER_COUNT = 17 };
+enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, FLAG_COMPLETE = 4, NUMBER_COUNT = 18 };
 
 static uint8_t *put_little_endian(uint8_t *at, uint64_t value, int size)
 {
@@ -42,6 +42,7 @@ static void numbers_of(const struct checkpoint *checkpoint, uint64_t ret_numbers
         (uint64_t)checkpoint->partition_count,
         (uint64_t)checkpoint->state_format,
         (uint64_t)checkpoint->start,
+        (uint64_t)checkpoint->trimmed,
         (uint64_t)checkpoint->skip_count,
     };
     memcpy(ret_numbers, numbers, sizeof(numbers));
@@ -65,7 +66,8 @@ static void set_numbers(struct checkpoint *checkpoint, const uint64_t numbers[NU
     checkpoint->partition_count = (int64_t)numbers[13];
     checkpoint->state_format = (int64_t)numbers[14];
     checkpoint->start = (int64_t)numbers[15];
-    checkpoint->skip_count = (int64_t)numbers[16];
+    checkpoint->trimmed = (int64_t)numbers[16];
+    checkpoint->skip_count = (int64_t)numbers[17];
 }
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES])

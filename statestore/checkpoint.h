@@ -9,7 +9,7 @@
 
 enum {
     CLUSTER_ID_BYTES_MAX = 64,
-    CHECKPOINT_SKIPS_MAX = 8 /* resets of one partition that skip a part of its log */
+    CHECKPOINT_SKIPS_MAX = 8 /* resets in the log of a partition that skip a part of it */
 };
 
 /* Nothing in [from, to) of the log counts: by the reset at offset `at`. */
@@ -42,6 +42,7 @@ struct checkpoint {
     int64_t partition_count;          /* of the log, as the latest Claim states it; 0: no Claim */
     int64_t state_format;             /* the newest STATE_FORMAT that the log has shown; 0: none */
     int64_t start;                    /* the fold began here, where the log began; 0: untrimmed */
+    int64_t trimmed;                  /* largest X of an admitted Trimmed{X}; 0: none */
     int64_t skip_count;
     struct skip_range skips[CHECKPOINT_SKIPS_MAX]; /* of resets folded, or known to lie ahead */
 };
@@ -51,15 +52,15 @@ struct checkpoint {
  *     format u32 | flags u32 (1 = has_first_claim, 2 = has_claim,
  *     4 = complete) | cluster_id 64
  *     | first_claim_id 16 | claim_id 16
- *     | the int64 and uint64 fields in the order of the struct, 17 x 8
+ *     | the int64 and uint64 fields in the order of the struct, 18 x 8
  *     | the skips: from, to, at, 8 x 3 x 8 | XXH3-64 u64
  *
  * CHECKPOINT_FORMAT stands for the layout of the whole store: it rises with any change of a key
  * or a value. A store of another format is StoreFormat, thus folded again. */
 enum {
-    CHECKPOINT_FORMAT = 6,
+    CHECKPOINT_FORMAT = 7,
     CHECKPOINT_BYTES =
-        4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 17 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
+        4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 18 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
 };
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES]);

@@ -11,6 +11,10 @@ void store_batch_put_ended(struct store *store, struct store_batch *batch, int64
                            struct text order_id);
 void store_batch_delete_ended(struct store *store, struct store_batch *batch, int64_t ended_at,
                               struct text order_id);
+/* All that store_scan_ended() would find so, as one tombstone. Rows that are put into the batch
+ * afterwards stay. */
+void store_batch_delete_ended_range(struct store *store, struct store_batch *batch, int64_t from,
+                                    int64_t until, struct text until_order_id);
 
 /* Those that ended at `from` or later, up to and with (`until`, `until_order_id`), or (an empty id)
  * all that ended at `until`: in the order of (ended_at, id). `visit` returns false to stop; the id

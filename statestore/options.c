@@ -20,6 +20,9 @@ enum {
     CACHE_SHARD_BITS = 1,
     STORES_EXPECTED = 4, /* the first ones get shares as if there were this many */
     ARENA_BLOCK_BYTES = 64 * 1024,
+    TABLES_COMPACTED = 4,
+    TABLES_COMPACTED_ORDERS = 12,
+    TABLES_COMPACTED_MUCH = 40,
     TABLES_SLOW = 60, /* a fold may make tables faster than the one thread merges them */
     TABLES_STOP = 80,
     TOMBSTONE_WINDOW = 16 * 1024, /* of this many keys in a row, half deleted: compact */
@@ -145,6 +148,18 @@ rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores)
     return options;
 }
 
+/* Where orders expire, each new table has rows of new orders and tombstones of old ones, so that a
+ * compaction rewrites all of the next level. With 12 tables instead of 4, compactions and flushes
+ * take 3.5 us of CPU an order instead of 5.1; 1.4 while none expires (bench-expiry). Filters say
+ * which table has an order; the other families are scanned, where each table costs. A long fold
+ * lets more tables pile up first: the next level is small. */
+int store_tables_compacted(enum family family, bool much)
+{
+    if (much)
+        return TABLES_COMPACTED_MUCH;
+    return family == FAMILY_ORDERS ? TABLES_COMPACTED_ORDERS : TABLES_COMPACTED;
+}
+
 rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
                                                enum family family)
 {
@@ -153,6 +168,8 @@ rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t s
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK_BYTES);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
     rocksdb_options_set_target_file_size_base(options, TABLE_BYTES);
+    rocksdb_options_set_level0_file_num_compaction_trigger(options,
+                                                           store_tables_compacted(family, false));
     rocksdb_options_set_level0_slowdown_writes_trigger(options, TABLES_SLOW);
     rocksdb_options_set_level0_stop_writes_trigger(options, TABLES_STOP);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans. An iterator that meets a damaged block just ends, as if there were no more rows: so its
- * error is asked for after every scan, and a scan that cannot be trusted is an error. */
-#include "statestore/keys.h"
+/* Scans of orders, deadlines, histories and the console's indexes, and the digest. */
+#include "statestore/scan.h"
+
 #include "statestore/seal.h"
-#include "statestore/store_internal.h"
 
 #include <assert.h>
 #include <xxhash.h>
 
 enum { SCAN_READAHEAD_BYTES = 1 << 20 };
 
-/* A walk over the rows of a family from a key up to, and without, another. */
-struct scan {
-    struct store *store;
-    rocksdb_readoptions_t *options;
-    rocksdb_iterator_t *iterator;
-    struct key until; /* RocksDB points into it */
-    enum error_class class;
-};
-
-/* `until` NULL: to the end of the family. `whole`: of no use to the cache, so kept out of it. */
-static void scan_begin(struct scan *scan, struct store *store, enum family family, struct text from,
-                       const struct key *until, bool whole)
+void scan_begin(struct scan *scan, struct store *store, enum family family, struct text from,
+                const struct key *until, bool whole)
 {
     scan->store = store;
     scan->class = ERROR_OK;
@@ -42,8 +31,7 @@ static void scan_begin(struct scan *scan, struct store *store, enum family famil
     rocksdb_iter_seek(scan->iterator, from.data != NULL ? from.data : "", from.size);
 }
 
-/* The next row, borrowed until the next call. */
-static bool scan_row(struct scan *scan, struct text *ret_key, struct text *ret_value)
+bool scan_row(struct scan *scan, struct text *ret_key, struct text *ret_value)
 {
     if (scan->iterator == NULL || !rocksdb_iter_valid(scan->iterator))
         return false;
@@ -57,18 +45,17 @@ static bool scan_row(struct scan *scan, struct text *ret_key, struct text *ret_v
     return true;
 }
 
-static void scan_next(struct scan *scan)
+void scan_next(struct scan *scan)
 {
     rocksdb_iter_next(scan->iterator);
 }
 
-/* Remembers that the row is not one that this store writes; scan_end() returns it. */
-static void scan_damaged(struct scan *scan, const char *what, struct error *ret_error)
+void scan_damaged(struct scan *scan, const char *what, struct error *ret_error)
 {
     scan->class = store_corrupt(scan->store, what, ret_error);
 }
 
-static enum error_class scan_end(struct scan *scan, struct error *ret_error)
+enum error_class scan_end(struct scan *scan, struct error *ret_error)
 {
     if (scan->iterator == NULL)
         scan->class = store_closed(ret_error);

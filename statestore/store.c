@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -345,18 +346,19 @@ enum error_class store_flush(struct store *store, struct error *ret_error)
                      "cannot flush the store %s: rows stayed in memory", store->path);
 }
 
-/* Each compaction of the newest level rewrites most of the next one while that is small, so a long
- * fold lets more tables pile up first. A failure costs time alone. */
+/* A failure costs time alone. */
 void store_expect_much(struct store *store, bool much)
 {
     const char *const names[] = {"level0_file_num_compaction_trigger"};
-    const char *tables = much ? TABLES_BEFORE_COMPACTION_MUCH : TABLES_BEFORE_COMPACTION;
+    char tables[16];
+    const char *const values[] = {tables};
     if (store == NULL || store->expects_much == much)
         return;
     store->expects_much = much;
     for (int i = FAMILY_ORDERS; i < FAMILY_META; i++) {
         char *message = NULL;
-        rocksdb_set_options_cf(store->db, store->families[i], 1, names, &tables, &message);
+        snprintf(tables, sizeof(tables), "%d", store_tables_compacted((enum family)i, much));
+        rocksdb_set_options_cf(store->db, store->families[i], 1, names, values, &message);
         rocksdb_free(message);
     }
 }

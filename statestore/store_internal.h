@@ -47,6 +47,9 @@ rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores);
 /* New: options of one of its families. */
 rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
                                                enum family family);
+/* How many tables of the newest level begin a compaction, while `much` is folded or not; from
+ * TABLES_SLOW on, writing waits for it (options.c). */
+int store_tables_compacted(enum family family, bool much);
 /* Keeps RocksDB from writing an information log: all handles of RocksDB need that. */
 void store_options_silence(rocksdb_options_t *options);
 
@@ -65,10 +68,6 @@ rocksdb_writebatch_t *store_batch_rocks(struct store_batch *batch);
 void store_batch_put_queued(struct store_batch *batch);
 void store_batch_put_checkpoint(struct store_batch *batch, const struct checkpoint *checkpoint);
 #define CHECKPOINT_KEY "checkpoint"
-/* Tables of the newest level that begin a compaction, in general and while much is folded; from
- * TABLES_SLOW on, writing waits for it (options.c). */
-#define TABLES_BEFORE_COMPACTION "4"
-#define TABLES_BEFORE_COMPACTION_MUCH "40"
 
 /* Rows of `meta` other than the checkpoint, sealed (statestore/meta.c). */
 void store_batch_put_meta(struct store *store, struct store_batch *batch, struct text key,

@@ -27,6 +27,7 @@ static struct checkpoint sample(void)
         .partition_count = 14,
         .state_format = 21,
         .start = 22,
+        .trimmed = 23,
         .skip_count = 2,
         .skips = {{15, 16, 17}, {18, 19, 20}},
     };
@@ -55,7 +56,8 @@ Test(statestore_checkpoint, round_trips_every_field)
     cr_assert(after.last_command_offset == -1 && after.emitted_through == INT64_MIN);
     cr_assert(after.previous_claim_decisions == INT64_MAX && after.skipped == 12);
     cr_assert(after.claim_decisions == 13 && after.partition_count == 14);
-    cr_assert(after.state_format == 21 && after.start == 22 && !after.complete);
+    cr_assert(after.state_format == 21 && after.start == 22 && after.trimmed == 23);
+    cr_assert_not(after.complete);
     cr_assert(after.skip_count == 2 && after.skips[1].from == 18 && after.skips[1].at == 20);
     checkpoint_encode(&after, again);
     cr_assert(memcmp(bytes, again, sizeof(bytes)) == 0);
@@ -76,7 +78,7 @@ Test(statestore_checkpoint, keeps_its_layout)
     static const uint8_t numbers[] = {1,    0,    0,    0,    0,    0,    0,    0,
                                       0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
     cr_assert(memcmp(bytes + 104, numbers, sizeof(numbers)) == 0);
-    cr_assert(CHECKPOINT_BYTES == 440);
+    cr_assert(CHECKPOINT_BYTES == 448);
 }
 
 Test(statestore_checkpoint, detects_each_flipped_bit)

@@ -3,6 +3,7 @@
  * serves a row that the log does not explain.
  *
  * REEVE_DAMAGE_CASES sets how many bits are flipped (default 300). */
+#include "statestore/ended.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -233,6 +234,83 @@ Test(statestore_damage, detects_a_flipped_bit_at_the_end_of_a_table)
                 outcomes.unopened, outcomes.noticed, outcomes.earlier, outcomes.whole);
     cr_assert_gt(tables, 0);
     cr_assert_gt(outcomes.unopened, 0);
+    store_env_free(env);
+}
+
+/* ---- a tombstone for many rows, which is in a block of its own ---- */
+
+enum { ENDED_ROWS = 20, ENDED_LEFT = 8 };
+
+static void flush_ended(struct store *store, int64_t n, bool taken_out)
+{
+    struct checkpoint checkpoint = kit_checkpoint(n);
+    struct store_batch *batch = store_batch_new(store);
+    struct error error = {0};
+    for (int64_t i = 0; !taken_out && i < ENDED_ROWS; i++)
+        store_batch_put_ended(store, batch, i, TEXT("o"));
+    if (taken_out)
+        store_batch_delete_ended_range(store, batch, 0, ENDED_ROWS - ENDED_LEFT - 1, TEXT("o"));
+    cr_assert_eq(store_commit(store, batch, &checkpoint, &error), ERROR_OK, "%s", error.message);
+    cr_assert_eq(store_flush(store, &error), ERROR_OK, "%s", error.message);
+    store_batch_free(batch);
+}
+
+static bool count_ended(void *ctx, int64_t ended_at, struct text order_id)
+{
+    (void)ended_at;
+    (void)order_id;
+    ++*(int *)ctx;
+    return true;
+}
+
+/* Whether it still opens. */
+static bool try_ended(struct store_env *env, const char *path)
+{
+    struct store *store = NULL;
+    struct checkpoint checkpoint = {0};
+    struct error error = {0};
+    int rows = 0;
+    if (store_open(env, path, &store, &error) != ERROR_OK)
+        return false;
+    bool noticed =
+        store_checkpoint(store, &checkpoint, &error) != ERROR_OK ||
+        store_scan_ended(store, 0, ENDED_ROWS, TEXT(""), count_ended, &rows, &error) != ERROR_OK;
+    store_close(store);
+    cr_assert(noticed ||
+                  rows == (checkpoint.next_event_offset == kit_checkpoint(2).next_event_offset
+                               ? ENDED_LEFT
+                               : ENDED_ROWS),
+              "%d rows", rows);
+    return true;
+}
+
+Test(statestore_damage, detects_a_flipped_bit_where_ended_orders_were_taken_out)
+{
+    struct files files = {0};
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    int unopened = 0;
+    int tables = 0;
+    flush_ended(store, 1, false);
+    flush_ended(store, 2, true);
+    store_close(store);
+    read_files(path, &files);
+    write_files(path, &files);
+    cr_assert(try_ended(env, path));
+    for (int i = 0; i < files.count; i++) {
+        struct file *file = &files.files[i];
+        bool has_range = memmem(file->bytes, file->size, "rocksdb.range_del", 17) != NULL;
+        tables += has_range;
+        for (size_t at = 0; has_range && at < file->size; at += 4) {
+            file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
+            write_files(path, &files);
+            unopened += !try_ended(env, path);
+            file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
+        }
+    }
+    cr_assert_eq(tables, 1);
+    cr_assert_gt(unopened, 0);
     store_env_free(env);
 }
 
