@@ -20,10 +20,10 @@
 enum {
     PARTITIONS = 8,
     ORDERS = 1000000,
-    COMMIT_RECORDS = 20000, /* replica/follower.c */
+    COMMIT_RECORDS = 20000, /* replica/follower_internal.h */
     CHUNK_RECORDS = 20000,  /* of a partition, which are made before they are folded */
     RECORDS_EACH = 4,       /* of an order, at most */
-    CACHE_ORDERS = 20000,   /* of all partitions: scheduler.cache.orders */
+    ORDERS_MB = 8,          /* scheduler.cache.mb */
     CACHE_MB = 32,          /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8,    /* rocksdb.write.buffer.mb */
     EXPIRY_ORDERS = 1000,   /* of a record: services/scheduler/owner.h */
@@ -159,7 +159,7 @@ static void open_view(struct bench *bench, const char *directory, int32_t partit
     struct view_options options = {.env = bench->env,
                                    .codec = bench->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS / PARTITIONS,
+                                   .cache_bytes = ((size_t)ORDERS_MB << 20) / PARTITIONS,
                                    .deadlines = deadlines};
     must(view_open(&options, &bench->views[partition], &dropped, &error), &error);
     view_set_cluster_id(bench->views[partition], "bench");

@@ -18,7 +18,8 @@ struct order_log {
     struct heap_arena workflow_heap;
     struct heap_arena heap; /* of one order */
     struct buffer value;
-    int64_t *offsets; /* of the next command, which is the Decision's sequence as well */
+    int64_t *offsets; /* of the next command */
+    int64_t *sequences;
     int32_t partitions;
     uint64_t random;
     uint64_t number; /* of the next order */
@@ -57,7 +58,8 @@ static void decide(struct order_log *log, int32_t partition, struct order *order
                                  .command_time = log->now};
     engine_decide(order->version > 0 ? order : NULL, cmd, &input, &log->heap.arena, &decision);
     decision.claim_id.bytes[0] = (uint8_t)(partition + 1);
-    decision.sequence = log->offsets[partition]++;
+    decision.sequence = log->sequences[partition]++;
+    log->offsets[partition]++;
     append(log, partition, decision.order_id, RECORD_DECISION, &decision);
     order_apply_decision(order, &decision, &log->heap.arena);
 }
@@ -130,7 +132,8 @@ struct order_log *order_log_new(struct codec *codec, int32_t partitions, int64_t
     assert(log != NULL && partitions > 0 && partitions <= UINT8_MAX);
     log->codec = codec;
     log->offsets = calloc((size_t)partitions, sizeof(log->offsets[0]));
-    assert(log->offsets != NULL);
+    log->sequences = calloc((size_t)partitions, sizeof(log->sequences[0]));
+    assert(log->offsets != NULL && log->sequences != NULL);
     log->partitions = partitions;
     log->random = 88172645463325252;
     log->now = now;
@@ -154,7 +157,13 @@ void order_log_free(struct order_log *log)
     heap_arena_deinit(&log->heap);
     heap_arena_deinit(&log->workflow_heap);
     free(log->offsets);
+    free(log->sequences);
     free(log);
+}
+
+void order_log_skip(struct order_log *log, int32_t partition)
+{
+    log->sequences[partition]++;
 }
 
 int64_t order_log_now(const struct order_log *log)

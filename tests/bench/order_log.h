@@ -23,6 +23,9 @@ void order_log_free(struct order_log *log);
 /* The Decisions of the next order, in the partition of its id. */
 void order_log_add(struct order_log *log);
 
+/* The owner has appended a record that is not of this log: an Expiry. */
+void order_log_skip(struct order_log *log, int32_t partition);
+
 /* When the latest order was submitted. */
 int64_t order_log_now(const struct order_log *log);
 /* Of the order that was added last. */

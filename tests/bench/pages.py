@@ -24,6 +24,8 @@ import urllib.parse
 
 from lib import Broker, Cluster
 
+from process import cpu_seconds
+
 PARTITIONS = 8
 DEAD_LETTERS = 25000  # more than the console keeps in memory
 WORKFLOW = {"Name": "test", "Version": 1, "Defaults": {"TimeoutSeconds": 10}, "Steps": [
@@ -46,10 +48,7 @@ class Console:
         return int((self.task / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e6
 
     def cpu_seconds(self):
-        """Of all threads."""
-        stat = pathlib.Path(f"/proc/{self.service.process.pid}/stat").read_text(encoding="utf-8")
-        ticks = stat.rsplit(") ", 1)[1].split()[11:13]
-        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.service.process.pid)
 
     def resident_mb(self):
         status = pathlib.Path(f"/proc/{self.service.process.pid}/status").read_text(

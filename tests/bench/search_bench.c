@@ -190,7 +190,7 @@ static void open_partition(struct bench *bench, const char *directory, int32_t n
     struct view_options options = {.env = bench->env,
                                    .codec = bench->codec,
                                    .path = path,
-                                   .cache_orders = 2000,
+                                   .cache_bytes = 4 * 1024 * 1024,
                                    .history = true,
                                    .index = &stats_index,
                                    .index_ctx = &partition->stats};

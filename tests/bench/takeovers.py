@@ -4,7 +4,9 @@
     takeovers.py [--restarts N] [--takeovers N] [--orders N]
 
 restart:  of two static members one is killed and started again at once; ms from the SIGKILL until
-          the first order of one of its partitions is Processed, at each of the restarts.
+          the first order of one of its partitions is Processed, until they are assigned to it, and
+          until the last of its Claims; and how many records it folded; at each of the restarts.
+restart_open: the same with --orders open orders in the stores of the two.
 takeover: the owner of a partition with --orders open orders is killed and its standby takes over;
           ms from its last Decision until the Claim and until the first Decision of the other.
 
@@ -15,21 +17,31 @@ import json
 
 from lib import Broker, wait_for
 from lib.crowd import Crowd
-from lib.takeover import Takeover, restart
+from lib.takeover import Takeover, open_orders, restart
 
 
-def restarts(broker, count):
+def restarts(broker, count, orders):
     crowd = Crowd(broker, schedulers=2, properties={
-        "group.static": "true", "session.timeout.ms": 30000})
+        "group.static": "true", "session.timeout.ms": 30000, "routing.enabled": "false"})
+    both = [crowd["scheduler-1"], crowd["scheduler-2"]]
+
+    def wait_for_both():
+        for service in both:
+            wait_for(lambda service=service: f"{service.name} runs three partitions:\n"
+                     f"{service.tail()}", lambda service=service: service.metric(
+                         "reeve_partitions_running") == 3, 60)
+
     try:
+        if orders > 0:
+            open_orders(crowd, both, orders)
         found = []
         # The first one does not count: the broker's JVM compiles what is hot.
         for _ in range(count + 1):
-            for number in (1, 2):
-                wait_for("each scheduler runs three partitions", lambda number=number: crowd[
-                    f"scheduler-{number}"].metric("reeve_partitions_running") == 3, 60)
-            found.append(restart(crowd, crowd["scheduler-2"]))
-        return {"first_order_ms": found[1:]}
+            wait_for_both()
+            found.append(restart(crowd, both[1]))
+        return {"open_orders": orders,
+                **{name: [each[name] for each in found[1:]]
+                   for name in ("first_order_ms", "assigned_ms", "claims_ms", "folded")}}
     finally:
         crowd.stop()
 
@@ -61,7 +73,8 @@ def main():
     broker = Broker.shared()
     try:
         print(json.dumps({
-            "restart": restarts(broker, arguments.restarts),
+            "restart": restarts(broker, arguments.restarts, 0),
+            "restart_open": restarts(broker, arguments.restarts, arguments.orders),
             "takeover": takeovers(broker, arguments.takeovers, arguments.orders)}))
     finally:
         broker.stop()

@@ -41,7 +41,7 @@ class BenchPlotsTest(unittest.TestCase):
         files = self.draw({"loads": [measured(1000, 5000)]})
         self.assertEqual(sorted(files), ["bench-latency.svg", "bench-rate.svg"])
         self.assertNotIn("raw chain", files["bench-rate.svg"])
-        self.assertIn("1000 in flight", files["bench-latency.svg"])
+        self.assertIn("1,000 in flight", files["bench-latency.svg"])
 
     def test_draws_all_four_the_same_each_time(self):
         raw = {**measured(1000, 5000), "raw": measured(1000, 20000)}

@@ -23,8 +23,9 @@ enum {
     ALONE_WARM_UP = 50,
     OPEN = 100000,
     OPEN_IN_FLIGHT = 2000,
-    /* After the last status supervisors still read the log, and memory is returned. */
-    OPEN_SETTLE_MS = MEMORY_GUARD_CHECK_MS + 1000,
+    /* After the last status supervisors still read the log; stores are flushed within 10 s, which
+     * ends the use of their memtables; and then what is unused is returned. */
+    OPEN_SETTLE_MS = 2 * MEMORY_GUARD_CHECK_MS + 1000,
     TIMERS_LATE = 2000, /* retries whose lateness is measured, one by one */
     BURST_SHARE = 10,   /* a tenth of the timers is due at once */
     ORDERS_MAX = 100000000,

@@ -92,7 +92,8 @@ static enum error_class open_parts(struct bench_stage *stage, struct log_fold *f
             .env = stores,
             .codec = stage->session.cluster->codec,
             .path = path,
-            .cache_orders = (uint32_t)(config_int(config, "scheduler.cache.orders") / fold->count),
+            .cache_bytes =
+                (size_t)(config_int(config, "scheduler.cache.mb") << 20) / (size_t)fold->count,
             .deadlines = deadlines};
         fold->parts[p].fold = fold;
         class = follower_new(stage->session.cluster, p, &options, &ops, &fold->parts[p],

@@ -28,6 +28,7 @@ class Cluster:
     """
 
     CLOSING = {"AgentUnavailable", "EffectsUndeliverable", "Stalled", "StandbyStalled"}
+    OF_OWNERS = {"EffectsUndeliverable", "Stalled", "TrimGroupMissing", "TrimRefused"}
 
     def __init__(self, broker, partitions=4, properties=None):
         self.broker, self.partitions = broker, partitions
@@ -166,8 +167,8 @@ class Cluster:
                 if service.process is not None and service.process.poll() is not None]
 
     def alerts(self):
-        """Alerts that are not about an order, raised or closed. A new owner closes what the one
-        before may have raised, whether it did or not."""
+        """Alerts that are not about an order, raised or closed. A new owner closes what the ones
+        before may have raised, whether they did or not."""
         if not self.services or self.topic("alerts") not in self.topics():
             return []
         return [record.value for record in self.read_topic("alerts")
@@ -180,7 +181,13 @@ class Cluster:
 
     def left_open(self):
         """Alerts that close when their cause is over, and were not closed."""
-        last = {(alert["code"], alert["partition"], alert["by"]): alert for alert in self.alerts()}
+        last = {}
+        for alert in sorted(self.alerts(), key=lambda alert: alert["decided_at"]):
+            if alert["code"] == "PartitionClaimed":
+                last = {key: other for key, other in last.items()
+                        if key[0] not in self.OF_OWNERS or key[1] != alert["partition"]}
+            else:
+                last[alert["code"], alert["partition"], alert["by"]] = alert
         return [f"the alert {alert['code']} is not closed: {alert['message']}"
                 for alert in last.values()
                 if alert["raised"] and alert["code"] in self.CLOSING]

@@ -31,15 +31,15 @@ ENDS = ("Processed", "Compensated")  # final; an operator can still resume from 
 
 
 class Tail:
-    """Follows a topic from its beginning: look() reads up to the current end."""
+    """Follows a topic from its beginning, or from its end: look() reads up to the current end."""
 
-    def __init__(self, bootstrap, topic):
+    def __init__(self, bootstrap, topic, from_end=False):
         self.records = []
         self._consumer = confluent_kafka.Consumer({
             "bootstrap.servers": bootstrap, "group.id": "tail", "enable.auto.commit": False,
             "auto.offset.reset": "error", "fetch.wait.max.ms": 20})
         found = self._consumer.list_topics(topic, timeout=30).topics[topic]
-        self._next = {number: self._range(topic, number)[0] for number in found.partitions}
+        self._next = {number: self._range(topic, number)[from_end] for number in found.partitions}
         self._topic = topic
         self._consumer.assign([confluent_kafka.TopicPartition(topic, number, start)
                                for number, start in self._next.items()])

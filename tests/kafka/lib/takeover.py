@@ -10,15 +10,21 @@ import confluent_kafka
 
 from . import records
 from .cluster import Cluster
-from .waiting import wait_for
+from .stage import Tail
+from .waiting import millis, wait_for
 
 
 def restart(crowd, service):
-    """Kills a scheduler and starts it again immediately, while orders come in. Returns the
-    milliseconds until the first order of one of its partitions was Processed, by append time."""
+    """Kills a scheduler and starts it again immediately, while orders come in. Returns
+    first_order_ms: until the first order of one of its partitions was Processed, by append time;
+    assigned_ms: until its partitions were assigned to it, by its own clock;
+    claims_ms: until the last of its Claims, by append time;
+    folded: how many records it folded before and for them."""
     producer = confluent_kafka.Producer({
         "bootstrap.servers": crowd.broker.bootstrap, "acks": "all", "enable.idempotence": True,
         "partitioner": "murmur2_random"})
+    # Not crowd.look(): with many open orders, what came before takes minutes to read and check.
+    tail = Tail(crowd.broker.bootstrap, crowd.cluster.topic("events"), from_end=True)
 
     def submit(count):
         names = [crowd.name_for() for _ in range(count)]
@@ -28,18 +34,36 @@ def restart(crowd, service):
         assert producer.flush(60) == 0, "orders cannot be submitted"
         return names
 
-    crowd.wait_for_end(submit(1))  # a new client may need half a second before its first record
-    owned = {p for p, name in crowd.owners().items() if name == service.name}
-    begun_ms = time.time() * 1000
-    service.sigkill()
-    service.start(ready=False)
-    names = submit(30)
-    crowd.wait_for_end(names)
-    return round(min(
-        record.timestamp_ms for record in crowd.look()
-        if record.type == "Decision" and record.partition in owned and
-        record.value["order_state"] == "Processed" and record.value["order_id"] in names
-    ) - begun_ms)
+    def processed(names):
+        return [record for record in tail.look() if record.type == "Decision" and
+                record.value["order_state"] == "Processed" and record.value["order_id"] in names]
+
+    def wait_until_processed(names):
+        wait_for(lambda: f"{len(names)} orders are Processed, {len(processed(names))} are:\n"
+                         f"{service.tail()}", lambda: len(processed(names)) == len(names), 60)
+
+    try:
+        # A new client may need half a second before its first record.
+        wait_until_processed(submit(1))
+        known = {message: len(lines_of(service, message))
+                 for message in ("partitions assigned", "partition claimed")}
+        begun_ms = time.time() * 1000
+        service.sigkill()
+        service.start(ready=False)
+        names = submit(30)
+        wait_until_processed(names)
+        claims = {record.partition: record.timestamp_ms for record in tail.look()
+                  if record.type == "Claim" and record.value["instance"] == service.name}
+        assigned, *_ = lines_of(service, "partitions assigned")[known["partitions assigned"]:]
+        lines = lines_of(service, "partition claimed")[known["partition claimed"]:]
+        return {
+            "first_order_ms": round(min(record.timestamp_ms for record in processed(names)
+                                        if record.partition in claims) - begun_ms),
+            "assigned_ms": round(millis(assigned["time"]) - begun_ms),
+            "claims_ms": round(max(claims.values()) - begun_ms),
+            "folded": sum(line["folded"] for line in lines)}
+    finally:
+        tail.close()
 
 
 LONG = {"Name": "long", "Version": 1, "TimeoutSeconds": 864000,
@@ -55,7 +79,8 @@ class Orders(threading.Thread):
         self.topic, self.count, self.ends = cluster.topic("commands"), 0, threading.Event()
         self.producer = confluent_kafka.Producer({
             "bootstrap.servers": cluster.broker.bootstrap, "acks": "all",
-            "enable.idempotence": True, "linger.ms": 5, "compression.type": "lz4",
+            "partitioner": "murmur2_random", "enable.idempotence": True, "linger.ms": 5,
+            "compression.type": "lz4",
             "queue.buffering.max.messages": 1000000})
         self.template = records.local_schemas().encode("SubmitOrder", {
             "order_id": "order-########", "customer": "17850", "currency": "GBP",
@@ -99,6 +124,28 @@ def lines_of(service, message):
     return found
 
 
+def decided(*services):
+    return sum(service.metric("reeve_decisions_total") or 0 for service in services)
+
+
+def open_orders(crowd, schedulers, count):
+    """Adds orders that stay open, and waits until the schedulers have decided them."""
+    crowd.cluster.reeve("topics", "apply", "--agent", "mute")
+    deploy(crowd.cluster)
+    before, orders = decided(*schedulers), Orders(crowd.cluster)
+    orders.submit(count)
+    orders.finish()
+    wait_for(lambda: f"{count} decided, {decided(*schedulers) - before} are: "
+                     f"{[service.tail() for service in schedulers]}",
+             lambda: decided(*schedulers) >= before + count, 300 + count // 1000)
+
+
+def deploy(cluster):
+    path = cluster.folder / "long.json"
+    path.write_text(json.dumps(LONG), encoding="utf-8")
+    cluster.workflow_deploy(path)
+
+
 class Takeover:
     """Schedulers of one partition. Submits `count` orders that stay open, kills the owner while
     more come in, and measures until its successor continues."""
@@ -110,9 +157,7 @@ class Takeover:
         self.cluster = Cluster(broker, partitions=1, properties={
             "session.timeout.ms": session_ms, "routing.enabled": "false"})
         self.cluster.reeve("topics", "apply", "--agent", "mute")
-        path = self.cluster.folder / "long.json"
-        path.write_text(json.dumps(LONG), encoding="utf-8")
-        self.cluster.workflow_deploy(path)
+        deploy(self.cluster)
 
     def stop(self):
         self.cluster.stop()
@@ -121,17 +166,14 @@ class Takeover:
         return self.cluster.add("scheduler", name, {
             "instance.id": name, "scheduler.standby": standby}, ready=False)
 
-    def decided(self, *services):
-        return sum(service.metric("reeve_decisions_total") or 0 for service in services)
-
     def open_orders(self, scheduler):
         orders = Orders(self.cluster)
         begun = time.monotonic()
         orders.submit(self.count)
         orders.finish()
         self.next_order = orders.count
-        wait_for(lambda: f"{self.count} decided, {self.decided(scheduler)} are: {scheduler.tail()}",
-                 lambda: self.decided(scheduler) >= self.count, self.patience)
+        wait_for(lambda: f"{self.count} decided, {decided(scheduler)} are: {scheduler.tail()}",
+                 lambda: decided(scheduler) >= self.count, self.patience)
         return time.monotonic() - begun
 
     def owner_and_standby(self, first, second):
@@ -184,14 +226,14 @@ class Takeover:
         claims = len(lines_of(successor, "partition claimed"))
         load = Orders(self.cluster)
         load.count = self.next_order
-        before, begun = self.decided(victim), self.decided(successor)
+        before, begun = decided(victim), decided(successor)
         load.start()
         try:
-            wait_for("orders come in", lambda: self.decided(victim) > before + 20, 60)
+            wait_for("orders come in", lambda: decided(victim) > before + 20, 60)
             victim.sigkill()
             wait_for(lambda: f"{successor.name} takes over:\n{successor.tail()}", lambda: (
                 len(lines_of(successor, "partition claimed")) > claims and
-                self.decided(successor) > begun), self.patience, 0.05)
+                decided(successor) > begun), self.patience, 0.05)
         finally:
             load.finish()
         self.next_order = load.count
