@@ -3,8 +3,9 @@
 
 #include <assert.h>
 
-static const char *const names[] = {"admitted", "other_claim", "sequence", "command", "repeat",
-                                    "void",     "range",       "foreign",  "differs", "refold"};
+static const char *const names[] = {"admitted", "other_claim", "sequence", "command",
+                                    "repeat",   "void",        "range",    "foreign",
+                                    "differs",  "too_many",    "refold"};
 _Static_assert(sizeof(names) / sizeof(names[0]) == ADMISSION_COUNT, "every admission has a name");
 
 const char *admission_name(enum admission admission)
@@ -28,6 +29,11 @@ void admission_begin_at(struct checkpoint *checkpoint, int64_t start)
     assert(checkpoint->next_event_offset == checkpoint->start); /* nothing is folded */
     checkpoint->start = checkpoint->next_event_offset = start;
     checkpoint->complete = start == 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < checkpoint->skip_count; i++)
+        if (checkpoint->skips[i].at >= start)
+            checkpoint->skips[count++] = checkpoint->skips[i];
+    checkpoint->skip_count = count;
 }
 
 bool admission_begins(const struct checkpoint *checkpoint)
@@ -109,10 +115,11 @@ enum admission admission_decision(struct checkpoint *checkpoint, const struct de
 /* ---- continuations ---- */
 
 /* What a Continuation states is what a checkpoint keeps, but for what is the reader's own: the
- * cluster, where it began and stands, what it has skipped, and the flags (8 bytes with what fills
- * them up), which follow from the rest. Of its own it has written_at and trimmed. */
+ * cluster, where it began and stands, what it has skipped, how far the log may be trimmed, and the
+ * flags (8 bytes with what fills them up), which follow from the rest. Of its own it has written_at
+ * and trimmed. */
 _Static_assert(sizeof(struct checkpoint) - CLUSTER_ID_BYTES_MAX - sizeof(int64_t) -
-                       (4 + 1 + 3 * CHECKPOINT_SKIPS_MAX) * sizeof(int64_t) ==
+                       (5 + 1 + 3 * CHECKPOINT_SKIPS_MAX) * sizeof(int64_t) ==
                    sizeof(struct continuation) - 2 * sizeof(int64_t),
                "a Continuation states every field of the bookkeeping");
 
@@ -189,6 +196,8 @@ enum admission admission_sequence(struct checkpoint *checkpoint,
     learn_format(checkpoint, continuation->format);
     if (continuation->trimmed >= checkpoint->start)
         checkpoint->complete = true;
+    if (continuation->trimmed > checkpoint->trimmed)
+        checkpoint->trimmed = continuation->trimmed;
     if (continuation->emitted_through > checkpoint->emitted_through)
         checkpoint->emitted_through = continuation->emitted_through;
     return ADMITTED;
@@ -277,6 +286,20 @@ static bool knows(const struct checkpoint *checkpoint, const struct skip_range *
     return known;
 }
 
+/* False: the log may still hold it. */
+static bool forget_oldest(struct checkpoint *checkpoint)
+{
+    int64_t oldest = 0;
+    assert(checkpoint->skip_count > 0);
+    for (int64_t i = 1; i < checkpoint->skip_count; i++)
+        if (checkpoint->skips[i].at < checkpoint->skips[oldest].at)
+            oldest = i;
+    if (checkpoint->skips[oldest].at >= checkpoint->trimmed)
+        return false;
+    checkpoint->skips[oldest] = checkpoint->skips[--checkpoint->skip_count];
+    return true;
+}
+
 bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range *range)
 {
     struct checkpoint next = *checkpoint;
@@ -289,7 +312,7 @@ bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range
         if (checkpoint->skips[i].at != range->at &&
             (checkpoint->skips[i].at < range->from || checkpoint->skips[i].at >= range->to))
             next.skips[next.skip_count++] = checkpoint->skips[i];
-    if (next.skip_count == CHECKPOINT_SKIPS_MAX)
+    if (next.skip_count == CHECKPOINT_SKIPS_MAX && !forget_oldest(&next))
         return false;
     next.skips[next.skip_count++] = *range;
     *checkpoint = next;
@@ -335,7 +358,7 @@ enum admission admission_reset(struct checkpoint *checkpoint, const struct parti
     if (expected && !(skips && knows(checkpoint, &range)))
         return ADMISSION_REFOLD;
     if (skips && !expected)
-        return admission_learn_skip(&next, &range) ? ADMISSION_REFOLD : SKIPPED_VOID;
+        return admission_learn_skip(&next, &range) ? ADMISSION_REFOLD : ADMISSION_TOO_MANY;
     if (!is_valid(reset, offset))
         return SKIPPED_VOID;
     checkpoint->has_claim = false;

@@ -23,10 +23,11 @@ enum admission {
     SKIPPED_VOID,        /* a Reset that is not where it expects to be, or that makes no sense */
     SKIPPED_RANGE,       /* a Reset said that nothing here counts */
     SKIPPED_FOREIGN,     /* it cannot be a record of the log */
-    /* With the last two, the reader cannot go on with its state. */
+    /* With the last three, the reader cannot go on with its state. */
     ADMISSION_DIFFERS, /* the next Continuation states something else than was folded, or none is at
                           the beginning of a trimmed log: stop */
-    ADMISSION_REFOLD,  /* the ranges known are not those of the log: fold again, with the others */
+    ADMISSION_TOO_MANY, /* a Reset skips a range, and the reader knows as many as it can: stop */
+    ADMISSION_REFOLD,   /* the ranges known are not those of the log: fold again, with the others */
     ADMISSION_COUNT
 };
 
@@ -34,7 +35,8 @@ enum admission {
 struct checkpoint admission_begin(void);
 /* Nothing is folded yet. The log was trimmed and begins at this offset, with a Continuation: the
  * fold begins with what that states, and is not complete until a Continuation says that nothing
- * before it is needed. 0: the log was not trimmed. */
+ * before it is needed. 0: the log was not trimmed. What resets skip that are before it is forgotten
+ * with them. */
 void admission_begin_at(struct checkpoint *checkpoint, int64_t start);
 /* The next record is that Continuation: no other one can be folded here. */
 bool admission_begins(const struct checkpoint *checkpoint);
@@ -68,7 +70,9 @@ enum admission admission_sequence(struct checkpoint *checkpoint,
 bool admission_skip_of(const struct partition_reset *reset, int64_t offset,
                        struct skip_range *ret_range);
 /* From here on the checkpoint knows the range. A later reset wins: those within the range are void
- * now. False: it knows too many, and the record is void. */
+ * now. Where there is no room, it forgets the oldest reset if the log may begin after it. False: it
+ * may not. (`reeve partition reset` appends none while the log itself holds the largest number. So
+ * of the ranges that a reader knows then, the oldest is no longer in the log.) */
 bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range *range);
 void admission_copy_skips(struct checkpoint *checkpoint, const struct checkpoint *from);
 /* After ADMISSION_REFOLD: the ranges with which to fold again. `record` NULL: it is unreadable. */

@@ -137,6 +137,7 @@ byte archived = 1; /* the group's committed offset */
 
 record draft; /* scratch: always zero between two steps */
 byte i, x;
+byte followed; /* claims, as bits: one of its continuations is further on */
 byte where, announced; /* of an answer, as long as it is taken */
 mtype what = NONE;
 
@@ -539,24 +540,33 @@ inline lose_the_last_record()
 
 /* Nothing in [from, to) counts. The operator's tool refuses it where something counts between the
  * range and the end of the log, where the log begins in the range, and where a continuation in or
- * after it says Trimmed, admitted or not: statements that this trim needs may be in the range. The
- * reset names the end of the log that the tool has read, so the check and the append are one
- * step. */
+ * after it says Trimmed, admitted or not, and another one of its claim follows: then the log may be
+ * trimmed, and statements that this needs may be in the range. (If none follows, the reset is where
+ * the owner expects the next one to be, so it gives up and does not trim.) The reset names the end
+ * of the log that the tool has read, so the check and the append are one step. */
+#define IS_CONFIRMED(rec) ((followed >> rec.claim) & 1)
+
 inline skip_a_part(from, to)
 {
     x = (first >= from);
-    i = first;
+    i = end;
     do
-    :: i < end ->
+    :: i > first ->
+        i--;
         if
         :: (i >= to && t[i].admitted) ||
-               (i >= from && log[i].trimmed > 0 && broken != SKIPS_WHAT_A_TRIM_NEEDS) ->
+               (i >= from && log[i].trimmed > 0 && broken != SKIPS_WHAT_A_TRIM_NEEDS &&
+                IS_CONFIRMED(log[i])) ->
             x = 1
         :: else
         fi;
-        i++
+        if
+        :: log[i].kind == CONTINUATION -> followed = followed | (1 << log[i].claim)
+        :: else
+        fi
     :: else -> break
     od;
+    followed = 0;
     if
     :: x == 0 ->
         resets--;

@@ -31,6 +31,8 @@ SOUND = {
     "two trims and a new leader": dict(owners=1, positions=9, continuations=5, deletions=2,
                                        failovers=1),
     "a reset": dict(owners=1, resets=1),
+    "two trims and a reset": dict(owners=1, continuations=4, statements=0, decisions=1,
+                                  deletions=2, resets=1),
     "a reset and a zombie": dict(positions=7, decisions=1, statements=0, resets=1),
 }
 

@@ -114,19 +114,76 @@ Test(skip_check, refuses_to_skip_what_is_before_a_record_that_counts)
     assert_skip(1, 3, "RecordsCount", 3);
 }
 
+static void reset(int64_t at, int64_t from, int64_t to)
+{
+    append(RECORD_RESET, &(struct partition_reset){.expected_offset = at,
+                                                   .next_command_offset = -1,
+                                                   .has_skip = true,
+                                                   .skip = {from, to},
+                                                   .by = TEXT("ann"),
+                                                   .reason = TEXT("not ours")});
+}
+
 Test(skip_check, skips_what_is_before_another_reset)
 {
     session_kit_init(&kit);
     claim(1);
     foreign();
     foreign();
-    append(RECORD_RESET, &(struct partition_reset){.expected_offset = 3,
-                                                   .next_command_offset = -1,
-                                                   .has_skip = true,
-                                                   .skip = {1, 2},
-                                                   .by = TEXT("ann"),
-                                                   .reason = TEXT("not ours")});
+    reset(3, 1, 2);
     assert_skip(2, 3, "", 0);
+}
+
+Test(skip_check, refuses_to_skip_a_reset_without_all_that_it_skips)
+{
+    const struct {
+        int64_t from;
+        const char *code;
+    } cases[] = {{1, ""}, {2, "SkipsReset"}, {4, "SkipsReset"}, {5, ""}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        session_kit_init(&kit);
+        claim(1);
+        foreign();
+        foreign();
+        reset(3, 2, 3); /* within what the next one skips */
+        reset(4, 1, 4);
+        foreign();
+        assert_skip(cases[i].from, 6, cases[i].code, 0);
+    }
+    session_kit_init(&kit);
+    claim(1);
+    foreign();
+    reset(7, 0, 1); /* void: it is not where it expects to be */
+    assert_skip(1, 3, "", 0);
+}
+
+Test(skip_check, refuses_a_range_more_than_any_reader_remembers)
+{
+    struct error error = {0};
+    struct checkpoint checkpoint = admission_begin();
+    struct skip_check check = {.low = 0};
+    session_kit_init(&kit);
+    claim(1);
+    for (int64_t i = 0; i < CHECKPOINT_SKIPS_MAX; i++) {
+        foreign();
+        reset(2 * i + 2, 2 * i + 1, 2 * i + 2);
+        cr_assert(admission_learn_skip(&checkpoint,
+                                       &(struct skip_range){2 * i + 1, 2 * i + 2, 2 * i + 2}));
+    }
+    foreign();
+    broker_memory_bounds(kit.kafka, "t.events", 0, &check.low, &check.end);
+    session_kit_open(&kit, 0);
+    /* A reader may forget the first ones, but another one may have to read them. */
+    checkpoint.trimmed = check.end;
+    struct partition_reset next = {.has_skip = true, .skip = {check.end - 1, check.end}};
+    cr_assert_eq(skip_check_read(&kit.session, 0, &next, &checkpoint, &check, &error),
+                 ERROR_REJECT);
+    cr_assert_str_eq(error.code, "TooManySkips");
+    next.skip.from = 1;
+    cr_assert_eq(skip_check_read(&kit.session, 0, &next, &checkpoint, &check, &error), ERROR_OK,
+                 "%s", error.message);
+    cr_assert_eq(skip_check_verdict(&check, &next, &error), ERROR_OK, "%s", error.message);
+    session_kit_deinit(&kit);
 }
 
 Test(skip_check, refuses_to_skip_what_a_trim_relies_on)
@@ -137,18 +194,45 @@ Test(skip_check, refuses_to_skip_what_a_trim_relies_on)
     foreign();
     decide(1, 1, 0);
     go_on(1, 2, 1, 1);
-    assert_skip(2, 5, "SkipsTrimmed", 4);
+    claim(2);
+    go_on(1, 3, 1, -1); /* it trims, if that was sent before the Claim */
+    assert_skip(2, 7, "SkipsTrimmed", 4);
     session_kit_init(&kit);
     claim(1);
     foreign();
-    go_on(9, 7, 0, 1); /* it does not count, but may once the range is skipped */
+    go_on(9, 7, 0, 1); /* they do not count, but may once the range is skipped */
+    go_on(9, 8, 0, 1);
     assert_skip(1, 2, "SkipsTrimmed", 2);
     session_kit_init(&kit);
     claim(1);
     go_on(1, 0, 0, -1);
     go_on(1, 1, 0, 1);
+    go_on(1, 2, 0, -1);
     foreign();
-    assert_skip(3, 4, "", 0); /* it is before the range */
+    assert_skip(4, 5, "", 0); /* it is before the range */
+    session_kit_init(&kit);
+    claim(1);
+    for (uint8_t id = 1; id <= 17; id++)
+        go_on(id, 0, 0, 0);
+    assert_skip(1, 18, "SkipsTrimmed", 17); /* too many to remember */
+}
+
+Test(skip_check, skips_what_no_owner_has_trimmed_by)
+{
+    session_kit_init(&kit);
+    claim(1);
+    go_on(1, 0, 0, -1);
+    foreign();
+    go_on(1, 1, 0, 1); /* where its owner did not expect it */
+    assert_skip(2, 3, "RecordsCount", 3);
+    session_kit_init(&kit);
+    claim(1);
+    go_on(1, 0, 0, -1);
+    foreign();
+    go_on(1, 1, 0, 1);
+    claim(2);
+    go_on(2, 0, 0, -1); /* of another claim: nothing was trimmed by what that one said */
+    assert_skip(2, 6, "", 0);
 }
 
 Test(skip_check, refuses_to_skip_where_a_trimmed_log_begins)
@@ -158,9 +242,10 @@ Test(skip_check, refuses_to_skip_where_a_trimmed_log_begins)
         claim(1);
         go_on(1, 0, 0, -1);
         go_on(1, 1, 0, 1);
+        go_on(1, 2, 0, -1);
         foreign();
         broker_memory_trim(kit.kafka, "t.events", 0, 1);
-        assert_skip(from, 4, from < 2 ? "SkipsBeginning" : "SkipsTrimmed", 2);
+        assert_skip(from, 5, from < 2 ? "SkipsBeginning" : "SkipsTrimmed", 2);
     }
     session_kit_init(&kit);
     foreign();

@@ -471,8 +471,26 @@ Test(admission, folds_again_when_a_reset_that_it_honoured_is_gone)
     cr_assert(third.skip_count == 1 && third.skips[0].from == 0);
 }
 
-Test(admission, honours_a_bounded_number_of_ranges)
+Test(admission, stops_at_more_ranges_than_it_remembers)
 {
     tell("C1 C2 C3 C4 C5 C6 C7 C8 C9 S9:0-1!refold S10:1-2!refold S11:2-3!refold S12:3-4!refold "
-         "S13:4-5!refold S14:5-6!refold S15:6-7!refold S16:7-8!refold S17:8-9!void");
+         "S13:4-5!refold S14:5-6!refold S15:6-7!refold S16:7-8!refold S17:8-9!too_many "
+         "S18:0-18!refold");
+}
+
+Test(admission, forgets_the_oldest_range_only_where_the_log_may_begin_after_it)
+{
+    const char *last_words[] = {"S19:17-18!refold", "S19:17-18!too_many"};
+    for (int needed = 0; needed <= 1; needed++) {
+        struct checkpoint checkpoint = tell("C1 K1.0");
+        for (int64_t at = 3; at < 11; at++)
+            cr_assert(admission_learn_skip(&checkpoint, &(struct skip_range){2, 3, at}));
+        checkpoint.start = 11; /* where the story goes on */
+        tell_on(&checkpoint, needed ? "C2 K2.0T3 K2.1T1" : "C2 K2.0T4 K2.1T1");
+        checkpoint.start = 19;
+        tell_on(&checkpoint, last_words[needed]);
+        cr_assert_eq(admission_expects_reset(&checkpoint, 3), needed);
+        cr_assert_eq(admission_expects_reset(&checkpoint, 19), !needed);
+        cr_assert_eq(checkpoint.skip_count, CHECKPOINT_SKIPS_MAX);
+    }
 }
