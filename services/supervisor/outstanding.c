@@ -29,6 +29,10 @@ struct outstanding_entry {
     uint32_t tries;        /* 0: it is armed */
     uint32_t place;        /* in the heap */
     struct due_heap *heap; /* it is in this one */
+    /* its command is on its way: among the others, in the order in which they were sent */
+    bool on_its_way;
+    struct outstanding_entry *way_prev;
+    struct outstanding_entry *way_next;
 };
 
 struct due_heap {
@@ -41,6 +45,9 @@ struct outstanding {
     struct outstanding_entry *by_token;
     struct due_heap armed;
     struct due_heap sent;
+    struct outstanding_entry *on_their_way;
+    uint32_t on_their_way_count;
+    int64_t next_command; /* as the caller knew it last */
     uint64_t last_token;
     int64_t given_up;
 };
@@ -161,9 +168,20 @@ static struct outstanding_entry *find(const struct outstanding *outstanding, str
     return entry;
 }
 
+static void arrive(struct outstanding *outstanding, struct outstanding_entry *entry)
+{
+    if (!entry->on_its_way)
+        return;
+    assert(outstanding->on_their_way_count > 0);
+    DL_DELETE2(outstanding->on_their_way, entry, way_prev, way_next);
+    outstanding->on_their_way_count--;
+    entry->on_its_way = false;
+}
+
 static void drop(struct outstanding *outstanding, struct outstanding_entry *entry)
 {
     struct outstanding_order *order = entry->order;
+    arrive(outstanding, entry);
     heap_remove(entry);
     HASH_DEL(outstanding->by_token, entry);
     DL_DELETE(order->entries, entry);
@@ -174,10 +192,14 @@ static void drop(struct outstanding *outstanding, struct outstanding_entry *entr
     free(order);
 }
 
-static void sending(struct outstanding_entry *entry)
+static void sending(struct outstanding *outstanding, struct outstanding_entry *entry)
 {
+    arrive(outstanding, entry);
     entry->tries++;
     entry->offset = -1;
+    entry->on_its_way = true;
+    DL_APPEND2(outstanding->on_their_way, entry, way_prev, way_next);
+    outstanding->on_their_way_count++;
     set_next(entry, INT64_MAX);
 }
 
@@ -207,6 +229,7 @@ void outstanding_clear(struct outstanding *outstanding)
     while (outstanding->sent.count > 0)
         drop(outstanding, outstanding->sent.entries[outstanding->sent.count - 1]);
     assert(outstanding->orders == NULL && outstanding->by_token == NULL);
+    assert(outstanding->on_their_way == NULL && outstanding->on_their_way_count == 0);
     outstanding->given_up = INT64_MAX;
 }
 
@@ -267,7 +290,7 @@ bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
     assert(entry->tries == 0);
     heap_remove(entry);
     heap_add(&outstanding->sent, entry, INT64_MAX);
-    sending(entry);
+    sending(outstanding, entry);
     *ret_command =
         (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
     return true;
@@ -290,7 +313,26 @@ void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t o
     assert(entry->tries > 0);
     entry->offset = offset;
     entry->asked_at = now;
+    if (offset < 0)
+        arrive(outstanding, entry);
     wait_longer(entry, now);
+}
+
+static bool is_read(const struct outstanding_entry *entry, int64_t now, int64_t next_command)
+{
+    return entry->offset >= 0 &&
+           (entry->offset < next_command || now >= entry->asked_at + REPEAT_UNREAD_MS);
+}
+
+uint32_t outstanding_on_their_way(struct outstanding *outstanding, int64_t now,
+                                  int64_t next_command)
+{
+    bool is_reset = next_command < outstanding->next_command;
+    outstanding->next_command = next_command;
+    while (outstanding->on_their_way != NULL &&
+           (is_reset || is_read(outstanding->on_their_way, now, next_command)))
+        arrive(outstanding, outstanding->on_their_way);
+    return outstanding->on_their_way_count;
 }
 
 bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,
@@ -299,14 +341,14 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
     const struct due_heap *sent = &outstanding->sent;
     while (sent->count > 0 && sent->entries[0]->next_at <= now) {
         struct outstanding_entry *entry = sent->entries[0];
-        if (entry->offset >= next_command && now < entry->asked_at + REPEAT_UNREAD_MS) {
+        if (entry->offset >= 0 && !is_read(entry, now, next_command)) {
             wait_longer(entry, now);
         } else if (entry->tries >= REPEAT_TRIES && outstanding_is_full(outstanding)) {
             if (entry->deadline.due_at < outstanding->given_up)
                 outstanding->given_up = entry->deadline.due_at;
             drop(outstanding, entry);
         } else {
-            sending(entry);
+            sending(outstanding, entry);
             assert(entry->tries > 1); /* the first time is outstanding_take_due() */
             *ret_command =
                 (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
@@ -351,6 +393,7 @@ bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
     if (early_ms < floor_ms)
         early_ms = floor_ms;
     assert(early_ms >= 0);
+    arrive(outstanding, entry);
     entry->offset = -1;
     set_next(entry, now + early_ms);
     return true;

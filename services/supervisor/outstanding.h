@@ -54,6 +54,12 @@ bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
 void outstanding_forget(struct outstanding *outstanding, uint64_t token);
 /* The command is at `offset` of the commands; -1: it is unknown whether it got there. */
 void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now);
+/* How many commands are on their way: sent, and not yet read by the scheduler, which has read all
+ * commands before `next_command`. One that was not delivered is not, nor is one that nothing has
+ * read for REPEAT_UNREAD_MS; none is when `next_command` is less than at the last call: then
+ * <p>.commands was made again. */
+uint32_t outstanding_on_their_way(struct outstanding *outstanding, int64_t now,
+                                  int64_t next_command);
 /* The next one to repeat, which is being requested again from now on; false: none is due. The
  * scheduler has read all commands before `next_command`. */
 bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/supervisor/partition.h"
-
-#include "kafka/clock_guard.h"
 #include "platform/failpoint.h"
-#include "platform/logger.h"
-#include "services/supervisor/outstanding.h"
+#include "services/supervisor/partition_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,58 +9,20 @@
 enum {
     COMMIT_MS = 500, /* most orders are begun and ended between two commits: one row each */
     COMMIT_RECORDS = 2000,
-    AHEAD_MS = 2000,          /* deadlines are armed this long before they are due, at most */
-    LOAD_MS = 1000,           /* and those in the index at least this long before */
-    ARMED_MAX = 5000,         /* by reading the index: the rest of the table is for new ones */
-    COMMANDS_PER_TURN = 1000, /* the rest waits for the next turn */
-    VISITS_PER_TURN = 5000,   /* rows of the index, most of which are requested already */
-    TURN_MS = 20,             /* between two turns while there is more to do */
-    BLOCKED_MS = 50,          /* and while something has to change first */
-    WAKE_MS = 1000,           /* between two turns at most: a clock may be set meanwhile */
-    SWEEP_MS = 60000,         /* between two looks at what gave way to others */
-    STALL_MS = 5000,          /* without an acknowledgement */
-    OLD_NEWS_MS = 10000       /* folding what was appended before that: the view is behind */
+    AHEAD_MS = 2000,        /* deadlines are armed this long before they are due, at most */
+    LOAD_MS = 1000,         /* and those in the index at least this long before */
+    ARMED_MAX = 5000,       /* by reading the index: the rest of the table is for new ones */
+    ARMED_FEW = 2500,       /* no more are left: it is read on, which costs a commit */
+    VISITS_PER_TURN = 5000, /* rows of the index, most of which are requested already */
+    TURN_MS = 20,           /* between two turns while there is more to do */
+    BLOCKED_MS = 50,        /* and while something has to change first */
+    WAKE_MS = 1000,         /* between two turns at most: a clock may be set meanwhile */
+    SWEEP_MS = 60000,       /* between two looks at what gave way to others */
+    STALL_MS = 5000,        /* without an acknowledgement */
+    OLD_NEWS_MS = 10000     /* folding what was appended before that: the view is behind */
 };
 
-/* Where the index is read on: every deadline before it is armed or outstanding, gave way, or is
- * over. It spares walking over tombstones as well. */
-struct supervisor_cursor {
-    int64_t due_at;
-    uint32_t order_id_size;
-    char order_id[ORDER_ID_BYTES_MAX];
-};
-
-struct supervisor_partition {
-    struct cluster *cluster;
-    int32_t number;
-    struct follower *follower;
-    struct supervisor_metrics *metrics;
-    struct outstanding *outstanding;
-    struct loop_timer timer;
-    bool suspended;
-    bool caught_up;
-    struct supervisor_cursor cursor;
-    int64_t sweep_at;  /* monotonic */
-    int64_t folded_ms; /* when the last folded record was appended */
-    /* The scheduler's time as its Decisions show it, less the monotonic time when they came. */
-    int64_t scheduler_ms;
-    bool clock_is_fast; /* the scheduler found a command early: its time counts from then on */
-    /* What the acknowledgements of commands say about this clock. */
-    struct clock_guard clock_guard;
-    uint64_t measuring; /* the token of a command; 0: none */
-    int64_t sent_us;    /* when it was sent */
-    /* of the turn under way, or the last one */
-    int64_t now;
-    uint32_t commands;
-    uint32_t visits;
-    bool cut; /* the rest of the index has to wait */
-    struct error error;
-    uint64_t unanswered; /* answers that still name this struct */
-    int64_t answered_ms; /* monotonic: the last of them, or since when some are missing */
-    bool freed;
-};
-
-static int64_t mono_ms(const struct supervisor_partition *partition)
+int64_t partition_mono_ms(const struct supervisor_partition *partition)
 {
     return clock_mono_ms(partition->cluster->service->clock);
 }
@@ -76,7 +34,7 @@ static int64_t time_now(const struct supervisor_partition *partition)
     const struct clock *clock = partition->cluster->service->clock;
     int64_t wall = clock_wall_ms(clock);
     int64_t brokers = clock_guard_broker_ms(&partition->clock_guard, clock_mono_us(clock));
-    int64_t theirs = partition->scheduler_ms + mono_ms(partition);
+    int64_t theirs = partition->scheduler_ms + partition_mono_ms(partition);
     int64_t now = wall < brokers ? wall : brokers;
     return partition->clock_is_fast || theirs > now ? theirs : now;
 }
@@ -84,22 +42,6 @@ static int64_t time_now(const struct supervisor_partition *partition)
 static int64_t at_least(int64_t delay_ms, int64_t floor_ms)
 {
     return delay_ms > floor_ms ? delay_ms : floor_ms;
-}
-
-static bool is_measured(const struct supervisor_partition *partition)
-{
-    return partition->clock_guard.known || !broker_has_append_time(partition->cluster->broker);
-}
-
-static void measure_clock(struct supervisor_partition *partition)
-{
-    struct clock_guard *guard = &partition->clock_guard;
-    bool was_bad = guard->bad;
-    clock_guard_measure(guard, partition->cluster->service->clock, partition->sent_us,
-                        broker_appended_at(partition->cluster->broker));
-    if (guard->bad && !was_bad)
-        log_warning("this machine's clock is wrong: deadlines follow the brokers' time",
-                    LOG_I64("partition", partition->number), LOG_I64("skew_ms", guard->skew_ms));
 }
 
 static void move_cursor(struct supervisor_partition *partition, int64_t due_at,
@@ -112,123 +54,11 @@ static void move_cursor(struct supervisor_partition *partition, int64_t due_at,
         memcpy(partition->cursor.order_id, order_id.data, order_id.size);
 }
 
-/* The next turn is `delay_ms` from now, or earlier. */
-static void wake_in(struct supervisor_partition *partition, int64_t delay_ms)
+void partition_wake_in(struct supervisor_partition *partition, int64_t delay_ms)
 {
-    int64_t at = mono_ms(partition) + (delay_ms > 0 ? delay_ms : 0);
+    int64_t at = partition_mono_ms(partition) + (delay_ms > 0 ? delay_ms : 0);
     if (!loop_timer_armed(&partition->timer) || at < partition->timer.due_ms)
         loop_timer_set(cluster_loop(partition->cluster), &partition->timer, at);
-}
-
-/* The first command measures the clock: until it is acknowledged, there is no second one. */
-static bool waits_for_clock(const struct supervisor_partition *partition)
-{
-    return partition->unanswered > 0 && !is_measured(partition);
-}
-
-/* ---- commands ---- */
-
-static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
-{
-    struct supervisor_partition *partition = ctx;
-    bool failed = error != NULL && error_is(error);
-    assert(partition->unanswered > 0);
-    partition->unanswered--;
-    partition->answered_ms = mono_ms(partition);
-    if (token == partition->measuring) {
-        partition->measuring = 0;
-        if (!failed && !partition->freed)
-            measure_clock(partition);
-        if (!partition->freed)
-            wake_in(partition, 0);
-    }
-    if (failed) /* repeated by itself: the log shows no outcome */
-        log_warning_limited("a command to the scheduler was not delivered",
-                            LOG_I64("partition", partition->number), LOG_ERR(error));
-    if (!partition->freed)
-        outstanding_sent(partition->outstanding, token, failed ? -1 : offset, mono_ms(partition));
-    else if (partition->unanswered == 0)
-        free(partition);
-}
-
-static bool has_deadline(const struct order *order, const struct deadline *deadline)
-{
-    struct deadline deadlines[DEADLINES_MAX];
-    bool has = false;
-    uint32_t count = order != NULL ? deadlines_of(order, deadlines) : 0;
-    assert(count <= DEADLINES_MAX);
-    for (uint32_t i = 0; i < count && !has; i++)
-        has = deadlines[i].kind == deadline->kind && deadlines[i].due_at == deadline->due_at &&
-              deadlines[i].step == deadline->step;
-    return has;
-}
-
-static bool append_command(struct supervisor_partition *partition, const struct order *order,
-                           const struct outstanding_command *due)
-{
-    struct command cmd;
-    deadline_command(order, &due->deadline, text_of(partition->cluster->service->instance_id),
-                     &cmd);
-    return cluster_append(partition->cluster, BROKER_PRODUCER_LOG,
-                          partition->cluster->topics.commands, partition->number, due->order_id,
-                          (enum record_kind)cmd.kind, &cmd, on_appended, partition, due->token,
-                          &partition->error) == ERROR_OK;
-}
-
-/* What the log says of the order decides, not what is remembered of it. */
-static void send_command(struct supervisor_partition *partition,
-                         const struct outstanding_command *due)
-{
-    const struct order *order = NULL;
-    assert(due->token != 0); /* which says that no command measures the clock */
-    assert(partition->caught_up && !partition->suspended);
-    if (view_order(follower_view(partition->follower), due->order_id, &order, &partition->error) !=
-        ERROR_OK) {
-        outstanding_sent(partition->outstanding, due->token, -1, mono_ms(partition));
-        return;
-    }
-    FAILPOINT("supervisor.command");
-    if (!has_deadline(order, &due->deadline)) {
-        outstanding_forget(partition->outstanding, due->token);
-        return;
-    }
-    int64_t sent_us = clock_mono_us(partition->cluster->service->clock);
-    /* The failpoint: the auditor finds what this one misses. */
-    if (FAILPOINT_ERROR("supervisor.blind") || !append_command(partition, order, due)) {
-        outstanding_sent(partition->outstanding, due->token, -1, mono_ms(partition));
-        return;
-    }
-    if (partition->measuring == 0) {
-        partition->measuring = due->token;
-        partition->sent_us = sent_us;
-    }
-    if (partition->unanswered++ == 0)
-        partition->answered_ms = mono_ms(partition);
-    partition->commands++;
-    metrics_add(partition->metrics->commands[due->deadline.kind], 1);
-    metrics_observe_us(partition->metrics->late, (partition->now - due->deadline.due_at) * 1000);
-}
-
-static bool may_send(const struct supervisor_partition *partition)
-{
-    return partition->commands < COMMANDS_PER_TURN && !error_is(&partition->error);
-}
-
-static void send_again(struct supervisor_partition *partition)
-{
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(partition->follower));
-    struct outstanding_command due;
-    while (may_send(partition) && outstanding_repeat(partition->outstanding, mono_ms(partition),
-                                                     checkpoint->next_command_offset, &due))
-        send_command(partition, &due);
-}
-
-static void send_due(struct supervisor_partition *partition)
-{
-    struct outstanding_command due;
-    while (may_send(partition) && !waits_for_clock(partition) &&
-           outstanding_take_due(partition->outstanding, partition->now, &due))
-        send_command(partition, &due);
 }
 
 /* ---- the index ---- */
@@ -236,6 +66,13 @@ static void send_due(struct supervisor_partition *partition)
 static bool has_room(const struct supervisor_partition *partition)
 {
     return outstanding_armed(partition->outstanding) < ARMED_MAX &&
+           !outstanding_is_full(partition->outstanding);
+}
+
+/* Whatever is armed is due before the rest of the index, which may wait then. */
+static bool has_few(const struct supervisor_partition *partition)
+{
+    return outstanding_armed(partition->outstanding) <= ARMED_FEW &&
            !outstanding_is_full(partition->outstanding);
 }
 
@@ -263,10 +100,10 @@ static bool visit_stored(void *ctx, struct text order_id, const struct deadline 
 /* Those that gave way to others are before the cursor. */
 static void sweep(struct supervisor_partition *partition)
 {
-    if (load_at(partition) <= partition->now || mono_ms(partition) < partition->sweep_at)
+    if (load_at(partition) <= partition->now || partition_mono_ms(partition) < partition->sweep_at)
         return;
     int64_t given_up = outstanding_take_given_up(partition->outstanding);
-    partition->sweep_at = mono_ms(partition) + SWEEP_MS;
+    partition->sweep_at = partition_mono_ms(partition) + SWEEP_MS;
     if (given_up < partition->cursor.due_at)
         move_cursor(partition, given_up, TEXT(""));
 }
@@ -282,7 +119,7 @@ static void load(struct supervisor_partition *partition)
     struct error error;
     assert(cursor->order_id_size <= sizeof(cursor->order_id));
     sweep(partition);
-    if (load_at(partition) > partition->now || !has_room(partition) || error_is(&partition->error))
+    if (load_at(partition) > partition->now || !has_few(partition) || error_is(&partition->error))
         return;
     follower_commit(partition->follower);
     if (!partition->caught_up || view_dirty(view) > 0)
@@ -302,16 +139,19 @@ static void wake_for_next(struct supervisor_partition *partition)
 {
     int64_t due_at = outstanding_next_due(partition->outstanding);
     int64_t repeat_at = outstanding_next_repeat(partition->outstanding);
-    bool blocked = error_is(&partition->error) || !has_room(partition);
-    wake_in(partition, WAKE_MS);
+    bool blocked = error_is(&partition->error) || !has_few(partition);
+    partition->held_back = partition_window_is_full(partition);
+    partition_wake_in(partition, WAKE_MS);
+    if (partition->held_back) /* what is folded next wakes it */
+        return;
     if (blocked)
-        wake_in(partition, BLOCKED_MS);
+        partition_wake_in(partition, BLOCKED_MS);
     if (repeat_at != INT64_MAX && !error_is(&partition->error))
-        wake_in(partition, at_least(repeat_at - mono_ms(partition), TURN_MS));
-    if (due_at != INT64_MAX && !waits_for_clock(partition))
-        wake_in(partition, due_at <= partition->now ? TURN_MS : due_at - partition->now);
+        partition_wake_in(partition, at_least(repeat_at - partition_mono_ms(partition), TURN_MS));
+    if (due_at != INT64_MAX && !partition_waits_for_clock(partition))
+        partition_wake_in(partition, due_at <= partition->now ? TURN_MS : due_at - partition->now);
     if (load_at(partition) != INT64_MAX && !blocked)
-        wake_in(partition, at_least(load_at(partition) - partition->now, TURN_MS));
+        partition_wake_in(partition, at_least(load_at(partition) - partition->now, TURN_MS));
 }
 
 static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -320,17 +160,16 @@ static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)loop;
     (void)timer;
     assert(!partition->freed);
-    wake_in(partition, WAKE_MS);
+    partition_wake_in(partition, WAKE_MS);
     if (partition->suspended || !partition->caught_up ||
         follower_is_stopped(partition->follower, NULL))
         return;
     partition->now = time_now(partition);
-    partition->commands = 0;
     partition->error = (struct error){0};
-    send_again(partition);
+    partition_send_again(partition);
     load(partition);
     if (partition->caught_up)
-        send_due(partition);
+        partition_send_due(partition);
     if (partition->error.class == ERROR_FATAL) {
         partition->caught_up = false;
         follower_restart(partition->follower, true, 0);
@@ -352,19 +191,20 @@ static void learn_not_due(struct supervisor_partition *partition, struct text or
         return;
     metrics_add(partition->metrics->early, 1);
     partition->clock_is_fast = true;
-    partition->scheduler_ms = decision->decided_at - mono_ms(partition);
+    partition->scheduler_ms = decision->decided_at - partition_mono_ms(partition);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at == rejected->due_at)
             outstanding_postpone(partition->outstanding, order_id, &deadlines[i],
-                                 rejected->due_at - decision->decided_at, mono_ms(partition));
+                                 rejected->due_at - decision->decided_at,
+                                 partition_mono_ms(partition));
 }
 
 static void learn_from_decision(struct supervisor_partition *partition,
                                 const struct decision *decision, const struct deadline *deadlines,
                                 uint32_t count)
 {
-    if (decision->decided_at - mono_ms(partition) > partition->scheduler_ms)
-        partition->scheduler_ms = decision->decided_at - mono_ms(partition);
+    if (decision->decided_at - partition_mono_ms(partition) > partition->scheduler_ms)
+        partition->scheduler_ms = decision->decided_at - partition_mono_ms(partition);
     for (uint32_t i = 0; i < decision->event_count; i++)
         if (decision->events[i].kind == EVENT_COMMAND_REJECTED)
             learn_not_due(partition, decision->order_id, decision,
@@ -383,7 +223,7 @@ static void see_deadline(struct supervisor_partition *partition, struct text ord
         outstanding_arm(partition->outstanding, order_id, deadline);
     }
     if (partition->caught_up && left_ms < WAKE_MS)
-        wake_in(partition, left_ms);
+        partition_wake_in(partition, left_ms);
 }
 
 static void on_folded(void *ctx, const struct broker_record *record,
@@ -402,6 +242,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
     uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
     assert(count <= DEADLINES_MAX);
     outstanding_settle(partition->outstanding, order_id, count > 0 ? deadlines : NULL, count);
+    if (partition->held_back)
+        partition_wake_in(partition, 0);
     if (decided)
         learn_from_decision(partition, &folded->record->decision, deadlines, count);
     for (uint32_t i = 0; i < count; i++)
@@ -425,7 +267,7 @@ static void on_caught_up(void *ctx)
     if (partition->caught_up)
         return;
     partition->caught_up = true;
-    wake_in(partition, 0);
+    partition_wake_in(partition, 0);
 }
 
 /* The view grows old: nothing is requested until the rest is folded. */
@@ -467,6 +309,13 @@ void supervisor_metrics_init(struct supervisor_metrics *ret_metrics, struct metr
                                           "From a deadline until its command.", METRICS_NO_LABELS);
 }
 
+static uint32_t window_of(int32_t partition_count)
+{
+    int32_t share = SUPERVISOR_WINDOW / partition_count;
+    assert(partition_count > 0);
+    return (uint32_t)(share > SUPERVISOR_WINDOW_MIN ? share : SUPERVISOR_WINDOW_MIN);
+}
+
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,
@@ -488,6 +337,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
         return class;
     }
     partition->outstanding = outstanding_new();
+    partition->window = window_of(cluster->partition_count);
     follower_commit_behind(partition->follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&partition->timer, on_turn, partition);
     *ret_partition = partition;
@@ -510,7 +360,7 @@ void supervisor_partition_suspend(struct supervisor_partition *partition, bool s
 {
     partition->suspended = suspended;
     if (!suspended)
-        wake_in(partition, 0);
+        partition_wake_in(partition, 0);
 }
 
 bool supervisor_partition_is_ready(const struct supervisor_partition *partition)
@@ -523,7 +373,7 @@ bool supervisor_partition_trouble(const struct supervisor_partition *partition, 
 {
     const struct error *error = NULL;
     char what[ERROR_MESSAGE_SIZE];
-    int64_t waited = mono_ms(partition) - partition->answered_ms;
+    int64_t waited = partition_mono_ms(partition) - partition->answered_ms;
     if (follower_is_stopped(partition->follower, &error)) {
         snprintf(ret_text, size, "partition %d: %s", partition->number, error->message);
         return true;

@@ -18,7 +18,7 @@
 
 /* In all partitions. Few: most orders end between two commits, and one that waits is read again
  * when something happens to it. */
-enum { CACHE_ORDERS = 4000 };
+enum { CACHE_BYTES = 4 * 1024 * 1024 };
 
 struct supervisor {
     struct service_context *service;
@@ -50,7 +50,7 @@ static struct membership_partition *open_partition(void *ctx, int32_t number,
     struct view_options options = {.env = supervisor->stores,
                                    .codec = supervisor->cluster->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS / assigned_count,
+                                   .cache_bytes = CACHE_BYTES / assigned_count,
                                    .deadlines = true};
     if (supervisor_partition_new(supervisor->cluster, number, &options, &supervisor->metrics,
                                  &partition, ret_error) != ERROR_OK)

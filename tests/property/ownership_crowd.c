@@ -5,11 +5,12 @@
  * works again nothing is missing.
  *
  * Or the agent is silent and the scheduler away when their deadlines come: the supervisor asks for
- * as many as its table holds, once, and for the others when the scheduler is back. */
+ * as many as its window allows, once, and for the others when the scheduler is back. */
 #include "tests/property/ownership_history.h"
 
 #include "services/scheduler/emitter_internal.h"
 #include "services/supervisor/outstanding.h"
+#include "services/supervisor/partition.h"
 #include "tests/property/ownership_actors.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_instance.h"
@@ -30,6 +31,7 @@ enum {
 };
 _Static_assert(CROWD / 2 > SHARE_EFFECTS, "a target falls behind");
 _Static_assert((int)OVERDUE > (int)OUTSTANDING_MAX, "the supervisor's table is full");
+_Static_assert((int)SUPERVISOR_WINDOW < (int)OUTSTANDING_MAX, "and its window long before");
 
 static void crowd_round(struct world *world, int64_t *next_request)
 {
@@ -128,10 +130,10 @@ static const char *await_deadlines(struct world *world)
         world_advance(world, AWAY_ROUND_MS);
     }
     int64_t asked = log_end(world, "p.commands", 0) - before;
-    return asked == OUTSTANDING_MAX
+    return asked == SUPERVISOR_WINDOW
                ? NULL
-               : wrong("the supervisor has asked %lld times, and its table holds %d",
-                       (long long)asked, OUTSTANDING_MAX);
+               : wrong("the supervisor has asked %lld times, and its window is %d",
+                       (long long)asked, SUPERVISOR_WINDOW);
 }
 
 static const char *end_all(struct world *world)

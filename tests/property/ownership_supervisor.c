@@ -28,7 +28,7 @@ static void open_partition(struct world *world, struct watcher *watcher, int32_t
     struct view_options options = {.env = world->stores,
                                    .codec = watcher->process.cluster->codec,
                                    .path = path,
-                                   .cache_orders = 1 + dice_roll(&world->chaos.dice, 4),
+                                   .cache_bytes = 2048 * (1 + dice_roll(&world->chaos.dice, 4)),
                                    .deadlines = true};
     enum error_class class =
         supervisor_partition_new(watcher->process.cluster, number, &options, &watcher->metrics,

@@ -27,8 +27,8 @@ static void open_and_fold(struct supervised_world *world)
 /* The scheduler decides at each step. */
 static void run_with_scheduler(struct supervised_world *world, int64_t ms)
 {
-    for (int64_t passed = 0; passed < ms; passed += TICKS_MS) {
-        world_run(world, TICKS_MS);
+    for (int64_t passed = 0; passed < ms; passed += WORLD_STEP_MS) {
+        world_run(world, WORLD_STEP_MS);
         world_decide(world);
     }
     world_settle(world);
@@ -77,6 +77,120 @@ Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
     for (uint32_t i = 0; i < OVERDUE; i++)
         cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
     failpoint_on_pass(NULL, NULL);
+    world_free(world);
+}
+
+Test(supervisor, sends_no_more_than_its_window_until_some_are_decided)
+{
+    enum { ORDERS = 3 * SUPERVISOR_WINDOW, DECIDED = 7 };
+    struct supervised_world *world = world_new("A");
+    for (uint32_t i = 0; i < ORDERS; i++)
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+    open_and_fold(world);
+    world_run(world, 60000); /* there is no scheduler */
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
+    world_decide_some(world, DECIDED);
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW - DECIDED);
+    world_run(world, 2 * WORLD_STEP_MS);
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
+    run_with_scheduler(world, 5000);
+    world_count(world);
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
+        cr_assert_eq(world->orders[i].commands, 1, "order-%u: %u", i, world->orders[i].commands);
+    }
+    world_free(world);
+}
+
+Test(supervisor, shares_its_window_among_the_partitions)
+{
+    static const struct {
+        int32_t partitions;
+        int64_t window;
+    } cases[] = {{4, SUPERVISOR_WINDOW / 4}, {100, SUPERVISOR_WINDOW_MIN}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct supervised_world *world = world_new_of("A", cases[i].partitions);
+        for (uint32_t n = 0; n < 2 * SUPERVISOR_WINDOW; n++)
+            world_submit(world, n, world->right.now_wall_ms - HOUR_MS);
+        open_and_fold(world);
+        world_run(world, 5000);
+        cr_assert_eq(world_waiting(world), cases[i].window, "%lld of %d",
+                     (long long)world_waiting(world), cases[i].partitions);
+        world_free(world);
+    }
+}
+
+static bool count_commit(const char *name, void *ctx)
+{
+    uint64_t *commits = ctx;
+    *commits += strcmp(name, "follower.commit") == 0;
+    return false;
+}
+
+/* The scheduler decides fewer than are due: it never waits for them. The index is read, which costs
+ * a commit, for thousands of them together. */
+Test(supervisor, keeps_a_slow_scheduler_busy_with_a_short_queue)
+{
+    enum { ORDERS = 12000, PER_STEP = 20, COMMITS_MAX = 50 };
+    struct supervised_world *world = world_new("A");
+    int64_t took_ms = 0;
+    uint64_t commits = 0;
+    failpoint_on_pass(count_commit, &commits);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+    open_and_fold(world);
+    for (; world->sequence < 2 * ORDERS && took_ms < HOUR_MS; took_ms += WORLD_STEP_MS) {
+        cr_assert_leq(world_waiting(world), SUPERVISOR_WINDOW);
+        world_decide_some(world, PER_STEP);
+        world_run(world, WORLD_STEP_MS);
+    }
+    failpoint_on_pass(NULL, NULL);
+    cr_assert_leq(took_ms, ORDERS / PER_STEP * WORLD_STEP_MS + TICKS_MS, "%lld ms",
+                  (long long)took_ms);
+    cr_assert_leq(commits, COMMITS_MAX, "%llu", (unsigned long long)commits);
+    world_free(world);
+}
+
+/* They are repeated after two seconds. */
+Test(supervisor, sends_others_while_a_whole_window_was_not_delivered)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    for (uint32_t i = 0; i < SUPERVISOR_WINDOW; i++)
+        world_submit(world, i, world->right.now_wall_ms);
+    int64_t due = world_due(world, 0);
+    world_run(world, 500);
+    world_submit(world, SUPERVISOR_WINDOW, world->right.now_wall_ms);
+    world_run(world, due - world->right.now_wall_ms - TICKS_MS);
+    broker_memory_set_faults(world->kafka, &(struct broker_memory_faults){.append_lost = 1000});
+    world_run(world, 2 * TICKS_MS);
+    broker_memory_set_faults(world->kafka, &(struct broker_memory_faults){0});
+    run_with_scheduler(world, 500);
+    world_count(world);
+    cr_assert_eq(world->orders[0].commands, 0);
+    cr_assert_eq(world->orders[SUPERVISOR_WINDOW].commands, 1);
+    run_with_scheduler(world, 2000);
+    for (uint32_t i = 0; i <= SUPERVISOR_WINDOW; i++)
+        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
+    world_free(world);
+}
+
+/* They are read, and nothing comes of them. */
+Test(supervisor, asks_on_time_while_many_others_are_repeated)
+{
+    enum { ORDERS = 5000, LATE_MS_MAX = 1000 };
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+    world_submit(world, ORDERS, world->right.now_wall_ms);
+    int64_t due = world_due(world, ORDERS);
+    world->rejects = true;
+    run_with_scheduler(world, due - world->right.now_wall_ms + LATE_MS_MAX);
+    world_count(world);
+    cr_assert_eq(world->orders[ORDERS].commands, 1);
+    cr_assert_leq(world->orders[ORDERS].asked_ms - due, LATE_MS_MAX);
+    cr_assert_geq(world->orders[0].commands, 3);
     world_free(world);
 }
 

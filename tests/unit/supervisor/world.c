@@ -34,16 +34,21 @@ void world_claim(struct supervised_world *world, int32_t partition_count)
     append(world, claim.instance, RECORD_CLAIM, &claim);
 }
 
-static void make_log(struct supervised_world *world)
+static void make_log(struct supervised_world *world, int32_t partition_count)
 {
     static const char *const topics[] = {"p.commands", "p.events", "p.submissions",
                                          "p.schemas",  "p.alerts", "p.dead-letters"};
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world->kafka, topics[i], 1);
-    world_claim(world, 1);
+        broker_memory_topic(world->kafka, topics[i], partition_count);
+    world_claim(world, partition_count);
 }
 
 struct supervised_world *world_new(const char *workflow)
+{
+    return world_new_of(workflow, 1);
+}
+
+struct supervised_world *world_new_of(const char *workflow, int32_t partition_count)
 {
     struct supervised_world *world = calloc(1, sizeof(*world));
     cr_assert(world != NULL);
@@ -59,7 +64,7 @@ struct supervised_world *world_new(const char *workflow)
     world->workflow = workflow_of(&world->heap.arena, workflow);
     snprintf(world->folder, sizeof(world->folder), "/tmp/supervisor-XXXXXX");
     cr_assert(mkdtemp(world->folder) != NULL);
-    make_log(world);
+    make_log(world, partition_count);
     return world;
 }
 
@@ -108,7 +113,7 @@ static void open_partition(struct supervised_world *world)
     struct view_options options = {.env = world->stores,
                                    .codec = world->cluster->codec,
                                    .path = path,
-                                   .cache_orders = 100,
+                                   .cache_bytes = 256 * 1024,
                                    .deadlines = true};
     cr_assert(supervisor_partition_new(world->cluster, 0, &options, &world->metrics,
                                        &world->partition, &error) == ERROR_OK,
@@ -257,14 +262,27 @@ static bool next_command(struct supervised_world *world, int64_t offset, struct 
     return true;
 }
 
-void world_decide(struct supervised_world *world)
+void world_decide_some(struct supervised_world *world, uint32_t most)
 {
     struct command cmd;
     int64_t time;
-    while (next_command(world, world->next_command, &cmd, &time)) {
+    for (; most > 0 && next_command(world, world->next_command, &cmd, &time); most--) {
         decide(world, &cmd, world->next_command++, world->right.now_wall_ms);
         heap_arena_reset(&world->scratch);
     }
+}
+
+void world_decide(struct supervised_world *world)
+{
+    world_decide_some(world, UINT32_MAX);
+}
+
+int64_t world_waiting(struct supervised_world *world)
+{
+    int64_t low = 0;
+    int64_t high = 0;
+    broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
+    return high - world->next_command;
 }
 
 void world_count(struct supervised_world *world)

@@ -46,6 +46,8 @@ struct supervised_world {
 
 /* New: an empty log with a Claim. `workflow` as in engine_workflow.h. */
 struct supervised_world *world_new(const char *workflow);
+/* The topics have more partitions, of which everything happens in the first. */
+struct supervised_world *world_new_of(const char *workflow, int32_t partition_count);
 void world_free(struct supervised_world *world);
 /* Opens the partition, with an empty store. Nothing has happened yet. */
 void world_open(struct supervised_world *world);
@@ -67,6 +69,10 @@ void world_lose_decision(struct supervised_world *world, uint32_t number,
                          const struct order *before);
 /* The scheduler decides the commands that wait. */
 void world_decide(struct supervised_world *world);
+/* At most this many of them. */
+void world_decide_some(struct supervised_world *world, uint32_t most);
+/* How many commands wait. */
+int64_t world_waiting(struct supervised_world *world);
 /* Counts the commands that have reached <p>.commands since the last time. */
 void world_count(struct supervised_world *world);
 /* When the first attempt of a step of this order is to be recovered. */
