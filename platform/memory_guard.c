@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WORTH_BYTES = 16 * 1024 * 1024 };
+/* A trim takes some milliseconds. */
+enum { WORTH_BYTES = 4 * 1024 * 1024 };
 
 /* Without the pages of files, which the system takes back by itself. -1: unknown. */
 static int64_t resident_bytes(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives memory back to the system. malloc keeps what is freed below other allocations, and after a
  * burst or a fold that is often half of a process. Every 10 s the guard compares what the process
- * has resident with what is in use, and has malloc return the rest where it has grown by 16 MB. */
+ * has resident with what is in use, and has malloc return the rest where it has grown by 4 MB. */
 #ifndef PLATFORM_MEMORY_GUARD_H
 #define PLATFORM_MEMORY_GUARD_H
 

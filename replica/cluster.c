@@ -195,7 +195,7 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
                          CLUSTER_KAFKA_SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_IN_BULK) != 0) {
-        settings[passed++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
+        settings[passed++] = (struct kafka_setting){"fetch.min.bytes", "32768"};
         settings[passed++] = (struct kafka_setting){"fetch.wait.max.ms", "100"};
     }
     for (size_t i = 0; i < count; i++) {
@@ -400,11 +400,9 @@ static void append_alert(struct cluster *cluster, const struct operator_alert *a
         log_error_limited("an alert was not delivered", LOG_ERR(&error));
 }
 
-void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
-                             const char *code, const char *message)
+static void append_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
+                                   const char *code, const char *message)
 {
-    if (cluster->silent)
-        return;
     struct operator_alert alert = {.raised = raised,
                                    .code = text_of(code),
                                    .message = text_of(message),
@@ -413,13 +411,28 @@ void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool ra
                                    .command_offset = -1,
                                    .decision_offset = -1,
                                    .decided_at = clock_wall_ms(cluster->service->clock)};
+    append_alert(cluster, &alert);
+}
+
+void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
+                             const char *code, const char *message)
+{
+    if (cluster->silent)
+        return;
     if (raised)
         log_warning("alert", LOG_I64("partition", partition), LOG_STR("code", code),
                     LOG_STR("message", message));
     else
         log_info("alert closed", LOG_I64("partition", partition), LOG_STR("code", code),
                  LOG_STR("message", message));
-    append_alert(cluster, &alert);
+    append_partition_alert(cluster, partition, raised, code, message);
+}
+
+void cluster_partition_claimed(struct cluster *cluster, int32_t partition)
+{
+    append_partition_alert(cluster, partition, false, CLUSTER_PARTITION_CLAIMED,
+                           "this instance owns the partition now: what its former owners have "
+                           "raised is closed");
 }
 
 void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,

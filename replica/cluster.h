@@ -19,9 +19,10 @@
 
 enum {
     CLUSTER_FOLLOWS_WORKFLOWS = 1,
-    /* Nothing waits for what it reads: records come in larger pieces, up to 100 ms later, which
+    /* Little waits for what it reads: records come in larger pieces, up to 100 ms later, which
      * spares the brokers (and this process) most of its fetches, also when there is nothing to
-     * read. */
+     * read. A supervisor with much to ask for waits for Decisions: the pieces are not larger, as it
+     * would keep more commands on their way for the same rate. */
     CLUSTER_READS_IN_BULK = 2,
     /* It folds the log: that began with as many partitions as there are now. */
     CLUSTER_CHECKS_LOG = 4
@@ -115,7 +116,11 @@ void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
 /* Likewise, raised or closed: for what ends by itself. */
 void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
                              const char *code, const char *message);
-/* Likewise about an agent, raised or closed; any instance may close what another one raised. */
+/* For the readers of alerts: a killed owner has not closed what it raised about the partition, and
+ * its successor does not know what that was. Not logged. */
+#define CLUSTER_PARTITION_CLAIMED "PartitionClaimed"
+void cluster_partition_claimed(struct cluster *cluster, int32_t partition);
+/* As cluster_partition_alert(), about an agent; any instance may close what another one raised. */
 void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
                          const char *message);
 

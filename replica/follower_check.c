@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this the log that the store was made from? Before folding, the checkpoint is compared with the
  * log: the cluster, the first claim, the record before the checkpoint; and again where a running
- * reader meets a gap
+ * reader meets a gap or a record that raises a doubt. Where that is a Claim, the record before the
+ * checkpoint is enough: the orders wait meanwhile
  * (docs/design/decisions/0003-disposable-stores.md). */
 #include "platform/logger.h"
 #include "replica/follower_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -22,7 +24,8 @@ static void cluster_id_unknown(struct follower *follower)
 static void checked(struct follower *follower)
 {
     struct checkpoint const *checkpoint = view_checkpoint(follower->view);
-    follower_close_reader(follower);
+    if (follower->phase != PHASE_LAST)
+        follower_close_reader(follower);
     if (checkpoint->cluster_id[0] == '\0') {
         const char *cluster_id = broker_cluster_id(follower->cluster->broker, 0);
         if (cluster_id == NULL) {
@@ -33,6 +36,8 @@ static void checked(struct follower *follower)
     }
     follower->phase = PHASE_CHECKED;
     follower->ops->checked(follower->ctx);
+    if (follower->phase == PHASE_CHECKED) /* follower_run() comes later, or had nothing to read */
+        follower_close_reader(follower);
 }
 
 static void different_log(struct follower *follower, const char *what)
@@ -61,12 +66,17 @@ static void tail_lost(struct follower *follower)
         follower_check_later(follower, 0);
 }
 
-static void read_one(struct follower *follower, enum follower_phase phase, int64_t offset);
-
 /* Of the record whose hash is remembered. */
 static int64_t last_offset(const struct follower *follower)
 {
     return view_checkpoint(follower->view)->next_event_offset - 1;
+}
+
+static void read_last(struct follower *follower)
+{
+    follower_close_reader(follower);
+    follower->phase = PHASE_LAST;
+    follower_read_from(follower, last_offset(follower));
 }
 
 /* The first Claim tells the log. A former owner may have written before it, without a claim of this
@@ -92,7 +102,7 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
     }
     if (same) {
         follower->reset_seen = false; /* an operator's, before the first Claim of this very log */
-        read_one(follower, PHASE_LAST, last_offset(follower));
+        read_last(follower);
         return;
     }
     int64_t reset_at = 0; /* 0: it is not a reset */
@@ -175,44 +185,25 @@ static void check_continuation(struct follower *follower, const struct broker_re
     else if (follower->high < checkpoint->next_event_offset)
         tail_lost(follower);
     else
-        read_one(follower, PHASE_LAST, last_offset(follower));
+        read_last(follower);
 }
 
 static void check_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
-    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    if (follower->phase == PHASE_LAST) {
-        bool same =
-            record->offset == last_offset(follower) &&
-            XXH3_64bits(record->value.data, record->value.size) == checkpoint->last_record_hash;
-        if (same)
-            checked(follower);
-        else if (follower->low > 0 && !follower->claim_seen) /* nothing tells whose log it is */
-            different_log(follower, "another record is where its checkpoint is");
-        else
-            tail_lost(follower);
-        return;
-    }
     if (follower->low > 0)
         check_continuation(follower, record);
     else
         check_first_claim(follower, record);
 }
 
-/* It does not count as a Claim. What is folded was readable once: another fold stops there. */
+/* It does not count as a Claim. */
 static void check_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
     struct follower *follower = ctx;
     (void)offset;
-    if (follower->phase == PHASE_FIRST && next_offset < follower->high)
-        return;
-    if (follower->phase == PHASE_FIRST)
+    if (next_offset >= follower->high)
         different_log(follower, "its beginning cannot be read");
-    else if (follower_drop_store(follower, "UnreadableEvent",
-                                 "the last record that this store had folded can no longer be "
-                                 "read: the log is folded again"))
-        follower_check_later(follower, 0);
 }
 
 static void check_end(void *ctx, int64_t next_offset)
@@ -233,14 +224,73 @@ void follower_read_failed(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops check_ops = {check_record, check_end, follower_read_failed};
 
-static void read_one(struct follower *follower, enum follower_phase phase, int64_t offset)
+static void read_first(struct follower *follower)
 {
     follower_close_reader(follower);
-    follower->phase = phase;
+    follower->phase = PHASE_FIRST;
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
-                                   follower->partition, offset, &check_ops, follower);
+                                   follower->partition, follower->low, &check_ops, follower);
     broker_reader_skip_unreadable(follower->reader, check_unreadable);
 }
+
+/* ---- the record before the checkpoint ---- */
+
+/* Claims have random ids. Any other record, like a third-party client's, may be in two logs. */
+static bool names_a_claim(struct follower *follower, const struct broker_record *record)
+{
+    struct record decoded;
+    heap_arena_reset(&follower->cluster->scratch);
+    return codec_decode(follower->cluster->codec, record->value, true,
+                        &follower->cluster->scratch.arena, &decoded, NULL) == ERROR_OK &&
+           follower_claim_of(&decoded) != NULL;
+}
+
+void follower_last_record(struct follower *follower, const struct broker_record *record)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    assert(follower->phase == PHASE_LAST);
+    bool same = record->offset == last_offset(follower) &&
+                XXH3_64bits(record->value.data, record->value.size) == checkpoint->last_record_hash;
+    if (same && (!follower->last_only || names_a_claim(follower, record)))
+        checked(follower);
+    else if (follower->last_only)
+        follower_check_later(follower, 0);
+    else if (follower->low > 0 && !follower->claim_seen) /* nothing tells whose log it is */
+        different_log(follower, "another record is where its checkpoint is");
+    else
+        tail_lost(follower);
+}
+
+/* What is folded was readable once: another fold stops there. */
+void follower_last_unreadable(struct follower *follower)
+{
+    assert(follower->phase == PHASE_LAST);
+    if (follower->last_only ||
+        follower_drop_store(follower, "UnreadableEvent",
+                            "the last record that this store had folded can no longer be "
+                            "read: the log is folded again"))
+        follower_check_later(follower, 0);
+}
+
+void follower_last_end(struct follower *follower)
+{
+    assert(follower->phase == PHASE_LAST);
+    follower_check_later(follower, follower->last_only ? 0 : FOLLOWER_RETRY_MS);
+}
+
+void follower_check_last(struct follower *follower)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    assert(follower->phase == PHASE_FOLDING);
+    if (checkpoint->next_event_offset == checkpoint->start) { /* nothing of it is committed */
+        follower_check_later(follower, 0);
+        return;
+    }
+    follower->last_only = true;
+    read_last(follower);
+}
+
+/* ---- the beginning ---- */
 
 static void check_with_offsets(struct follower *follower)
 {
@@ -257,12 +307,10 @@ static void check_with_offsets(struct follower *follower)
         different_log(follower, "another cluster");
     else if (follower->high == 0)
         different_log(follower, "it is empty");
-    else if (follower->low == 0)
-        read_one(follower, PHASE_FIRST, 0);
-    else if (follower->low >= follower->high)
+    else if (follower->low > 0 && follower->low >= follower->high)
         beginning_lost(follower);
     else
-        read_one(follower, PHASE_FIRST, follower->low);
+        read_first(follower);
 }
 
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -320,7 +368,7 @@ void follower_check(struct follower *follower)
         follower_stop(follower, &error);
         return;
     }
-    follower->claim_seen = follower->reset_seen = false;
+    follower->claim_seen = follower->reset_seen = follower->last_only = false;
     follower->phase = PHASE_OFFSETS;
     follower_ask_offsets(follower);
 }

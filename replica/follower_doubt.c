@@ -4,21 +4,20 @@
  * next records do not fit. The record before the first of those is compared (follower_check.c). */
 #include "replica/follower_internal.h"
 
-/* The claim that the record names; NULL: it names none, or was not decoded. */
-static const struct uuid *claim_of(const struct view_folded *folded)
+const struct uuid *follower_claim_of(const struct record *record)
 {
-    if (folded->kind == RECORD_DECISION)
-        return &folded->record->decision.claim_id;
-    if (folded->kind == RECORD_CLAIM)
-        return &folded->record->claim.claim_id;
-    if (folded->kind == RECORD_COMMAND_GUARD)
-        return &folded->record->command_guard.claim_id;
-    if (folded->kind == RECORD_CONTINUATION)
-        return &folded->record->continuation.claim_id;
-    if (folded->kind == RECORD_STATEMENT)
-        return &folded->record->statement.claim_id;
-    if (folded->kind == RECORD_EXPIRY)
-        return &folded->record->expiry.claim_id;
+    if (record->kind == RECORD_DECISION)
+        return &record->decision.claim_id;
+    if (record->kind == RECORD_CLAIM)
+        return &record->claim.claim_id;
+    if (record->kind == RECORD_COMMAND_GUARD)
+        return &record->command_guard.claim_id;
+    if (record->kind == RECORD_CONTINUATION)
+        return &record->continuation.claim_id;
+    if (record->kind == RECORD_STATEMENT)
+        return &record->statement.claim_id;
+    if (record->kind == RECORD_EXPIRY)
+        return &record->expiry.claim_id;
     return NULL;
 }
 
@@ -53,7 +52,7 @@ static bool is_doubtful(struct follower *follower, const struct view_folded *fol
     bool first = arrived || !follower->strays;
     follower->strays = does_not_follow(folded);
     bool other = folded->kind == RECORD_CLAIM || folded->admission == SKIPPED_OTHER_CLAIM;
-    if (other && claim_is_news(follower, claim_of(folded)))
+    if (other && claim_is_news(follower, follower_claim_of(folded->record)))
         return folded->kind != RECORD_CLAIM || (recent && has_folded_before(follower));
     bool stray =
         follower->strays ? first && recent : folded->admission == SKIPPED_FOREIGN && arrived;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a follower, for follower.c (life, folding) and follower_check.c (is this the log
- * that the store was made from?). */
+/* The inside of a follower, for follower.c (life), follower_fold.c, follower_check.c (is this the
+ * log that the store was made from?), follower_doubt.c, follower_flush.c and follower_stopped.c. */
 #ifndef REPLICA_FOLLOWER_INTERNAL_H
 #define REPLICA_FOLLOWER_INTERNAL_H
 
 #include "replica/follower.h"
 
 enum {
-    FOLLOWER_RETRY_MS = 500, /* what went wrong may go right then */
+    FOLLOWER_RETRY_MS = 500,         /* what went wrong may go right then */
+    FOLLOWER_COMMIT_RECORDS = 20000, /* folded records or touched orders per batch */
+    FOLLOWER_COMMIT_MS = 50,         /* at the latest after the first uncommitted record */
     FOLLOWER_CLAIMS_SEEN = 64
 };
 
@@ -15,7 +17,7 @@ enum follower_phase {
     PHASE_WAITING, /* for a timer or for follower_run */
     PHASE_OFFSETS, /* queries the ends of the log */
     PHASE_FIRST,   /* reading the log up to its first claim */
-    PHASE_LAST,    /* reading the record before the checkpoint */
+    PHASE_LAST,    /* reading the record before the checkpoint; the same reader folds on */
     PHASE_CHECKED,
     PHASE_FOLDING,
     PHASE_SCHEMAS, /* a record needs a schema that is being looked for */
@@ -41,6 +43,7 @@ struct follower {
     bool met_end;    /* the end was reached since follower_run() */
     bool claim_seen; /* of the log that is being checked; if it was trimmed: it is the store's */
     bool reset_seen; /* an operator's reset accepts this log */
+    bool last_only;  /* the record before the checkpoint is compared, and nothing else */
     bool freed;
     bool end_unknown;       /* see follower_end_is_known() */
     bool query_outstanding; /* its answer still names this struct */
@@ -56,7 +59,7 @@ struct follower {
     bool looked;             /* the log holds no Reset that skips it */
     uint64_t unknown_schema; /* of that record */
     int64_t stopped_at;      /* the next offset then: past it, the stop is over */
-    int64_t checked_end;     /* where the log ended when it was checked */
+    int64_t checked_end;     /* where the log ended when all of it was checked */
     int64_t gap_at;          /* the record after a gap for which the log was checked; -1: none */
     int64_t schemas_wanted;  /* the record that waits for a schema */
     int64_t schemas_for;     /* the offset for whose record the schemas are fresh; -1: none */
@@ -76,15 +79,25 @@ static inline const char *follower_topic(const struct follower *follower)
 /* follower.c */
 void follower_close_reader(struct follower *follower);
 void follower_check_later(struct follower *follower, int64_t delay_ms);
-void follower_ask_schemas(struct follower *follower);
-/* Drops the store and folds again, skipping those ranges. */
-void follower_refold(struct follower *follower, const struct checkpoint *skips);
 /* The store is at fault or describes a log that is gone: begin with an empty one. False: it could
  * not be had, and the follower is stopped. */
 bool follower_drop_store(struct follower *follower, const char *code, const char *why);
-
+/* Back to the last commit. False: the store failed, and that is dealt with. */
+bool follower_roll_back(struct follower *follower);
+/* It cannot go on: drops its store if that is at fault, otherwise stops. */
+void follower_fail(struct follower *follower, const struct error *error);
 /* The store is at fault, whatever the follower does now. */
 void follower_store_failed(struct follower *follower, const struct error *error);
+
+/* follower_fold.c */
+/* Opens the reader that folds: PHASE_FOLDING, and PHASE_LAST before it. */
+void follower_read_from(struct follower *follower, int64_t offset);
+void follower_ask_schemas(struct follower *follower);
+/* Paused: folds on if the disk has space. */
+void follower_check_disk(struct follower *follower);
+void follower_on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+/* Drops the store and folds again, skipping those ranges. */
+void follower_refold(struct follower *follower, const struct checkpoint *skips);
 
 /* follower_flush.c */
 void follower_flush_begin(struct follower *follower);
@@ -111,10 +124,20 @@ void follower_stopped_schemas(struct follower *follower);
  * them would leave a store that agrees with the log at its last record alone. */
 bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
                      bool arrived);
+/* The claim that the record names; NULL: it names none. Borrowed. */
+const struct uuid *follower_claim_of(const struct record *record);
 
 /* follower_check.c */
 /* Begins the check; it ends in ops->checked, a drop (and another check), a stop or a retry. */
 void follower_check(struct follower *follower);
+/* Nothing is folded that is not committed. The same for a log that was checked before, and holds a
+ * Claim that raises a doubt: compares the record before the checkpoint. If it is not the one that
+ * was folded, or does not tell one log from another, the check begins from the beginning. */
+void follower_check_last(struct follower *follower);
+/* What the reader passes on while it looks for the record before the checkpoint. */
+void follower_last_record(struct follower *follower, const struct broker_record *record);
+void follower_last_unreadable(struct follower *follower);
+void follower_last_end(struct follower *follower);
 /* The record does not follow what is folded: records before it were deleted under the reader, or
  * the log has a gap there. True: the log is checked first, as after a restart. */
 bool follower_checks_gap(struct follower *follower, int64_t offset);

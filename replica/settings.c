@@ -183,9 +183,9 @@ static const struct config_key keys[] = {
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Most commands that one cycle of a partition decides."},
-    {"scheduler.cache.orders", CONFIG_INT, "10000", 1, 1e8, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "Number of recently used orders kept in memory, for all partitions of the process "
-     "together; fewer if they take more than 16 KB each on average."},
+    {"scheduler.cache.mb", CONFIG_INT, "8", 1, 1e6, "MB", NO_CHOICES, SETTINGS_SCHEDULER,
+     "Memory for recently used orders, for all partitions of the process together. The orders that "
+     "changed since the store was last written are in memory as well, whatever this is."},
 
     {"scheduler.standby", CONFIG_INT, "0", 0, 100, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Number of other schedulers that keep a copy of each partition up to date. One of them "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hot orders above the store, and committing them. Folding: view_fold.c; what a commit writes of an
- * order: view_rows.c; when that reaches the disk: view_flush.c */
+/* The store under a view: opening, reading and committing. Hot orders: view_cache.c; folding:
+ * view_fold.c; what a commit writes of an order: view_rows.c; when that reaches the disk:
+ * view_flush.c */
 #include "platform/failpoint.h"
 #include "replica/view_internal.h"
 #include "statestore/keys.h"
@@ -8,115 +9,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
-#include <xxhash.h>
 
-enum {
-    ENTRY_ARENA_BYTES = 2048,
-    SCRATCH_BYTES = 64 * 1024,
-    /* An order whose arena holds this many bytes more than a fresh copy needs is copied afresh. */
-    ENTRY_GARBAGE_BYTES = 32 * 1024,
-    ENTRY_PADDING_BYTES = 16, /* between an order and its rows, at most */
-    ROOMY_SHARE = 4           /* this part of the cache may keep the room of their first block */
-};
+enum { SCRATCH_BYTES = 64 * 1024 };
 
-/* ---- entries ---- */
-
-static void entry_free(struct view_entry *entry)
-{
-    heap_arena_deinit(&entry->heap);
-    free(entry);
-}
-
-struct view_entry *view_entry_new(struct view *view, struct text order_id)
-{
-    struct view_entry *entry = calloc(1, sizeof(*entry) + order_id.size);
-    assert(entry != NULL);
-    memcpy(entry->id, order_id.data, order_id.size);
-    entry->id_size = order_id.size;
-    heap_arena_init(&entry->heap, ENTRY_ARENA_BYTES);
-    HASH_ADD_KEYPTR(hh, view->entries, entry->id, entry->id_size, entry);
-    DL_APPEND(view->clean, entry);
-    view->entry_count++;
-    return entry;
-}
-
-/* What the entry counts for among the clean ones; 0: it is going to be changed or forgotten. */
-static void entry_weigh(struct view *view, struct view_entry *entry, size_t bytes)
-{
-    assert(view->clean_bytes >= entry->bytes);
-    view->clean_bytes += bytes - entry->bytes;
-    entry->bytes = bytes;
-}
-
-static size_t entry_size(const struct view_entry *entry)
-{
-    return sizeof(*entry) + entry->id_size + entry->heap.allocated;
-}
-
-static void entry_forget(struct view *view, struct view_entry *entry)
-{
-    if (entry->dirty)
-        DL_DELETE(view->dirty, entry);
-    else
-        DL_DELETE(view->clean, entry);
-    assert(!entry->waits);
-    assert(view->entry_count > 0 && (!entry->dirty || view->dirty_count > 0));
-    entry_weigh(view, entry, 0);
-    HASH_DEL(view->entries, entry);
-    view->entry_count--;
-    entry_free(entry);
-}
-
-static void forget_all(struct view *view)
-{
-    struct view_entry *entry;
-    struct view_entry *next;
-    HASH_CLEAR(hh, view->entries);
-    DL_FOREACH_SAFE(view->clean, entry, next)
-        entry_free(entry);
-    DL_FOREACH_SAFE(view->dirty, entry, next)
-        entry_free(entry);
-    view->entries = view->clean = view->dirty = view->waiting = NULL;
-    view->entry_count = view->dirty_count = view->untidy = view->folded = 0;
-    view->clean_bytes = 0;
-    view->folded_bytes = 0;
-}
-
-/* Superseded texts pile up in a long-lived order's arena. And most of a first block is room for the
- * Decisions to come: worth its memory while few orders are kept, which change often. */
-static bool entry_is_loose(const struct view *view, const struct view_entry *entry)
-{
-    return entry->heap.arena.used > entry->heap_fresh + ENTRY_GARBAGE_BYTES ||
-           (!entry->fits && view->entry_count > view->options.cache_orders / ROOMY_SHARE);
-}
-
-/* Moves a loose order to memory of the size that it has. */
-static void entry_compact(struct view *view, struct view_entry *entry)
-{
-    if (!entry_is_loose(view, entry))
-        return;
-    struct order copy;
-    heap_arena_reset(&view->scratch);
-    order_copy(&entry->order, &view->scratch.arena, &copy);
-    size_t size = view->scratch.arena.used + entry->rows_size + ENTRY_PADDING_BYTES;
-    heap_arena_deinit(&entry->heap);
-    heap_arena_init(&entry->heap, size);
-    order_copy(&copy, &entry->heap.arena, &entry->order);
-    view_rows_remember(view, entry);
-    entry->heap_fresh = entry->heap.arena.used;
-    entry->fits = true;
-    entry_weigh(view, entry, entry_size(entry));
-}
-
-struct view_entry *view_entry_find(struct view *view, struct text order_id)
-{
-    struct view_entry *entry = NULL;
-    HASH_FIND(hh, view->entries, order_id.data, order_id.size, entry);
-    return entry;
-}
-
-/* A failpoint of all stores, or "NAME/DIRECTORY" of one. */
-static bool is_to_fail(const struct view *view, const char *failpoint)
+bool view_is_to_fail(const struct view *view, const char *failpoint)
 {
     const char *slash = strrchr(view->path, '/');
     struct text directory = text_of(slash != NULL ? slash + 1 : view->path);
@@ -142,55 +38,6 @@ enum error_class view_decode_row(struct view *view, struct text order_id, struct
                          TEXT_ARG(order_id), problem);
     *ret_order = record.order_row;
     return ERROR_OK;
-}
-
-enum error_class view_entry_load(struct view *view, struct text order_id,
-                                 struct view_entry **ret_entry, struct error *ret_error)
-{
-    struct view_entry *entry = view_entry_find(view, order_id);
-    if (entry != NULL) {
-        if (!entry->dirty) {
-            DL_DELETE(view->clean, entry);
-            DL_APPEND(view->clean, entry);
-        }
-        *ret_entry = entry;
-        return ERROR_OK;
-    }
-    struct text row = {0};
-    if (is_to_fail(view, "view.read"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
-    enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    *ret_entry = NULL;
-    if (row.data == NULL)
-        return ERROR_OK;
-    entry = view_entry_new(view, order_id);
-    class = view_decode_row(view, order_id, row, &entry->heap.arena, &entry->order, ret_error);
-    store_row_free(row);
-    if (class != ERROR_OK) {
-        entry_forget(view, entry);
-        return class;
-    }
-    view_rows_remember(view, entry);
-    entry->heap_fresh = entry->heap.arena.used;
-    entry_weigh(view, entry, entry_size(entry));
-    *ret_entry = entry;
-    return ERROR_OK;
-}
-
-void view_entry_mark_dirty(struct view *view, struct view_entry *entry)
-{
-    if (!entry->dirty) {
-        entry_weigh(view, entry, 0);
-        DL_DELETE(view->clean, entry);
-        DL_APPEND(view->dirty, entry);
-        entry->dirty = true;
-        entry->fits = false;
-        view->dirty_count++;
-    }
-    if (view->options.index != NULL)
-        view_waiting_note(view, entry);
 }
 
 /* ---- open and close ---- */
@@ -230,12 +77,13 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
         class = store_get_continuations(view->store, &view->continuations, ret_error);
     view->continuations_changed = false;
     view->ended_from = INT64_MIN;
+    view->expired.any = false;
     return class == ERROR_OK ? load_index(view, ret_error) : class;
 }
 
 static enum error_class open_store(struct view *view, struct error *ret_error)
 {
-    if (is_to_fail(view, "view.open"))
+    if (view_is_to_fail(view, "view.open"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_open(view->options.env, view->path, &view->store, ret_error);
     if (class != ERROR_OK)
@@ -254,7 +102,7 @@ static enum error_class open_store(struct view *view, struct error *ret_error)
 
 static void close_store(struct view *view)
 {
-    forget_all(view);
+    view_forget_all(view);
     if (view->options.index != NULL)
         view->options.index->clear(view->options.index_ctx);
     store_batch_free(view->batch);
@@ -310,15 +158,10 @@ enum error_class view_drop(struct view *view, struct error *ret_error)
         close_store(view);
     view->checkpoint = view->committed = admission_begin();
     view->continuations.count = 0;
-    if (is_to_fail(view, "view.drop"))
+    if (view_is_to_fail(view, "view.drop"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_drop(view->path, ret_error);
     return class != ERROR_OK ? class : open_store(view, ret_error);
-}
-
-size_t view_cached_bytes(const struct view *view)
-{
-    return view->clean_bytes;
 }
 
 const struct checkpoint *view_checkpoint(const struct view *view)
@@ -368,7 +211,7 @@ enum error_class view_read_order(struct view *view, struct text order_id, struct
         *ret_order = view_entry_is_expired(entry) ? NULL : &entry->order;
         return ERROR_OK;
     }
-    if (is_to_fail(view, "view.read"))
+    if (view_is_to_fail(view, "view.read"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
     if (class != ERROR_OK || row.data == NULL) {
@@ -421,11 +264,10 @@ static void put_dirty(struct view *view)
 
 enum error_class view_commit(struct view *view, struct error *ret_error)
 {
-    struct view_entry *entry;
-    struct view_entry *next;
     assert(view->checkpoint.cluster_id[0] != '\0');
-    if (is_to_fail(view, "view.write"))
+    if (view_is_to_fail(view, "view.write"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+    view_expired_put(view);
     put_dirty(view);
     put_tally(view);
     if (view->continuations_changed)
@@ -434,56 +276,20 @@ enum error_class view_commit(struct view *view, struct error *ret_error)
     if (class != ERROR_OK)
         return class;
     view_waiting_clear(view);
-    DL_FOREACH_SAFE(view->dirty, entry, next) {
-        DL_DELETE(view->dirty, entry);
-        entry->dirty = false;
-        DL_APPEND(view->clean, entry);
-        entry_weigh(view, entry, entry_size(entry));
-    }
+    view_keep_committed(view);
     assert(view->dirty == NULL);
     assert(view->checkpoint.next_event_offset >= view->committed.next_event_offset);
     view->committed = view->checkpoint;
     view->continuations_changed = false;
-    view->untidy += view->dirty_count;
-    view->dirty_count = view->folded = 0;
+    view->expired.any = false;
+    view->folded = 0;
     view->folded_bytes = 0;
     return view_bound_unflushed(view, ret_error);
 }
 
-void view_hold(struct view *view, bool held)
-{
-    view->held = held;
-}
-
-static bool is_full(const struct view *view)
-{
-    size_t bytes_max = (size_t)view->options.cache_orders * VIEW_ORDER_BYTES;
-    return view->entry_count > view->options.cache_orders || view->clean_bytes > bytes_max;
-}
-
-void view_tidy(struct view *view)
-{
-    if (view->held)
-        return;
-    /* DL lists: the head's prev is the tail. */
-    struct view_entry *entry = view->clean != NULL ? view->clean->prev : NULL;
-    for (uint32_t i = 0; i < view->untidy && entry != NULL; i++) {
-        struct view_entry *before = entry == view->clean ? NULL : entry->prev;
-        /* An order that has ended is rarely read again: its memory serves the next one. */
-        if (view_entry_is_expired(entry) || order_ended(&entry->order))
-            entry_forget(view, entry);
-        else
-            entry_compact(view, entry);
-        entry = before;
-    }
-    view->untidy = 0;
-    while (is_full(view) && view->clean != NULL)
-        entry_forget(view, view->clean);
-}
-
 enum error_class view_rollback(struct view *view, struct error *ret_error)
 {
-    forget_all(view);
+    view_forget_all(view);
     if (view->store == NULL) /* nothing is folded */
         return ERROR_OK;
     store_batch_clear(view->batch);

@@ -44,15 +44,12 @@ struct view_index {
     void (*clear)(void *ctx);
 };
 
-/* Larger orders take the room of several in the cache: its memory has a bound. */
-enum { VIEW_ORDER_BYTES = 16 * 1024 };
-
 struct view_options {
     struct store_env *env;
     struct codec *codec;
-    const char *path;      /* the store's directory */
-    uint32_t cache_orders; /* bound of clean orders in memory; of VIEW_ORDER_BYTES on average */
-    bool deadlines;        /* keep the deadline index (supervisor, verify) */
+    const char *path;   /* the store's directory */
+    size_t cache_bytes; /* bound of clean orders in memory */
+    bool deadlines;     /* keep the deadline index (supervisor, verify) */
     /* Keep history and secondary indexes (console). What concerns no order (Claims,
      * undecodable commands) is in the history of the order "". */
     bool history;

@@ -84,6 +84,7 @@ static void forget_changed(struct expiry_scan *scan)
 static bool forget_stored(void *ctx, int64_t ended_at, struct text order_id)
 {
     struct expiry_scan *scan = ctx;
+    (void)ended_at;
     struct view *view = scan->view;
     struct view_entry *entry = view_entry_find(view, order_id);
     if (entry != NULL && entry->dirty)
@@ -95,13 +96,49 @@ static bool forget_stored(void *ctx, int64_t ended_at, struct text order_id)
                                 "the store %s has no row of an order that has ended", view->path);
     if (scan->class != ERROR_OK)
         return false;
-    if (entry == NULL) {
+    if (entry == NULL)
         entry = view_entry_new(view, order_id);
-        entry->rows.ended = true;
-        entry->rows.ended_at = ended_at;
-    }
     forget_order(scan, entry);
     return true;
+}
+
+/* ---- the rows in the index of ended orders: one tombstone for all that expire together ---- */
+
+static struct text until_order_id(const struct expired_range *range)
+{
+    return (struct text){range->until_order_id.data, range->until_order_id.size};
+}
+
+bool view_expired_covers(const struct view *view, int64_t ended_at, struct text order_id)
+{
+    const struct expired_range *range = &view->expired;
+    if (!range->any || ended_at < range->from || ended_at > range->until)
+        return false;
+    return ended_at < range->until || text_compare(order_id, until_order_id(range)) <= 0;
+}
+
+static void note_range(struct view *view, const struct expiry *expiry)
+{
+    struct expired_range *range = &view->expired;
+    struct text id = expiry->order_id;
+    if (expiry->ended_at < view->ended_from ||
+        view_expired_covers(view, expiry->ended_at, expiry->order_id))
+        return;
+    if (!range->any)
+        range->from = view->ended_from;
+    range->any = true;
+    range->until = view->ended_from = expiry->ended_at;
+    assert(id.size <= sizeof(range->until_order_id.data));
+    memcpy(range->until_order_id.data, id.data, id.size);
+    range->until_order_id.size = id.size;
+}
+
+void view_expired_put(struct view *view)
+{
+    const struct expired_range *range = &view->expired;
+    if (range->any)
+        store_batch_delete_ended_range(view->store, view->batch, range->from, range->until,
+                                       until_order_id(range));
 }
 
 static enum error_class expire(struct view *view, const struct expiry *expiry, int64_t offset,
@@ -114,8 +151,8 @@ static enum error_class expire(struct view *view, const struct expiry *expiry, i
                                               expiry->order_id, forget_stored, &scan, ret_error);
     if (class == ERROR_OK)
         class = scan.class;
-    if (class == ERROR_OK && expiry->ended_at > view->ended_from)
-        view->ended_from = expiry->ended_at;
+    if (class == ERROR_OK)
+        note_range(view, expiry);
     return class;
 }
 

@@ -145,6 +145,17 @@ static void take_continuation(struct view *view, const struct broker_record *rec
     view->continuations_changed = true;
 }
 
+/* `reeve partition reset` never appends such a Reset. */
+static enum error_class too_many_skips(const struct broker_record *record, struct error *ret_error)
+{
+    return error_set(ret_error, ERROR_FATAL, "TooManySkips",
+                     "%s[%d]@%lld: a Reset skips a part of the log, as the %d before it do, and no "
+                     "reader knows more of them: skip all that they skip, themselves included, "
+                     "with one `reeve partition reset --partition %d --skip FROM-TO`",
+                     record->topic, record->partition, (long long)record->offset,
+                     CHECKPOINT_SKIPS_MAX, record->partition);
+}
+
 static enum error_class fold_decoded(struct view *view, const struct broker_record *record,
                                      struct view_folded *folded, struct error *ret_error)
 {
@@ -167,6 +178,8 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
                          "skip what is wrong in the log",
                          record->topic, record->partition, (long long)record->offset,
                          record->partition);
+    if (folded->admission == ADMISSION_TOO_MANY)
+        return too_many_skips(record, ret_error);
     if (folded->admission == ADMITTED && folded->kind == RECORD_CONTINUATION)
         take_continuation(view, record);
     if (view->options.history && folded->admission == ADMITTED &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log),
+/* The inside of a view, for view.c (opening, committing), view_cache.c (the orders in memory),
+ * view_fold.c (records of the log),
  * view_statement.c (orders restated), view_expiry.c (orders that leave), view_rows.c (the rows that
  * a commit writes of an order) and view_waiting.c (steps that wait). */
 #ifndef REPLICA_VIEW_INTERNAL_H
@@ -16,7 +17,6 @@ struct index_row {
 
 /* What the indexes hold of an order that never changes after it was accepted. */
 struct accepted_rows {
-    bool any; /* there is an order */
     int64_t accepted_at;
     int64_t accepted_offset; /* tells orders of one id apart */
     struct text customer;
@@ -26,7 +26,7 @@ struct accepted_rows {
 
 /* What the store's indexes hold of an order, in the arena of its entry. */
 struct view_rows {
-    struct accepted_rows accepted;
+    struct accepted_rows *accepted; /* NULL: no order, or a view without history */
     struct deadline *deadlines;
     uint32_t deadline_count;
     struct index_row *indexed;
@@ -38,8 +38,8 @@ struct view_rows {
     int64_t ended_at;
 };
 
-/* A hot order. In `clean` (least recently used first) or in `dirty`, never in both. One that
- * expired is zeroed: there is no such order, whatever the store says until the next commit. */
+/* A hot order. In one of `recent`, `rest` and `dirty` (least recently used first). One that expired
+ * is zeroed: there is no such order, whatever the store says until the next commit. */
 struct view_entry {
     UT_hash_handle hh;
     struct view_entry *prev;
@@ -47,11 +47,11 @@ struct view_entry {
     struct heap_arena heap;
     size_t heap_fresh; /* heap.arena.used right after the order was decoded or copied */
     size_t rows_size;  /* in `heap`, of what `rows` refers to */
-    size_t bytes;      /* of its memory, as it counts among the clean ones */
-    bool fits;         /* clean, and its memory has hardly any room left */
+    size_t bytes;      /* of its memory, as it counts in its list */
     struct order order;
     bool dirty;
-    bool waits; /* dirty, and a step of it waits: it is in the view's list `waiting` */
+    bool at_rest; /* not dirty, and its memory has hardly any room left */
+    bool waits;   /* dirty, and a step of it waits: it is in the view's list `waiting` */
     struct view_entry *prev_waiting;
     struct view_entry *next_waiting;
     struct view_rows rows; /* as of the last commit: what the next one deletes */
@@ -64,19 +64,28 @@ static inline bool view_entry_is_expired(const struct view_entry *entry)
     return entry->order.version == 0;
 }
 
+/* Up to which place of (ended_at, id) orders have expired since the last commit. */
+struct expired_range {
+    bool any; /* then: */
+    int64_t from;
+    int64_t until;
+    struct view_order_id until_order_id;
+};
+
 struct view {
     struct view_options options;
     char *path;
     struct store *store;
     struct store_batch *batch;
     struct view_entry *entries; /* uthash by id */
-    struct view_entry *clean;
+    struct view_entry *recent;  /* clean, with room to change */
+    struct view_entry *rest;    /* clean, at rest */
     struct view_entry *dirty;
     struct view_entry *waiting; /* by prev_waiting */
-    uint32_t entry_count;
     uint32_t dirty_count;
-    size_t clean_bytes;    /* of the clean entries */
-    uint32_t untidy;       /* committed since the last tidying: the last ones of `clean` */
+    size_t recent_bytes;
+    size_t rest_bytes;
+    uint32_t untidy;       /* committed since the last tidying: the last ones of `recent` */
     uint32_t folded;       /* records since the last commit */
     uint64_t folded_bytes; /* of them */
     int64_t flushed;       /* the next offset as of the last flush that is known */
@@ -90,12 +99,17 @@ struct view {
     /* Every order that the store has as ended before that has expired: its rows go with the next
      * commit, or are gone. */
     int64_t ended_from;
+    struct expired_range expired;
     struct heap_arena scratch;
     struct record record;
     struct buffer row;
 };
 
 /* view.c */
+/* A failpoint of all stores, or "NAME/DIRECTORY" of one. */
+bool view_is_to_fail(const struct view *view, const char *failpoint);
+
+/* view_cache.c */
 struct view_entry *view_entry_new(struct view *view, struct text order_id);
 /* Of those in memory; NULL: none. */
 struct view_entry *view_entry_find(struct view *view, struct text order_id);
@@ -104,6 +118,9 @@ enum error_class view_entry_load(struct view *view, struct text order_id,
                                  struct view_entry **ret_entry, struct error *ret_error);
 /* The order has changed: the next commit writes it. */
 void view_entry_mark_dirty(struct view *view, struct view_entry *entry);
+/* All that is dirty has been committed. */
+void view_keep_committed(struct view *view);
+void view_forget_all(struct view *view);
 
 /* view_statement.c */
 /* A Statement that may count: the order is from here on what it says. */
@@ -114,6 +131,10 @@ enum error_class view_fold_statement(struct view *view, const struct broker_reco
 /* An Expiry that may count: orders that ended long ago leave. */
 enum error_class view_fold_expiry(struct view *view, const struct broker_record *record,
                                   struct view_folded *folded, struct error *ret_error);
+/* Whether the next commit takes the row of an order that ended then out with all that expired. */
+bool view_expired_covers(const struct view *view, int64_t ended_at, struct text order_id);
+/* Into the view's batch, before anything is put. */
+void view_expired_put(struct view *view);
 
 /* view_fold.c */
 void view_advance(struct view *view, struct text value, int64_t offset);

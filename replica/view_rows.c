@@ -59,8 +59,8 @@ static void remember_indexed(struct view_entry *entry)
 static void remember_accepted(struct view_entry *entry)
 {
     const struct order *order = &entry->order;
-    entry->rows.accepted = (struct accepted_rows){
-        .any = true,
+    entry->rows.accepted = ARENA_NEW(&entry->heap.arena, struct accepted_rows);
+    *entry->rows.accepted = (struct accepted_rows){
         .accepted_at = order->accepted_at,
         .accepted_offset = order->accepted_offset,
         .customer = order->details.customer,
@@ -162,10 +162,11 @@ static void put_waiting(struct view *view, struct text order_id, const struct vi
 static void put_ended(struct view *view, struct text order_id, const struct view_rows *before,
                       const struct view_rows *now)
 {
-    bool same = before->ended == now->ended && before->ended_at == now->ended_at;
+    bool stored = before->ended && !view_expired_covers(view, before->ended_at, order_id);
+    bool same = stored == now->ended && before->ended_at == now->ended_at;
     if (now->ended && now->ended_at < view->ended_from)
         view->ended_from = now->ended_at;
-    if (before->ended && !same)
+    if (stored && !same)
         store_batch_delete_ended(view->store, view->batch, before->ended_at, order_id);
     if (now->ended && !same)
         store_batch_put_ended(view->store, view->batch, now->ended_at, order_id);
@@ -178,9 +179,9 @@ static void write_accepted(struct view *view, struct text order_id,
                            const struct accepted_rows *rows, write_index write)
 {
     struct index_value value;
-    int64_t at = rows->accepted_at;
-    if (!rows->any)
+    if (rows == NULL)
         return;
+    int64_t at = rows->accepted_at;
     write(view->batch, INDEX_SUBMITTED, (struct text){0}, at, order_id);
     if (!text_empty(rows->customer)) {
         index_value_of(&rows->customer, 1, &value);
@@ -198,7 +199,7 @@ static void write_accepted(struct view *view, struct text order_id,
 static void put_accepted(struct view *view, struct text order_id,
                          const struct accepted_rows *before, const struct accepted_rows *now)
 {
-    if (before->any && now->any && before->accepted_offset == now->accepted_offset)
+    if (before != NULL && now != NULL && before->accepted_offset == now->accepted_offset)
         return;
     write_accepted(view, order_id, before, store_batch_delete_index);
     write_accepted(view, order_id, now, store_batch_put_index);
@@ -235,7 +236,7 @@ void view_rows_put_indexes(struct view *view, struct view_entry *entry)
     struct view_rows before = entry->rows; /* in the entry's arena, which only grows */
     view_rows_remember(view, entry);
     put_indexed(view, id, &before, &entry->rows);
-    put_accepted(view, id, &before.accepted, &entry->rows.accepted);
+    put_accepted(view, id, before.accepted, entry->rows.accepted);
     put_deadlines(view, id, &before, &entry->rows);
     put_waiting(view, id, &before, &entry->rows);
     put_ended(view, id, &before, &entry->rows);

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <limits.h>
 
-enum { FRAME_BYTES = 10, CACHE_ORDERS = 20000 };
+enum { FRAME_BYTES = 10, CACHE_BYTES = 32 * 1024 * 1024 };
 
 struct orders_export {
     struct export_partition *partition;
@@ -124,7 +124,7 @@ static enum error_class fold(struct orders_export *orders, const char *scratch,
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/store", scratch);
     struct view_options options = {
-        .env = stores, .codec = cluster->codec, .path = path, .cache_orders = CACHE_ORDERS};
+        .env = stores, .codec = cluster->codec, .path = path, .cache_bytes = CACHE_BYTES};
     enum error_class class = follower_new(cluster, partition->run->series.partition, &options,
                                           &fold_ops, orders, &orders->follower, ret_error);
     if (class == ERROR_OK) {

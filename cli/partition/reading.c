@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CACHE_ORDERS = 20000, PROGRESS_MS = 500, ANSWER_MS = 15000 };
+enum { CACHE_BYTES = 32 * 1024 * 1024, PROGRESS_MS = 500, ANSWER_MS = 15000 };
 
 struct state_reading {
     struct follower *follower;
@@ -68,10 +68,8 @@ static enum error_class fold(struct cli *cli, struct cli_session *session, int32
 {
     struct store_options store_options = {.cache_bytes = 32 << 20, .write_buffer_bytes = 64 << 20};
     struct store_env *stores = store_env_new(&store_options);
-    struct view_options options = {.env = stores,
-                                   .codec = session->cluster->codec,
-                                   .path = path,
-                                   .cache_orders = CACHE_ORDERS};
+    struct view_options options = {
+        .env = stores, .codec = session->cluster->codec, .path = path, .cache_bytes = CACHE_BYTES};
     enum error_class class = follower_new(session->cluster, partition, &options, &fold_ops, reading,
                                           &reading->follower, ret_error);
     while (class == ERROR_OK && !cli_session_wait(session, is_folded, reading, PROGRESS_MS))

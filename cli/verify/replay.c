@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CACHE_ORDERS = 20000, PROGRESS_MS = 500 };
+enum { CACHE_BYTES = 32 * 1024 * 1024, PROGRESS_MS = 500 };
 
 struct replay {
     struct cli *cli;
@@ -66,7 +66,7 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
     struct view_options options = {.env = stores,
                                    .codec = session->cluster->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS,
+                                   .cache_bytes = CACHE_BYTES,
                                    .deadlines = strcmp(service, "supervisor") == 0,
                                    .history = strcmp(service, "console") == 0};
     class = follower_new(session->cluster, partition, &options, &replay_ops, &replay,

@@ -18,7 +18,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FINDINGS_SHOWN = 20, CACHE_ORDERS = 20000, PROGRESS_MS = 1000, SERVICES_SIZE = 600 };
+enum {
+    FINDINGS_SHOWN = 20,
+    CACHE_BYTES = 32 * 1024 * 1024,
+    PROGRESS_MS = 1000,
+    SERVICES_SIZE = 600
+};
 
 /* One fold of one partition, up to `until`. */
 struct verify_fold {
@@ -117,7 +122,7 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
     struct view_options options = {.env = verify->stores,
                                    .codec = verify->session->cluster->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS,
+                                   .cache_bytes = CACHE_BYTES,
                                    .deadlines = deadlines};
     enum error_class class = follower_new(verify->session->cluster, partition, &options, &fold_ops,
                                           fold, &fold->follower, ret_error);

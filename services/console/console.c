@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* Folding needs only the orders in flight; lists decode as many again. */
-enum { CACHE_ORDERS = 4000, CACHE_ORDERS_MIN = 128 };
+enum { CACHE_BYTES = 8 * 1024 * 1024, CACHE_BYTES_MIN = 256 * 1024 };
 
 /* ---- partitions ---- */
 
@@ -34,13 +34,12 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                        struct error *ret_error)
 {
     char path[PATH_MAX];
-    uint32_t cache = (uint32_t)(CACHE_ORDERS / console->cluster->partition_count);
+    size_t cache = CACHE_BYTES / (size_t)console->cluster->partition_count;
     snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
     struct view_options options = {.env = console->stores,
                                    .codec = console->cluster->codec,
                                    .path = path,
-                                   .cache_orders =
-                                       cache > CACHE_ORDERS_MIN ? cache : CACHE_ORDERS_MIN,
+                                   .cache_bytes = cache > CACHE_BYTES_MIN ? cache : CACHE_BYTES_MIN,
                                    .history = true};
     return console_partition_new(console->cluster, number, &options, on_decided, console,
                                  &console->partitions[number], ret_error);

@@ -221,7 +221,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
         emitter_new(cluster, partition, follower_view(owner->follower), owner_store_settled, owner);
     owner->items = calloc(options->batch_max, sizeof(owner->items[0]));
     assert(owner->items != NULL);
-    heap_arena_init(&owner->batch, 256 * 1024);
+    heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
     loop_timer_init(&owner->timer, on_timer, owner);
     owner_store_begin(owner);
     owner_trim_init(owner);

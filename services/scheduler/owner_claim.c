@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the checked log to a claim that decides: catches up, claims, folds the rest, inspects the
- * commands. */
+/* From the checked log to a claim that decides: catches up, claims, folds the rest. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -133,10 +132,12 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
     owner->expected_offset = offset + 1;
     owner_set_state(owner, OWNER_FOLDING);
     const struct error *stop;
-    if (follower_is_stopped(owner->follower, &stop)) /* since the claim was sent */
+    if (follower_is_stopped(owner->follower, &stop)) { /* since the claim was sent */
         on_stopped(owner, stop);
-    else
-        follower_bound(owner->follower, offset);
+        return;
+    }
+    owner_inspect_ahead(owner);
+    follower_bound(owner->follower, offset);
 }
 
 static void claim_partition(struct owner *owner)
@@ -185,23 +186,24 @@ static void on_checked(void *ctx)
         return;
     }
     /* The follower checks again by itself: after a stop, and where it doubts the log. */
+    bool end_known = owner->state == OWNER_CHECKING; /* a doubt does not ask for it */
     if (owner->state == OWNER_STOPPED || owner->state == OWNER_CATCHING_UP)
         owner_set_state(owner, OWNER_CHECKING);
     if (owner->state != OWNER_CHECKING) /* it claims, gives up or runs: that goes on as it is */
         return;
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
     assert(owner->commands == NULL && owner->head == NULL);
-    int64_t log_end = checkpoint->next_event_offset + owner_lag(owner);
+    int64_t log_end = end_known ? checkpoint->next_event_offset + owner_lag(owner) : -1;
     follower_run(owner->follower, INT64_MAX);
     begin_catching_up(owner, log_end);
 }
 
-/* ---- inspecting: does commands[p] hold the commands that the log consumed? ---- */
+/* ---- deciding ---- */
 
-static void begin_running(struct owner *owner)
+void owner_begin_running(struct owner *owner)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
-    assert(owner->commands == NULL);
+    assert(owner->state == OWNER_INSPECTING);
     assert(owner->head == NULL && owner->item_count == 0);
     assert(checkpoint->next_event_offset == owner->expected_offset);
     assert(uuid_equal(&checkpoint->claim_id, &owner->claim_id) && checkpoint->next_sequence == 0);
@@ -222,105 +224,10 @@ static void begin_running(struct owner *owner)
              LOG_I64("next_command", checkpoint->next_command_offset),
              LOG_I64("emitted_through", checkpoint->emitted_through),
              LOG_U64("folded", owner->folded), LOG_U64("commands_to_guard", owner->careful));
+    if (!uuid_equal(&checkpoint->first_claim_id, &owner->claim_id))
+        cluster_partition_claimed(owner->cluster, owner->partition);
     FAILPOINT("claim.running");
     owner_cycle_begin(owner);
-}
-
-static void inspected_record(void *ctx, const struct broker_record *record)
-{
-    struct owner *owner = ctx;
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
-    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
-    bool same = record->offset != checkpoint->last_command_offset ||
-                record->timestamp == checkpoint->last_command_time;
-    struct error error;
-    broker_reader_close(owner->commands);
-    owner->commands = NULL;
-    if (same) {
-        begin_running(owner);
-        return;
-    }
-    error_set(&error, ERROR_FATAL, "CommandsDiffer",
-              "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
-              "created anew. Continue from its start with `reeve partition reset --partition %d "
-              "--next-command 0`",
-              owner->cluster->topics.commands, owner->partition, record->offset, owner->partition);
-    owner_stop(owner, &error);
-}
-
-static void inspected_end(void *ctx, int64_t next_offset)
-{
-    struct owner *owner = ctx;
-    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
-    (void)next_offset;
-    broker_reader_close(owner->commands);
-    owner->commands = NULL;
-    begin_running(owner); /* that record was deleted by retention */
-}
-
-/* The last command was one of those that nothing can read. */
-static void inspected_unreadable(void *ctx, int64_t offset, int64_t next_offset)
-{
-    (void)offset;
-    inspected_end(ctx, next_offset);
-}
-
-static void inspected_error(void *ctx, const struct error *error)
-{
-    struct owner *owner = ctx;
-    assert(owner->state == OWNER_INSPECTING);
-    assert(owner->commands != NULL);
-    if (error->class == ERROR_FATAL)
-        owner_give_up(owner, error->code, error->message);
-}
-
-static const struct broker_reader_ops inspect_ops = {inspected_record, inspected_end,
-                                                     inspected_error};
-
-static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
-{
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
-    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
-    int64_t next = checkpoint->next_command_offset;
-    struct error error;
-    if (next < low || next > high) {
-        error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
-                  "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
-                  " to %" PRId64 ". Was it created anew, or were commands deleted before they were "
-                  "decided? Choose where to continue: `reeve partition reset --partition %d "
-                  "--next-command OFFSET`",
-                  owner->cluster->topics.commands, owner->partition, next, low, high,
-                  owner->partition);
-        owner_stop(owner, &error);
-        return;
-    }
-    if (checkpoint->last_command_offset < low) {
-        begin_running(owner);
-        return;
-    }
-    owner->commands =
-        broker_read(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
-                    checkpoint->last_command_offset, &inspect_ops, owner);
-    broker_reader_skip_unreadable(owner->commands, inspected_unreadable);
-}
-
-static void on_command_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
-{
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, owner->claim_number) || owner->state != OWNER_INSPECTING)
-        return;
-    if (error != NULL && error_is(error))
-        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
-    else
-        inspect_offsets(owner, low, high);
-}
-
-void owner_ask_for_commands(struct owner *owner)
-{
-    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
-    owner->outstanding++;
-    broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
-                   on_command_offsets, owner);
 }
 
 static void on_caught_up(void *ctx)
@@ -342,7 +249,7 @@ static void on_caught_up(void *ctx)
     assert(owner->expected_offset == owner->claim_offset + 1);
     FAILPOINT("claim.folded");
     owner_set_state(owner, OWNER_INSPECTING);
-    owner_ask_for_commands(owner);
+    owner_inspect(owner);
 }
 
 static void on_folded(void *ctx, const struct broker_record *record,
@@ -368,6 +275,7 @@ static void on_dropped(void *ctx)
     struct owner *owner = ctx;
     assert(!owner_is_running(owner));
     owner->warm = false;
+    owner_queue_close(owner);
     if (owner->state == OWNER_CATCHING_UP || owner->state == OWNER_FOLDING)
         owner_set_state(owner, OWNER_CHECKING);
 }
@@ -383,6 +291,7 @@ static void on_stopped(void *ctx, const struct error *error)
     if (owner->state == OWNER_CHECKING || owner->state == OWNER_CATCHING_UP ||
         owner->state == OWNER_FOLDING) {
         loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
+        owner_queue_close(owner);
         owner_set_state(owner, OWNER_STOPPED);
     }
 }

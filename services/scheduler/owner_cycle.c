@@ -390,13 +390,14 @@ void owner_cycle_begin(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
     assert(owner->head == NULL && owner->decided == NULL);
-    assert(owner->commands == NULL && owner->pending_count == 0);
+    assert(owner->pending_count == 0);
     assert(!owner->waits_for_turn && owner->metrics->guarding != owner);
     loop_deferred_init(&owner->stepping, step, owner);
     owner->paused = owner->guarded = false;
     owner->refreshing = NULL;
     owner->blocked_by = NULL;
-    owner_queue_open(owner);
+    if (owner->commands == NULL) /* else it has read the command before the next one */
+        owner_queue_open(owner, view_checkpoint(view_of(owner))->next_command_offset);
     owner_route_begin(owner);
     owner_trim_begin(owner);
     owner_expire_begin(owner);
@@ -405,8 +406,7 @@ void owner_cycle_begin(struct owner *owner)
 
 void owner_cycle_end(struct owner *owner)
 {
-    broker_reader_close(owner->commands);
-    owner->commands = NULL;
+    owner_queue_close(owner);
     loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
     owner_store_end(owner);
     owner_trim_end(owner);

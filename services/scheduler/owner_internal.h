@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
- * fold, inspect), owner_cycle.c (decide, append, store, emit), owner_queue.c, owner_guard.c,
- * owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what the log says again),
- * owner_trim.c (its beginning is deleted), owner_expire.c (finished orders leave). */
+ * fold), owner_inspect.c (the commands), owner_cycle.c (decide, append, store, emit),
+ * owner_queue.c, owner_guard.c, owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what
+ * the log says again), owner_trim.c (its beginning is deleted), owner_expire.c (finished orders
+ * leave). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -11,6 +12,8 @@
 #include "services/scheduler/command_check.h"
 #include "services/scheduler/outcomes.h"
 #include "services/scheduler/owner.h"
+
+enum { OWNER_BATCH_BYTES = 256 * 1024 }; /* of its first block */
 
 struct batch_item {
     struct decision decision;
@@ -142,14 +145,13 @@ struct owner {
     struct loop_timer timer; /* per state: what is tried again */
     /* commands */
     struct broker_reader *commands;
+    bool commands_in_range; /* while inspecting: the topic was asked, and holds the next one */
     struct pending_command *head;
     struct pending_command *tail;
     struct pending_command *decided; /* of the batch under way: its Decisions borrow their bytes */
     uint32_t pending_count;
     size_t pending_bytes;
     bool paused;
-    int64_t commands_low;
-    int64_t commands_high;
     struct clock_guard clock_guard;
     int64_t sent_us;     /* monotonic: the latest record that is not a Decision */
     int64_t measured_us; /* monotonic: the latest measurement */
@@ -193,8 +195,20 @@ extern const struct follower_ops owner_follower_ops;
 void owner_catch_up(struct owner *owner);
 /* Catching up, or folding for long: the claim may be lost. One question at a time. */
 void owner_ask_for_log_end(struct owner *owner);
-/* Inspects commands[p]. */
+/* The claim is folded, and commands[p] are those that the log consumed. */
+void owner_begin_running(struct owner *owner);
+
+/* owner_inspect.c */
+/* The claim is acknowledged: fetches what owner_inspect() will look at. */
+void owner_inspect_ahead(struct owner *owner);
+/* Compares the last command with what the log says, then owner_begin_running(). */
+void owner_inspect(struct owner *owner);
+/* Asks for the ends of commands[p], or asks again. */
 void owner_ask_for_commands(struct owner *owner);
+/* The first record of the reader that owner_inspect() has opened; NULL: it cannot be read, or there
+ * is none. */
+void owner_inspected(struct owner *owner, const struct broker_record *record);
+void owner_inspection_failed(struct owner *owner, const struct error *error);
 
 /* owner_cycle.c */
 /* Whether our record was acknowledged where it must be; if not, gives the claim up. */
@@ -206,8 +220,10 @@ void owner_step_soon(struct owner *owner);
 void owner_wait_for_producer(struct owner *owner);
 
 /* owner_queue.c */
-/* Reads commands[p] from the next one that is to be decided. */
-void owner_queue_open(struct owner *owner);
+/* Reads commands[p]. While they are inspected, the records go to owner_inspected(). */
+void owner_queue_open(struct owner *owner, int64_t from);
+/* Does nothing if it is not open. */
+void owner_queue_close(struct owner *owner);
 /* Reading pauses while some batches wait, and resumes before they run out. */
 void owner_queue_bound(struct owner *owner);
 /* The head leaves the queue; its bytes stay until owner_queue_free_decided(). */

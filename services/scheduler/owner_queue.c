@@ -39,34 +39,60 @@ static void take_command(struct owner *owner, struct pending_command *pending)
 
 static void on_command(void *ctx, const struct broker_record *record)
 {
-    take_command(ctx, pending_command_new(record));
+    struct owner *owner = ctx;
+    if (owner->state == OWNER_INSPECTING)
+        owner_inspected(owner, record);
+    else
+        take_command(owner, pending_command_new(record));
 }
 
 static void on_commands_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
-    take_command(ctx, pending_command_unreadable(offset, next_offset));
+    struct owner *owner = ctx;
+    if (owner->state == OWNER_INSPECTING)
+        owner_inspected(owner, NULL);
+    else
+        take_command(owner, pending_command_unreadable(offset, next_offset));
+}
+
+static void on_commands_end(void *ctx, int64_t next_offset)
+{
+    struct owner *owner = ctx;
+    (void)next_offset;
+    if (owner->state == OWNER_INSPECTING)
+        owner_inspected(owner, NULL);
 }
 
 static void on_commands_error(void *ctx, const struct error *error)
 {
     struct owner *owner = ctx;
-    assert(owner_is_running(owner) && owner->commands != NULL);
+    assert(owner->commands != NULL);
+    if (owner->state == OWNER_INSPECTING) {
+        owner_inspection_failed(owner, error);
+        return;
+    }
+    assert(owner_is_running(owner));
     log_warning_limited("cannot read commands", LOG_I64("partition", owner->partition),
                         LOG_ERR(error));
     if (error->class == ERROR_FATAL)
         owner_give_up(owner, error->code, error->message);
 }
 
-static const struct broker_reader_ops command_ops = {.record = on_command,
-                                                     .error = on_commands_error};
+static const struct broker_reader_ops command_ops = {on_command, on_commands_end,
+                                                     on_commands_error};
 
-void owner_queue_open(struct owner *owner)
+void owner_queue_open(struct owner *owner, int64_t from)
 {
     assert(owner->commands == NULL && owner->head == NULL);
-    owner->commands = broker_read(
-        owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
-        view_checkpoint(follower_view(owner->follower))->next_command_offset, &command_ops, owner);
+    owner->commands = broker_read(owner->cluster->broker, owner->cluster->topics.commands,
+                                  owner->partition, from, &command_ops, owner);
     broker_reader_skip_unreadable(owner->commands, on_commands_unreadable);
+}
+
+void owner_queue_close(struct owner *owner)
+{
+    broker_reader_close(owner->commands);
+    owner->commands = NULL;
 }
 
 void owner_queue_pop(struct owner *owner)

@@ -38,6 +38,9 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
     assert(may_commit(owner));
     assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
     owner_store_end(owner);
+    /* There may be no batch after this one: the memory of a large one goes back. */
+    heap_arena_deinit(&owner->batch);
+    heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
     if (FAILPOINT_ERROR("cycle.store"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = view_commit(view_of(owner), ret_error);

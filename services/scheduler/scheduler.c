@@ -56,12 +56,12 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
     char path[PATH_MAX];
     assert(partition >= 0 && parts > 0);
     snprintf(path, sizeof(path), "%s/partition-%d", scheduler->service->data_dir, partition);
-    int64_t cache = config_int(config, "scheduler.cache.orders") / parts;
+    int64_t cache = config_int(config, "scheduler.cache.mb") << 20;
     struct owner_options options = {
         .view = {.env = scheduler->stores,
                  .codec = scheduler->cluster->codec,
                  .path = path,
-                 .cache_orders = (uint32_t)cache},
+                 .cache_bytes = (size_t)(cache / parts)},
         .router = agent_monitor_router(scheduler->monitor),
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),

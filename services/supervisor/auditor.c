@@ -19,11 +19,11 @@
 
 enum {
     TICK_MS = 50,
-    REST_MS = 500,           /* between two signs of progress while nothing is to be done */
-    ROWS_PER_TICK = 500,     /* 10,000 orders a second at most: a few percent of a core */
-    CACHE_ORDERS = 250,      /* it reads rows, not hot orders */
-    OLD_NEWS_MS = 10000,     /* folding what was appended before that: the view is behind */
-    ALERT_AGAIN_MS = 3600000 /* while orders of a partition are stuck */
+    REST_MS = 500,            /* between two signs of progress while nothing is to be done */
+    ROWS_PER_TICK = 500,      /* 10,000 orders a second at most: a few percent of a core */
+    CACHE_BYTES = 512 * 1024, /* it reads rows, not hot orders */
+    OLD_NEWS_MS = 10000,      /* folding what was appended before that: the view is behind */
+    ALERT_AGAIN_MS = 3600000  /* while orders of a partition are stuck */
 };
 
 struct audited {
@@ -312,7 +312,7 @@ static void open_partition(struct auditor *auditor, int32_t partition)
     struct view_options options = {.env = auditor->stores,
                                    .codec = auditor->cluster->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS,
+                                   .cache_bytes = CACHE_BYTES,
                                    .deadlines = true};
     audited->caught_up = false;
     if (follower_new(auditor->cluster, partition, &options, &follower_ops, audited,

@@ -47,7 +47,7 @@ class StaticTest(unittest.TestCase):
         claims = len(crowd.claims())
         owned = [p for p, name in crowd.owners().items() if name == "scheduler-2"]
         print(f"killed and started again: the first order was done after "
-              f"{restart(crowd, crowd['scheduler-2'])} ms")
+              f"{restart(crowd, crowd['scheduler-2'])['first_order_ms']} ms")
         self.wait_for_both()
         self.assertEqual(self.rebalances("scheduler-1"), before, crowd["scheduler-1"].tail())
         new = {claim.partition: claim.value["instance"] for claim in crowd.claims()[claims:]}

@@ -82,14 +82,15 @@ static enum error_class open_owner(struct world *world, struct instance *instanc
                                    int32_t partition, bool standby, struct error *ret_error)
 {
     struct ownership *ownership = &instance->partitions[partition];
-    struct owner_options options = {.view = {.env = world->stores,
-                                             .codec = instance->process.cluster->codec,
-                                             .path = ownership->path,
-                                             .cache_orders = 1 + dice_roll(&world->dice, 4)},
-                                    .router = instance->router,
-                                    .batch_max = 1 + dice_roll(&world->dice, 6),
-                                    .margin_ms = MARGIN_MS,
-                                    .standby = standby};
+    struct owner_options options = {
+        .view = {.env = world->stores,
+                 .codec = instance->process.cluster->codec,
+                 .path = ownership->path,
+                 .cache_bytes = 2048 * (1 + dice_roll(&world->dice, 4))},
+        .router = instance->router,
+        .batch_max = 1 + dice_roll(&world->dice, 6),
+        .margin_ms = MARGIN_MS,
+        .standby = standby};
     if (world->batch_max > 0)
         options.batch_max = world->batch_max;
     trim_configure(world, &options);

@@ -283,6 +283,7 @@ struct memory_broker {
     struct memory_group *groups;
     struct memory_reply *replies;
     struct memory_watch watches[BROKER_WATCHES_MAX];
+    uint64_t requests; /* see broker_memory_requests() */
     char name[];
 };
 

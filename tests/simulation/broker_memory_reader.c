@@ -100,7 +100,22 @@ struct broker_reader *memory_read(struct broker *base, const char *topic, int32_
     reader->next_offset = offset;
     reader->told_end = -1;
     DL_APPEND(broker->readers, reader);
+    broker->requests++;
     return &reader->base;
+}
+
+uint64_t broker_memory_requests(const struct broker *base)
+{
+    return memory_of(base)->requests;
+}
+
+bool broker_memory_reads(const struct broker *base, const char *topic, int32_t partition)
+{
+    const struct memory_reader *reader;
+    DL_FOREACH(memory_of(base)->readers, reader)
+        if (reader->partition == partition && strcmp(reader->topic, topic) == 0)
+            return true;
+    return false;
 }
 
 void memory_reader_pause(struct broker_reader *base, bool paused)

@@ -86,6 +86,7 @@ void memory_offsets(struct broker *base, const char *topic, int32_t partition,
     struct memory_broker *broker = memory_of(base);
     if (broker->dead)
         return;
+    broker->requests++;
     const struct memory_log *log = memory_log_find(broker->cluster, topic, partition);
     struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_OFFSETS, ctx);
     reply->done.offsets = done;

@@ -177,7 +177,9 @@ static void on_record(void *ctx, const struct broker_record *record)
                             LOG_I64("offset", record->offset), LOG_ERR(&error));
         return;
     }
-    if (decoded.kind == RECORD_OPERATOR_ALERT && text_empty(decoded.operator_alert.order_id))
+    /* The Claims themselves are in the log (is_followed_by()). */
+    if (decoded.kind == RECORD_OPERATOR_ALERT && text_empty(decoded.operator_alert.order_id) &&
+        !text_equal(decoded.operator_alert.code, TEXT(CLUSTER_PARTITION_CLAIMED)))
         take(alerts, &decoded.operator_alert, decoded.operator_alert.decided_at);
 }
 

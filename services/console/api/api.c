@@ -195,13 +195,15 @@ void api_respond_damaged(struct http_exchange *exchange, struct console_partitio
                        console_partition_number(partition));
 }
 
-/* 404, if that is certain. */
+/* 404, if that is certain. Nothing is kept of an order that has expired. */
 void api_respond_missing(struct http_exchange *exchange, struct console_partition *partition,
                          struct text order_id)
 {
     char reason[REASON_SIZE];
     if (console_partition_is_current(partition, reason, sizeof(reason)))
-        http_respond_error(exchange, 404, "UnknownOrder", "order %.*s does not exist",
+        http_respond_error(exchange, 404, "UnknownOrder",
+                           "order %.*s does not exist: it was never accepted, or it has ended and "
+                           "expired",
                            TEXT_ARG(order_id));
     else
         http_respond_error(exchange, 503, "NotReady", "%s", reason);

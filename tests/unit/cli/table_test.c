@@ -293,9 +293,9 @@ Test(cli_table, lists_no_configuration_in_the_help_of_a_command)
               "%s", out_text);
     cr_assert(reeve("config --keys cli") == EXIT_CODE_OK);
     cr_assert(strstr(out_text, "  --console-url (") != NULL, "%s", out_text);
-    cr_assert(strstr(out_text, "--scheduler-cache-orders") == NULL, "%s", out_text);
+    cr_assert(strstr(out_text, "--scheduler-cache-mb") == NULL, "%s", out_text);
     cr_assert(reeve("config --keys scheduler") == EXIT_CODE_OK);
-    cr_assert(strstr(out_text, "  --scheduler-cache-orders (") != NULL, "%s", out_text);
+    cr_assert(strstr(out_text, "  --scheduler-cache-mb (") != NULL, "%s", out_text);
     cr_assert(reeve("config --keys nonsense") == EXIT_CODE_USAGE);
 }
 

@@ -290,6 +290,7 @@ Test(console_api, closes_the_alerts_of_an_owner_that_another_one_has_followed)
     world_advance(world, 0);
     cr_assert_eq(open_alerts(), 7);
     world_claim(world, 1, "scheduler-2");
+    world_alert(world, 1, false, "PartitionClaimed", "for other readers: here the Claim counts");
     world_advance(world, 0);
     cr_assert_eq(open_alerts(), 3);
     json_t *alerts = world_get(world, 200, "/api/alerts");

@@ -133,6 +133,15 @@ Test(console_overview, has_no_oldest_order_when_all_have_ended)
     json_decref(answer);
 }
 
+static void assert_no_order(const char *path)
+{
+    json_t *answer = world_get(world, 404, path);
+    cr_assert_str_eq(
+        world_text(answer, "detail"),
+        "order done does not exist: it was never accepted, or it has ended and expired");
+    json_decref(answer);
+}
+
 Test(console_overview, counts_no_orders_that_have_expired)
 {
     make_orders();
@@ -144,7 +153,8 @@ Test(console_overview, counts_no_orders_that_have_expired)
         cr_assert_eq(world_int(answer, "by_state.Processing"), 1);
         cr_assert_eq(world_int(answer, "unfinished"), 2);
         json_decref(answer);
-        json_decref(world_get(world, 404, "/api/orders/done"));
+        assert_no_order("/api/orders/done");
+        assert_no_order("/api/orders/done/history");
         world_close(world);
         world_wipe(world);
         world_open(world);

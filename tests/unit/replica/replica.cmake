@@ -5,6 +5,7 @@
 
 reeve_test(replica
     SOURCES
+        admission_resets_test.c
         admission_test.c
         agent_table_test.c
         cluster_check_test.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The orders that a view keeps in memory: as many as its cache is for, fewer if they are large, and
- * those that are not there are read from the store. */
+/* The orders that a view keeps in memory: those used last, bounded in bytes. Those that are not
+ * there are read from the store. */
+#include "platform/failpoint.h"
 #include "replica/view.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/unit/statestore/kit.h"
@@ -10,9 +11,10 @@
 
 enum {
     NOW = 1000000,
-    CACHE = 20,
-    CACHE_BYTES = CACHE * VIEW_ORDER_BYTES,
-    ORDERS = 100,
+    CACHE_BYTES = 320 * 1024,
+    ORDERS = 240,
+    ROOMY_BYTES = 2600, /* an order with room for Decisions takes at least this */
+    KEPT = 180,
     COMMIT_ORDERS = 4,
     ATTRIBUTES = 16
 };
@@ -52,7 +54,7 @@ static void set_up(void)
     struct view_options options = {.env = folder.env,
                                    .codec = folder.codec,
                                    .path = kit_path(kit_folder(), "view"),
-                                   .cache_orders = CACHE};
+                                   .cache_bytes = CACHE_BYTES};
     cr_assert(view_open(&options, &folder.view, &dropped, &error) == ERROR_OK);
     view_set_cluster_id(folder.view, "kit");
     claim.claim_id.bytes[0] = 7;
@@ -123,17 +125,27 @@ static void submit(const char *id)
     decide(&cmd);
 }
 
-static void complete_first_step(const char *id)
+static void complete(const char *id, struct text step)
 {
     struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(id)};
     cmd.report_step = (struct report_step){.order_id = cmd.order_id,
-                                           .step = TEXT("A"),
+                                           .step = step,
                                            .attempt = 1,
                                            .succeeded = true,
                                            .agent = TEXT("agent"),
                                            .instance = TEXT("agent-1"),
                                            .output = TEXT("{}")};
     decide(&cmd);
+}
+
+static void complete_first_step(const char *id)
+{
+    complete(id, TEXT("A"));
+}
+
+static void complete_second_step(const char *id)
+{
+    complete(id, TEXT("B"));
 }
 
 /* Returns the most bytes that were in the cache after a commit. */
@@ -171,7 +183,7 @@ static void expect_all(uint32_t attributes)
 
 Test(view_cache, bounds_the_bytes_of_large_orders)
 {
-    folder.attributes = ATTRIBUTES; /* 64 KB an order, four times what each is given */
+    folder.attributes = ATTRIBUTES; /* 64 KB an order */
     size_t most = change_all(submit);
     cr_expect_leq(most, CACHE_BYTES);
     cr_expect_geq(most, CACHE_BYTES / 2, "the cache is used");
@@ -185,7 +197,7 @@ Test(view_cache, counts_nothing_that_it_does_not_keep)
     change_all(submit);
     size_t most = change_all(complete_first_step);
     cr_expect_gt(most, 0);
-    cr_expect_lt(most, CACHE_BYTES / 2, "small orders are bounded by their number");
+    cr_expect_leq(most, CACHE_BYTES);
     expect_all(0);
     struct error error = {0};
     cr_assert(view_rollback(folder.view, &error) == ERROR_OK, "%s", error.message);
@@ -195,14 +207,37 @@ Test(view_cache, counts_nothing_that_it_does_not_keep)
     cr_expect_eq(view_cached_bytes(folder.view), 0);
 }
 
+/* How many orders are read from the store, of those from number `first` to `last`, one by one. */
+static uint64_t reads_of(int first, int last)
+{
+    char id[16];
+    cr_assert(failpoint_configure("view.read=error@1000000"));
+    int step = first <= last ? 1 : -1;
+    for (int i = first; i != last + step; i += step) {
+        snprintf(id, sizeof(id), "o-%d", i);
+        cr_assert(order_of(id) != NULL, "%s", id);
+    }
+    return failpoint_passes("view.read");
+}
+
 Test(view_cache, keeps_orders_at_rest_in_the_memory_that_they_need)
 {
-    folder.attributes = 1; /* 4 KB: the least that an order of them can take */
-    size_t attribute = ATTRIBUTE_VALUE_BYTES_MAX;
     size_t most = change_all(submit);
-    cr_expect_gt(most, CACHE * attribute);
-    cr_expect_lt(most, CACHE * (attribute + 2048), "no room for Decisions to come");
+    cr_expect_gt(most, CACHE_BYTES - ROOMY_BYTES);
     most = change_all(complete_first_step);
-    cr_expect_lt(most, CACHE * (attribute + 2048), "nor texts that are superseded");
-    expect_all(1);
+    cr_expect_gt(most, CACHE_BYTES - ROOMY_BYTES);
+    cr_assert_lt(CACHE_BYTES / ROOMY_BYTES, KEPT, "if all had room for Decisions to come");
+    cr_expect_eq(reads_of(ORDERS - 1, ORDERS - KEPT), 0, "those that changed last");
+    cr_expect_eq(reads_of(0, ORDERS / 10 - 1), ORDERS / 10, "not those before them");
+    expect_all(0);
+}
+
+Test(view_cache, forgets_orders_that_have_ended)
+{
+    change_all(submit);
+    change_all(complete_first_step);
+    size_t before = view_cached_bytes(folder.view);
+    change_all(complete_second_step);
+    cr_expect_gt(before, 0);
+    cr_expect_eq(view_cached_bytes(folder.view), 0);
 }

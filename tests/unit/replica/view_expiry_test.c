@@ -34,7 +34,7 @@ static struct view *open_view(const struct partition *partition, const char *nam
     struct view_options options = {.env = partition->env,
                                    .codec = partition->codec,
                                    .path = kit_path(partition->folder, name),
-                                   .cache_orders = 2,
+                                   .cache_bytes = 2 * 2048,
                                    .deadlines = true,
                                    .history = history};
     struct view *view = NULL;
@@ -375,6 +375,37 @@ Test(view_expiry, restores_an_expired_order_on_rollback)
     end(&partition);
 }
 
+/* A Statement says that it ended then, which is not what was folded. */
+static void restate(struct partition *partition, const char *id, int64_t ended_at)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(partition->owner);
+    struct statement statement = {.claim_id = checkpoint->claim_id,
+                                  .sequence = checkpoint->next_sequence,
+                                  .format = STATE_FORMAT,
+                                  .order = *order_of(partition->owner, id)};
+    statement.order.ended_at = ended_at;
+    codec_encode(partition->codec, RECORD_STATEMENT, &statement, &partition->log[partition->count]);
+    fold(partition, partition->owner, partition->count++);
+}
+
+Test(view_expiry, takes_a_restated_order_when_the_statement_says)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    commit(partition.owner);
+    restate(&partition, "o-1", NOW + 5);
+    commit(partition.owner);
+    cr_expect_eq(expire(&partition, "o-1"), 0, "it has no row of the time that was folded");
+    commit(partition.owner);
+    cr_expect_not_null(order_of(partition.owner, "o-1"));
+    cr_expect_eq(expire_until(&partition, NOW + 5, "o-1"), 1);
+    commit(partition.owner);
+    expect_agreement(&partition, 0, "o-1", 0, 0);
+    end(&partition);
+}
+
 Test(view_expiry, keeps_no_history_of_what_was_rolled_back)
 {
     struct partition partition;
@@ -397,6 +428,20 @@ Test(view_expiry, keeps_no_history_of_what_was_rolled_back)
 
 /* ---- any log ---- */
 
+/* What was not committed is folded again. */
+static void roll_back(struct partition *partition, struct dice *dice)
+{
+    struct view *owner = partition->owner;
+    struct error error = {0};
+    cr_assert(view_rollback(owner, &error) == ERROR_OK, "%s", error.message);
+    view_set_cluster_id(owner, "kit"); /* perhaps nothing was committed yet */
+    while (view_checkpoint(owner)->next_event_offset < partition->count) {
+        if (dice_percent(dice, 20))
+            commit(owner);
+        fold(partition, owner, view_checkpoint(owner)->next_event_offset);
+    }
+}
+
 /* Decides at random, and at times that may run backwards, as after a reset. Ids are used again. */
 static void make_log(struct partition *partition, struct dice *dice)
 {
@@ -416,6 +461,8 @@ static void make_log(struct partition *partition, struct dice *dice)
             cancel(partition, id);
         if (dice_percent(dice, 10))
             commit(partition->owner);
+        else if (dice_percent(dice, 3))
+            roll_back(partition, dice);
     }
 }
 

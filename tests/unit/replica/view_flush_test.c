@@ -33,8 +33,10 @@ static void set_up(void)
     bool dropped = false;
     env = kit_env();
     codec = codec_new();
-    struct view_options options = {
-        .env = env, .codec = codec, .path = kit_path(kit_folder(), "view"), .cache_orders = 10};
+    struct view_options options = {.env = env,
+                                   .codec = codec,
+                                   .path = kit_path(kit_folder(), "view"),
+                                   .cache_bytes = 10 * 2048};
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
     view_set_cluster_id(view, "kit");
 }

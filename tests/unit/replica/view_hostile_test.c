@@ -37,7 +37,7 @@ static void begin(struct reader *reader)
     struct view_options options = {.env = reader->env,
                                    .codec = reader->codec,
                                    .path = kit_path(kit_folder(), "view"),
-                                   .cache_orders = 2,
+                                   .cache_bytes = 2 * 2048,
                                    .deadlines = true};
     cr_assert(view_open(&options, &reader->view, &dropped, &error) == ERROR_OK);
     view_set_cluster_id(reader->view, "kit");

@@ -38,8 +38,10 @@ static void begin(void)
     http_kit_open();
     env = kit_env();
     codec = codec_new();
-    struct view_options options = {
-        .env = env, .codec = codec, .path = kit_path(kit_folder(), "view"), .cache_orders = 2};
+    struct view_options options = {.env = env,
+                                   .codec = codec,
+                                   .path = kit_path(kit_folder(), "view"),
+                                   .cache_bytes = 2 * 2048};
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
     view_set_cluster_id(view, "kit");
     clock_manual_init(&clock_of_report, 1700000000000);

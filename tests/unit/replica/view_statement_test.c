@@ -62,7 +62,7 @@ static struct view *open_view(struct partition *partition, const char *name, int
     struct view_options options = {.env = partition->env,
                                    .codec = partition->codec,
                                    .path = kit_path(partition->folder, name),
-                                   .cache_orders = 1,
+                                   .cache_bytes = 2048,
                                    .deadlines = true,
                                    .history = counted == NULL,
                                    .index = counted != NULL ? &index_of_orders : NULL,

@@ -14,7 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { IN_FLIGHT = 100, CALLS = 1000, PASS_MS = 10, PASSES_MAX = 100000, CACHE_ORDERS = 1000 };
+enum {
+    IN_FLIGHT = 100,
+    CALLS = 1000,
+    PASS_MS = 10,
+    PASSES_MAX = 100000,
+    CACHE_BYTES = 2 * 1024 * 1024
+};
 
 static const char three_steps[] =
     "{\"Name\": \"three-steps\", \"Version\": 1, \"Steps\": ["
@@ -56,7 +62,7 @@ static struct supervisor_partition *watch(struct cost *cost)
     struct view_options options = {.env = cost->kit.stores,
                                    .codec = process->cluster->codec,
                                    .path = kit_path(process->folder, "watch"),
-                                   .cache_orders = CACHE_ORDERS,
+                                   .cache_bytes = CACHE_BYTES,
                                    .deadlines = true};
     class =
         supervisor_partition_new(process->cluster, 0, &options, &cost->metrics, &partition, &error);

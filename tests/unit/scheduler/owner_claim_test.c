@@ -124,3 +124,105 @@ Test(owner_claim, stops_when_the_log_begins_exactly_at_its_store)
     cr_assert_eq(owner_kit_alerts(&kit, "LogTruncated", true), 1);
     cr_assert_eq(owner_kit_end(&kit, "p.events", 0), 6);
 }
+
+/* ---- how long orders wait for it ---- */
+
+/* Takes single steps until the owner is in that state. */
+static void step_until(struct owner_kit *kit, struct owner_kit_process *process,
+                       const struct owner *owner, enum owner_state state)
+{
+    for (int steps = 0; steps < 10000 && owner_state(owner) != state; steps++) {
+        broker_memory_step(kit->kafka);
+        loop_once(process->service.loop, 0);
+        clock_manual_advance(&kit->clock, 1);
+    }
+    cr_assert_eq(owner_state(owner), state, "%s", owner_state_name(owner_state(owner)));
+}
+
+/* A standby that has caught up with a log of five Decisions, whose owner is gone. */
+static struct owner *begin_takeover(struct owner_kit *kit, struct owner_kit_process **ret_heir)
+{
+    owner_kit_begin(kit, 1);
+    struct owner_kit_process *first = owner_kit_boot(kit, "s-1", 0);
+    *ret_heir = owner_kit_boot(kit, "s-2", 0);
+    struct owner *standby = owner_kit_stand_by(*ret_heir, 0);
+    decide_some(kit, first);
+    owner_kit_run(kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    return standby;
+}
+
+/* The end of the log; the record before the Claim, and the Claim with it; the last command, and the
+ * next ones with it. */
+Test(owner_claim, takes_over_with_three_requests)
+{
+    static struct owner_kit kit;
+    struct owner_kit_process *heir;
+    struct owner *standby = begin_takeover(&kit, &heir);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 9));
+    uint64_t before = broker_memory_requests(heir->broker);
+    owner_promote(standby);
+    step_until(&kit, heir, standby, OWNER_APPENDING);
+    const uint64_t effects = 1; /* and those of the last Decision are read, to be sent again */
+    cr_assert_eq(broker_memory_requests(heir->broker) - before, 3 + effects);
+}
+
+/* The check that it began with is the only one; its fold goes on with the same reader. */
+Test(owner_claim, starts_with_five_requests)
+{
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, 1);
+    struct owner_kit_process *process = owner_kit_boot(&kit, "s-1", 0);
+    decide_some(&kit, process);
+    uint64_t before = broker_memory_requests(process->broker);
+    struct owner *owner = owner_kit_own(process, 0);
+    step_until(&kit, process, owner, OWNER_RUNNING);
+    const uint64_t effects = 1;
+    /* the ends, the first Claim, the record before the checkpoint; then as above, but for the end
+     */
+    cr_assert_eq(broker_memory_requests(process->broker) - before, 5 + effects);
+}
+
+Test(owner_claim, fetches_the_commands_while_its_claim_is_folded)
+{
+    static struct owner_kit kit;
+    struct owner_kit_process *heir;
+    struct owner *standby = begin_takeover(&kit, &heir);
+    owner_promote(standby);
+    step_until(&kit, heir, standby, OWNER_FOLDING);
+    cr_assert(broker_memory_reads(heir->broker, "p.commands", 0));
+}
+
+/* After its Claim is acknowledged, it learns that the former owner had decided one more command. */
+Test(owner_claim, compares_the_command_that_was_decided_last)
+{
+    static struct owner_kit kit;
+    struct owner_kit_process *heir;
+    struct record first;
+    struct broker_record submitted;
+    struct owner *standby = begin_takeover(&kit, &heir);
+    cr_assert(owner_kit_read(&kit, "p.events", 0, 0, &first));
+    int64_t command = owner_kit_submit(&kit, owner_kit_id(&kit, 0, 9));
+    cr_assert(broker_memory_record(kit.kafka, "p.commands", 0, command, &submitted));
+    struct event event = {.kind = EVENT_COMMAND_REJECTED,
+                          .command_rejected = {.command = COMMAND_SUBMIT_ORDER,
+                                               .code = TEXT("UnknownWorkflow"),
+                                               .reason = TEXT("no such workflow")}};
+    struct decision decision = {.claim_id = first.claim.claim_id,
+                                .sequence = 5,
+                                .command_offset = command,
+                                .command_time = submitted.timestamp,
+                                .decided_at = kit.clock.now_wall_ms,
+                                .emitted_through = -1,
+                                .order_id = text_of(owner_kit_id(&kit, 0, 9)),
+                                .events = &event,
+                                .event_count = 1};
+    owner_promote(standby);
+    step_until(&kit, heir, standby, OWNER_CLAIMING);
+    owner_kit_send(&kit, "p.events", 0, decision.order_id, RECORD_DECISION, &decision);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 10));
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_running(standby), "%s", owner_kit_trouble(standby));
+    cr_assert_eq(owner_kit_decisions(&kit, 0), 7);
+    cr_assert_eq(owner_kit_decision(&kit, 0, owner_kit_id(&kit, 0, 9))->sequence, 5);
+}

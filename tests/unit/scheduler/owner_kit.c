@@ -118,7 +118,7 @@ static struct owner *open_owner(struct owner_kit_process *process, int32_t parti
     struct owner_options options = {.view = {.env = process->kit->stores,
                                              .codec = process->cluster->codec,
                                              .path = kit_path(process->folder, name),
-                                             .cache_orders = 100},
+                                             .cache_bytes = 256 * 1024},
                                     .router = process->router,
                                     .batch_max = 10,
                                     .margin_ms = 1000,

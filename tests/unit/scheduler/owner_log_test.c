@@ -249,6 +249,40 @@ Test(owner_log, decides_nothing_after_its_own_claim_behind_other_records)
     cr_assert(owner_is_running(owner));
 }
 
+/* The topic is created anew, with the same third-party record where the standby had arrived: the
+ * logs differ only at their beginning. */
+Test(owner_log, notices_while_it_follows_that_a_foreign_record_is_in_another_log)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    broker_memory_append(kit.kafka, "p.events", 0, TEXT("key"), TEXT("not ours"));
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    broker_memory_topic(kit.kafka, "p.events", 1);
+    for (uint8_t claim = 0; claim < LOG_END; claim++)
+        owner_kit_claim(&kit, 0, 20 + claim);
+    broker_memory_append(kit.kafka, "p.events", 0, TEXT("key"), TEXT("not ours"));
+    owner_kit_claim(&kit, 0, 9);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogDiffers", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_event_offset, LOG_END + 1);
+}
+
+/* The log was checked when the standby began: a Claim costs one more read. */
+Test(owner_log, compares_one_record_where_a_claim_follows)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    uint64_t before = broker_memory_requests(process->broker);
+    owner_kit_claim(&kit, 0, 8);
+    append_decision(8, 0, ORDERS);
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 1);
+    cr_assert_eq(broker_memory_requests(process->broker) - before, 1);
+}
+
 /* A standby follows the log while the records that it has folded and the next one are deleted: the
  * log goes on, and begins, with a claim. */
 static void delete_under_a_standby(void)

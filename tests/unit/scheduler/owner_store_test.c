@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner writes its store behind what it decides. */
 #include "platform/failpoint.h"
+#include "services/scheduler/owner_internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -83,6 +84,24 @@ Test(owner_store, stores_many_bytes_at_once)
     cr_assert_eq(owner_kit_decisions(&kit, 0), ORDERS);
     cr_assert_gt(behind(owner), 0);
     cr_assert_lt(behind(owner), ORDERS);
+}
+
+/* There may be no other batch, and each partition has memory of its own. */
+Test(owner_store, frees_the_memory_of_a_batch_when_it_stores)
+{
+    static struct owner_kit kit;
+    struct owner *owner = own(&kit);
+    submit_large(&kit, 1);
+    owner_kit_run(&kit, 100);
+    cr_assert_gt(owner->batch.allocated, 0);
+    owner_kit_run(&kit, 300);
+    cr_assert_eq(behind(owner), 0);
+    cr_expect_eq(owner->batch.allocated, 0);
+    owner->commit_due = true; /* as if the timer ran out while the next batch is under way */
+    submit_large(&kit, 2);
+    owner_kit_run(&kit, 100);
+    cr_assert_eq(behind(owner), 0);
+    cr_expect_eq(owner->batch.allocated, 0);
 }
 
 Test(owner_store, folds_again_what_it_had_not_stored)

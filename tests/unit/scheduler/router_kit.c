@@ -70,7 +70,7 @@ static void open_view(struct router_kit_partition *partition)
     struct view_options options = {.env = kit->env,
                                    .codec = kit->codec,
                                    .path = partition->path,
-                                   .cache_orders = 4,
+                                   .cache_bytes = 4 * 2048,
                                    .index = &backlog_index,
                                    .index_ctx = backlog_new(kit->router, true)};
     struct error error = {0};
@@ -431,7 +431,7 @@ static void check_digest(struct router_kit_partition *partition)
     struct view_options options = {.env = partition->kit->env,
                                    .codec = partition->kit->codec,
                                    .path = path,
-                                   .cache_orders = 4};
+                                   .cache_bytes = 4 * 2048};
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK);
     view_set_cluster_id(view, "kit");
     for (int64_t i = 0; i < partition->count; i++)

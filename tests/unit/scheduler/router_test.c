@@ -154,7 +154,7 @@ Test(router, folds_an_old_store_without_a_tally_again)
     struct view_options options = {.env = kit.env,
                                    .codec = kit.codec,
                                    .path = kit_path(kit_folder(), "old"),
-                                   .cache_orders = 4};
+                                   .cache_bytes = 4 * 2048};
     struct view *view = NULL;
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK);
     view_set_cluster_id(view, "kit");

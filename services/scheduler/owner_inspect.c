@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does commands[p] hold the commands that the log consumed? The reader of commands begins with the
+ * last of them: if that is the one that the log names, the same reader goes on with those that are
+ * to be decided. It is opened when the claim is acknowledged, and waits with what it has fetched
+ * until the claim is folded: orders wait for the fetch. Only where the last command is not found
+ * is the topic asked for its ends. */
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { QUERY_AGAIN_MS = 500 };
+
+static const struct checkpoint *checkpoint_of(const struct owner *owner)
+{
+    return view_checkpoint(follower_view(owner->follower));
+}
+
+void owner_inspect_ahead(struct owner *owner)
+{
+    assert(owner->state == OWNER_FOLDING && owner->commands == NULL);
+    if (checkpoint_of(owner)->last_command_offset < 0)
+        return;
+    owner_queue_open(owner, checkpoint_of(owner)->last_command_offset);
+    broker_reader_pause(owner->commands, true);
+}
+
+void owner_inspect(struct owner *owner)
+{
+    int64_t last = checkpoint_of(owner)->last_command_offset;
+    assert(owner->state == OWNER_INSPECTING);
+    owner->commands_in_range = false;
+    if (owner->commands != NULL) /* not at the last one, if another owner has decided since */
+        broker_reader_pause(owner->commands, false);
+    else if (last >= 0)
+        owner_queue_open(owner, last);
+    else
+        owner_ask_for_commands(owner);
+}
+
+static void stop_differing(struct owner *owner, int64_t offset)
+{
+    struct error error;
+    error_set(&error, ERROR_FATAL, "CommandsDiffer",
+              "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
+              "created anew. Continue from its start with `reeve partition reset --partition %d "
+              "--next-command 0`",
+              owner->cluster->topics.commands, owner->partition, offset, owner->partition);
+    owner_stop(owner, &error);
+}
+
+void owner_inspected(struct owner *owner, const struct broker_record *record)
+{
+    const struct checkpoint *checkpoint = checkpoint_of(owner);
+    int64_t last = checkpoint->last_command_offset;
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    bool found = record != NULL && record->offset == last;
+    if (found && record->timestamp != checkpoint->last_command_time) {
+        stop_differing(owner, last);
+        return;
+    }
+    if (!found || checkpoint->next_command_offset != last + 1)
+        owner_queue_close(owner);
+    if (found || owner->commands_in_range) /* else: nothing can read it, or retention deleted it */
+        owner_begin_running(owner);
+    else
+        owner_ask_for_commands(owner);
+}
+
+void owner_inspection_failed(struct owner *owner, const struct error *error)
+{
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    if (error->class != ERROR_FATAL)
+        return;
+    if (strcmp(error->code, "OffsetOutOfRange") != 0 || owner->commands_in_range) {
+        owner_give_up(owner, error->code, error->message);
+        return;
+    }
+    owner_queue_close(owner);
+    owner_ask_for_commands(owner);
+}
+
+static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
+{
+    const struct checkpoint *checkpoint = checkpoint_of(owner);
+    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    int64_t next = checkpoint->next_command_offset;
+    struct error error;
+    if (next < low || next > high) {
+        error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
+                  "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
+                  " to %" PRId64 ". Was it created anew, or were commands deleted before they were "
+                  "decided? Choose where to continue: `reeve partition reset --partition %d "
+                  "--next-command OFFSET`",
+                  owner->cluster->topics.commands, owner->partition, next, low, high,
+                  owner->partition);
+        owner_stop(owner, &error);
+        return;
+    }
+    owner->commands_in_range = true;
+    if (checkpoint->last_command_offset < low)
+        owner_begin_running(owner);
+    else
+        owner_queue_open(owner, checkpoint->last_command_offset);
+}
+
+static void on_command_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, owner->claim_number) || owner->state != OWNER_INSPECTING)
+        return;
+    if (error != NULL && error_is(error))
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
+    else
+        inspect_offsets(owner, low, high);
+}
+
+void owner_ask_for_commands(struct owner *owner)
+{
+    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    owner->outstanding++;
+    broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
+                   on_command_offsets, owner);
+}
