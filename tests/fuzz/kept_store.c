@@ -64,10 +64,6 @@ enum error_class __wrap_store_open(struct store_env *env, const char *path,
 void __real_store_close(struct store *store);
 void __wrap_store_close(struct store *store);
 enum error_class __wrap_store_drop(const char *path, struct error *ret_error);
-enum error_class __real_store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
-                                         struct error *ret_error);
-enum error_class __wrap_store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
-                                         struct error *ret_error);
 enum error_class __real_store_commit(struct store *store, struct store_batch *batch,
                                      const struct checkpoint *checkpoint, struct error *ret_error);
 enum error_class __wrap_store_commit(struct store *store, struct store_batch *batch,
@@ -111,12 +107,12 @@ void __wrap_store_close(struct store *store)
         kept.open = false;
 }
 
-/* Rows of every family; the checkpoint stays, and is hidden until the next commit. */
+/* Of every family, with the checkpoint: what is left is a new store. */
 static void delete_rows(void)
 {
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     char *message = NULL;
-    for (int i = FAMILY_ORDERS; i < FAMILY_META; i++) {
+    for (int i = FAMILY_ORDERS; i <= FAMILY_META; i++) {
         rocksdb_column_family_handle_t *family = kept.store->families[i];
         rocksdb_iterator_t *rows =
             rocksdb_create_iterator_cf(kept.store->db, kept.store->read, family);
@@ -153,15 +149,6 @@ enum error_class __wrap_store_drop(const char *path, struct error *ret_error)
     (void)path;
     (void)ret_error;
     kept_store_empty();
-    return ERROR_OK;
-}
-
-enum error_class __wrap_store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
-                                         struct error *ret_error)
-{
-    if (!kept.fresh)
-        return __real_store_checkpoint(store, ret_checkpoint, ret_error);
-    *ret_checkpoint = (struct checkpoint){0}; /* what a new store has */
     return ERROR_OK;
 }
 

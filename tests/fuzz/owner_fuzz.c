@@ -219,7 +219,7 @@ static void start_owner(void)
     struct owner_options options = {.view = {.env = kept_store_env(),
                                              .codec = site.cluster->codec,
                                              .path = "store",
-                                             .cache_orders = 2},
+                                             .cache_bytes = 2 * 2048},
                                     .batch_max = 4,
                                     .margin_ms = 1000,
                                     .retention_ms = 60000,

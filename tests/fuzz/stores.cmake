@@ -13,7 +13,7 @@ reeve_fuzz(supervisor SOURCES supervisor_fuzz.c input.c kept_store.c log_writer.
 reeve_fuzz(console SOURCES console_fuzz.c console_http.c input.c kept_store.c log_writer.c
     LIBS reeve-console reeve-simulation reeve-test-engine)
 if(REEVE_FUZZ)
-    foreach(function env_new env_free open close drop checkpoint commit flush)
+    foreach(function env_new env_free open close drop commit flush)
         foreach(target owner supervisor console)
             target_link_options(fuzz-${target} PRIVATE LINKER:--wrap=store_${function})
         endforeach()

@@ -100,7 +100,7 @@ static void start(void)
     struct view_options options = {.env = kept_store_env(),
                                    .codec = site.cluster->codec,
                                    .path = "store",
-                                   .cache_orders = 2,
+                                   .cache_bytes = 2 * 2048,
                                    .deadlines = true};
     if (site.partition != NULL)
         return;
