@@ -22,12 +22,7 @@ enum {
     LEAVE_POLL_MS = 5,
     LEAVE_MS = 2000,
     REJOIN_MS = 500, /* a fenced member joins again after */
-    REJOIN_POLL_MS = 20,
-    /* Fences within that time mean that another process has the same instance.id. Each of the two
-     * notices at its next heartbeat. */
-    FENCES_MAX = 3,
-    FENCES_MS = 60000,
-    FENCES_SESSIONS = 2 /* at least */
+    REJOIN_POLL_MS = 20
 };
 
 /* ---- rebalances ---- */
@@ -74,6 +69,8 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
     /* Before the answer: until then no other member owns the partitions, so that last commits
      * count. */
     bool lost = rd_kafka_assignment_lost(rk) != 0;
+    if (lost && rd_kafka_fatal_error(rk, NULL, 0) == RD_KAFKA_RESP_ERR_NO_ERROR)
+        fences_session_ended(&group->fences);
     if (group->owning && !group->leaving) {
         group->owning = false;
         group->ops->revoked(group->ctx, lost);
@@ -100,13 +97,7 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
 static bool joins_again(struct kafka_group *group)
 {
     int64_t now_ms = loop_now_ms(group->kafka->loop);
-    int64_t sessions_ms = FENCES_SESSIONS * (int64_t)group->kafka->session_timeout_ms;
-    int64_t window_ms = sessions_ms > FENCES_MS ? sessions_ms : FENCES_MS;
-    if (group->fences == 0 || now_ms - group->fences_since_ms > window_ms) {
-        group->fences = 0;
-        group->fences_since_ms = now_ms;
-    }
-    if (++group->fences >= FENCES_MAX)
+    if (!fences_joins_again(&group->fences, now_ms, group->kafka->session_timeout_ms))
         return false;
     log_warning("fenced as a static member, joining again: its session had ended, or another "
                 "process has the same instance.id",

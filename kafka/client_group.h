@@ -4,6 +4,7 @@
 #define KAFKA_CLIENT_GROUP_H
 
 #include "kafka/client_internal.h"
+#include "kafka/fences.h"
 
 /* A commit or a query for a committed offset without a result yet. */
 struct offset_call {
@@ -32,12 +33,9 @@ struct kafka_group {
     bool querying;                 /* a job queries committed offsets with this client */
     bool ended;                    /* the job in progress owns the client and this struct */
     bool owning;                   /* assigned() was called, revoked() not yet */
-    /* A static member that is fenced may have been fenced by its own earlier membership: a request
-     * of that one, late, after its session had ended and it had joined again. So it joins anew,
-     * with a new client, which sends nothing of the old one. Two processes with one instance.id
-     * fence each other whenever either joins: the one that is fenced again and again gives up. */
-    uint32_t fences; /* since `fences_since_ms` */
-    int64_t fences_since_ms;
+    /* A static member that is fenced joins again with a new client, which sends nothing of the old
+     * one. */
+    struct fences fences;
     bool fenced; /* this client is dead; `rejoin_timer` replaces it */
     bool leaving;
     struct error *open_error; /* the client failed to open; `begin` reports it */
