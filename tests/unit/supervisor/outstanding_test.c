@@ -99,6 +99,20 @@ Test(outstanding, counts_what_is_repeated_once)
     outstanding_free(sent.outstanding);
 }
 
+/* What was sent before it is not acknowledged, so all others still count. */
+Test(outstanding, counts_once_what_is_repeated_while_it_counts)
+{
+    struct sent sent;
+    struct outstanding_command again;
+    send_all(&sent);
+    for (int i = 1; i < ORDERS; i++)
+        outstanding_sent(sent.outstanding, sent.tokens[i], 100 + i, NOW_MS);
+    cr_assert_eq(on_their_way(&sent, 200), ORDERS);
+    cr_assert(outstanding_repeat(sent.outstanding, NOW_MS + REPEAT_MS, 200, &again));
+    cr_assert_eq(on_their_way(&sent, 200), ORDERS);
+    outstanding_free(sent.outstanding);
+}
+
 /* <p>.commands was made again, and no reset has been written yet. */
 Test(outstanding, gives_up_commands_that_nothing_reads)
 {
