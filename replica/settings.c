@@ -183,7 +183,7 @@ static const struct config_key keys[] = {
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Most commands that one cycle of a partition decides."},
-    {"scheduler.cache.mb", CONFIG_INT, "8", 1, 1e6, "MB", NO_CHOICES, SETTINGS_SCHEDULER,
+    {"scheduler.cache.mb", CONFIG_INT, "6", 1, 1e6, "MB", NO_CHOICES, SETTINGS_SCHEDULER,
      "Memory for recently used orders, for all partitions of the process together. The orders that "
      "changed since the store was last written are in memory as well, whatever this is."},
 

@@ -23,7 +23,7 @@ enum {
     KEPT = 400000,
     TURN_ORDERS = 3500,
     TURN_RECORDS = 4 * TURN_ORDERS, /* at most, of a partition */
-    ORDERS_MB = 8,                  /* scheduler.cache.mb */
+    ORDERS_MB = 6,                  /* scheduler.cache.mb */
     CACHE_MB = 32,                  /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8,            /* rocksdb.write.buffer.mb */
     EXPIRY_ORDERS = 1000,           /* of a record: services/scheduler/owner.h */

@@ -23,7 +23,7 @@ enum {
     COMMIT_RECORDS = 20000, /* replica/follower_internal.h */
     CHUNK_RECORDS = 20000,  /* of a partition, which are made before they are folded */
     RECORDS_EACH = 4,       /* of an order, at most */
-    ORDERS_MB = 8,          /* scheduler.cache.mb */
+    ORDERS_MB = 6,          /* scheduler.cache.mb */
     CACHE_MB = 32,          /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8,    /* rocksdb.write.buffer.mb */
     EXPIRY_ORDERS = 1000,   /* of a record: services/scheduler/owner.h */
