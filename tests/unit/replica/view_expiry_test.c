@@ -535,3 +535,21 @@ Test(view_expiry, depends_on_the_log_alone)
         seed_end();
     }
 }
+
+/* Its row is the same one: the range that took out the first has to leave it. */
+Test(view_expiry, takes_a_later_order_that_ended_at_the_same_time)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    commit(partition.owner);
+    cr_assert_eq(expire(&partition, "o-1"), 1);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    commit(partition.owner);
+    cr_expect_eq(expire(&partition, "o-1"), 1);
+    commit(partition.owner);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    end(&partition);
+}
