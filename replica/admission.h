@@ -70,9 +70,9 @@ enum admission admission_sequence(struct checkpoint *checkpoint,
 bool admission_skip_of(const struct partition_reset *reset, int64_t offset,
                        struct skip_range *ret_range);
 /* From here on the checkpoint knows the range. A later reset wins: those within the range are void
- * now. Where there is no room, it forgets the oldest reset if the log may begin after it. False: it
- * may not. (`reeve partition reset` appends none while the log itself holds the largest number. So
- * of the ranges that a reader knows then, the oldest is no longer in the log.) */
+ * now. Where there are too many, it forgets the oldest reset if the log may begin after it. False:
+ * it may not. (`reeve partition reset` appends none while the log itself holds the largest number.
+ * So of the ranges that a reader knows then, the log has lost the oldest.) */
 bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range *range);
 void admission_copy_skips(struct checkpoint *checkpoint, const struct checkpoint *from);
 /* After ADMISSION_REFOLD: the ranges with which to fold again. `record` NULL: it is unreadable. */

@@ -39,7 +39,7 @@ struct view_rows {
 };
 
 /* A hot order. In one of `recent`, `rest` and `dirty` (least recently used first). One that expired
- * is zeroed: there is no such order, whatever the store says until the next commit. */
+ * is zeroed: that order does not exist, whatever the store says until the next commit. */
 struct view_entry {
     UT_hash_handle hh;
     struct view_entry *prev;

@@ -53,7 +53,7 @@ int64_t partition_mono_ms(const struct supervisor_partition *partition);
 void partition_wake_in(struct supervisor_partition *partition, int64_t delay_ms);
 
 /* partition_commands.c */
-/* The first command measures the clock: until it is acknowledged, there is no second one. */
+/* The first command measures the clock: no other one is sent until it is acknowledged. */
 bool partition_waits_for_clock(const struct supervisor_partition *partition);
 /* As many commands are on their way as may be: those of others would stand behind more of them. */
 bool partition_window_is_full(const struct supervisor_partition *partition);

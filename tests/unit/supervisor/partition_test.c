@@ -87,7 +87,7 @@ Test(supervisor, sends_no_more_than_its_window_until_some_are_decided)
     for (uint32_t i = 0; i < ORDERS; i++)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     open_and_fold(world);
-    world_run(world, 60000); /* there is no scheduler */
+    world_run(world, 60000); /* without a scheduler */
     cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
     world_decide_some(world, DECIDED);
     cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW - DECIDED);
