@@ -163,18 +163,19 @@ enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, s
 
 static void begin(struct http_server *server, struct MHD_Connection *mhd, void **socket_context)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    const union MHD_ConnectionInfo *peer =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     struct http_connection *connection = calloc(1, sizeof(*connection));
-    assert(connection != NULL && info != NULL);
+    assert(connection != NULL);
     *connection = (struct http_connection){.server = server,
-                                           .fd = info->connect_fd,
                                            .phase = HTTP_PHASE_FIRST,
                                            .since_ms = now_ms(server),
                                            .next = server->connections};
-    read_address(peer != NULL ? peer->client_addr : NULL, connection->address);
+    /* What one question is answered with is gone at the next: 1.0 answers all in the same place. */
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    assert(info != NULL);
+    connection->fd = info->connect_fd;
+    info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    read_address(info != NULL ? info->client_addr : NULL, connection->address);
     if (server->tls != NULL)
         connection->keys = http_tls_begin(server->tls, mhd);
     if (connection->next != NULL)

@@ -8,6 +8,7 @@ reeve_test(platform
         config_schema.c
         config_scope_test.c
         config_test.c
+        connection_info.c
         disk_guard_test.c
         failpoint_test.c
         files_test.c
@@ -28,3 +29,4 @@ reeve_test(platform
         name_lookup_test.c
         names_kit.c
     LIBS reeve-test-certificate reeve-platform)
+target_link_options(test-platform PRIVATE -Wl,--wrap=MHD_get_connection_info)
