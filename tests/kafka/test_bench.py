@@ -106,7 +106,7 @@ class BenchTest(unittest.TestCase):
 
     def test_measures_how_late_timers_are(self):
         done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
-                          "--json")
+                          "--others-per-second", "40", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         timers = json.loads(done.stdout)["timers"]
         self.assertEqual(timers["waiting"]["orders"], 100)
@@ -115,7 +115,9 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(timers["burst"]["orders"], 10)
         self.assertGreaterEqual(timers["burst"]["p50_ms"], 0)
         self.assertGreaterEqual(timers["burst"]["seconds"], timers["burst_due_seconds"])
-        self.assertGreater(timers["others_before"]["orders"], 0)
+        # Ten seconds of them, however long each of them takes.
+        self.assertEqual(timers["others_before"]["orders"], 400)
+        self.assertGreaterEqual(timers["others_before"]["seconds"], 9.9)
         self.assertGreater(timers["others_during"]["orders"], 0)
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])

@@ -27,7 +27,8 @@ enum {
      * ends the use of their memtables; and then what is unused is returned. */
     OPEN_SETTLE_MS = 2 * MEMORY_GUARD_CHECK_MS + 1000,
     TIMERS_LATE = 2000, /* retries whose lateness is measured, one by one */
-    BURST_SHARE = 10,   /* a tenth of the timers is due at once */
+    OTHERS_PER_SECOND_MAX = 100000,
+    BURST_SHARE = 10, /* a tenth of the timers is due at once */
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8,
@@ -45,6 +46,7 @@ struct bench {
     int64_t open;
     int64_t grow;
     int64_t timers;
+    int64_t others_per_second;
     bool fold;
     bool raw;
     struct bench_stage raw_stage; /* its topics */
@@ -142,6 +144,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
         {"timers", 0, 0, ORDERS_MAX, &bench->timers},
+        {"others-per-second", 0, 0, OTHERS_PER_SECOND_MAX, &bench->others_per_second},
         {"schedulers", 1, 1, INSTANCES_MAX, &bench->stage.schedulers},
         {"supervisors", 1, 1, INSTANCES_MAX, &bench->stage.supervisors},
     };
@@ -405,7 +408,8 @@ static enum error_class measure_timers(struct bench *bench, struct error *ret_er
     if (class == ERROR_OK)
         class = warm_up(load, bench->warm_up, bench->levels[0], ret_error);
     if (class == ERROR_OK)
-        class = bench_timers_new(&stage, load, &timers, ret_error);
+        class =
+            bench_timers_new(&stage, load, (uint32_t)bench->others_per_second, &timers, ret_error);
     if (class == ERROR_OK) {
         add_processes(bench, &stage, &bench->report.timers.processes);
         class = measure_waiting(bench, timers, ret_error);
@@ -463,6 +467,10 @@ static const struct cli_flag flags[] = {
      "Also has that many orders wait for a retry that is hours away, and measures how late others "
      "are retried meanwhile, then a tenth of N that are due in the same second, and what orders "
      "without a wait notice of them. By default none."},
+    {"others-per-second", "N",
+     "With --timers: submits that many of the orders without a wait each second, instead of "
+     "keeping "
+     "20 in flight."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
     {"raw", NULL,
@@ -493,6 +501,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --grow 1000000 --fold\n"
                     "# a million orders that wait, and 100,000 that are due at once\n"
                     "reeve bench --orders 0 --alone 0 --timers 1000000\n"
+                    "# 10,000 that are due at once while 500 other orders a second arrive\n"
+                    "reeve bench --orders 0 --alone 0 --timers 100000 --others-per-second 500\n"
                     "# how much of what the brokers allow\n"
                     "reeve bench --raw --kafka-dir /tmp/k",
         .flags = flags,

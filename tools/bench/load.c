@@ -11,7 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_SIZE = 24, SILENCE_MS = 30000, SHOW_MS = 250, READERS_MAX = 1024, NOT_OVER = -1 };
+enum {
+    ID_SIZE = 24,
+    SILENCE_MS = 30000,
+    SHOW_MS = 250,
+    PACE_MS = 2, /* between two looks at what a second's share is due */
+    READERS_MAX = 1024,
+    NOT_OVER = -1
+};
 
 static const char id_format[] = "bench-%012" PRIu64;
 enum { ID_PREFIX = sizeof("bench-") - 1 };
@@ -24,13 +31,15 @@ struct bench_load {
     struct buffer value;
     struct heap_arena scratch;
     struct loop_deferred work; /* submits what fits: many statuses, one burst */
+    struct loop_timer pace;    /* armed in a round with a number of orders a second */
     uint64_t next;             /* sequence of the next order, over all rounds */
     /* The round: */
     struct bench_round round;
     bool ending; /* it has enough orders */
     uint64_t first;
     uint64_t over;
-    uint64_t others; /* ended in another way */
+    uint64_t others;  /* ended in another way */
+    int64_t first_us; /* when the round began */
     int64_t *begun_us;
     int64_t *took_us;
     int64_t last_us;
@@ -43,6 +52,14 @@ static int64_t now_us(const struct bench_load *load)
 }
 
 /* ---- submitting ---- */
+
+/* When the order is to be submitted. */
+static int64_t due_us(const struct bench_load *load, uint64_t index)
+{
+    uint32_t per_second = load->round.per_second;
+    return per_second == 0 ? now_us(load)
+                           : load->first_us + (int64_t)(index * UINT64_C(1000000) / per_second);
+}
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
@@ -78,7 +95,7 @@ static void submit(struct bench_load *load)
                          .reply_to = text_of(load->reply_to),
                          .workflow = text_of(workflow)},
     };
-    load->begun_us[sequence - load->first] = now_us(load);
+    load->begun_us[sequence - load->first] = due_us(load, sequence - load->first);
     load->value.size = 0;
     codec_encode(cluster->codec, RECORD_SUBMIT_ORDER, &cmd, &load->value);
     struct broker_append append = {
@@ -102,10 +119,15 @@ static bool has_all(struct bench_load *load)
     return load->ending || load->next - load->first == round->orders;
 }
 
+static bool fits(const struct bench_load *load)
+{
+    uint64_t index = load->next - load->first;
+    return index - load->over < load->round.in_flight && due_us(load, index) <= now_us(load);
+}
+
 static void submit_what_fits(struct bench_load *load)
 {
-    while (!has_all(load) && load->next - load->first - load->over < load->round.in_flight &&
-           load->failure.class == ERROR_OK)
+    while (!has_all(load) && fits(load) && load->failure.class == ERROR_OK)
         submit(load);
 }
 
@@ -113,6 +135,12 @@ static void on_work(struct loop *loop, struct loop_deferred *deferred, void *use
 {
     (void)loop;
     (void)deferred;
+    submit_what_fits(userdata);
+}
+
+static void on_pace(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    loop_timer_after(loop, timer, PACE_MS);
     submit_what_fits(userdata);
 }
 
@@ -254,8 +282,12 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
     assert(load->begun_us != NULL && load->took_us != NULL);
     for (uint64_t i = 0; i < round->orders; i++)
         load->took_us[i] = NOT_OVER;
+    load->first_us = now_us(load);
+    if (round->per_second > 0)
+        loop_timer_after(load->stage->session.context.loop, &load->pace, PACE_MS);
     submit_what_fits(load);
     enum error_class class = wait_for_all(load, ret_error);
+    loop_timer_cancel(load->stage->session.context.loop, &load->pace);
     if (class == ERROR_OK && load->failure.class != ERROR_OK) {
         *ret_error = load->failure;
         class = ret_error->class;
@@ -288,6 +320,7 @@ enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **r
     topics_replies(&stage->topics, TEXT(BENCH_APP), load->reply_to);
     heap_arena_init(&load->scratch, 16 * 1024);
     loop_deferred_init(&load->work, on_work, load);
+    loop_timer_init(&load->pace, on_pace, load);
     load->reader_count = cluster->partition_count;
     for (int32_t p = 0; p < load->reader_count; p++)
         load->readers[p] = broker_read(cluster->broker, load->reply_to, p, 0, &reader_ops, load);

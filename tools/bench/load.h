@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The load of `reeve bench`: a closed loop with a fixed number of orders in flight, each timed from
- * its submission until its status is read from the reply topic. */
+/* The load of `reeve bench`: a closed loop with a fixed number of orders in flight, or a number of
+ * orders a second, each timed from its submission until its status is read from the reply topic. */
 #ifndef TOOLS_BENCH_LOAD_H
 #define TOOLS_BENCH_LOAD_H
 
@@ -21,7 +21,10 @@ enum bench_goal {
 
 struct bench_round {
     uint64_t orders;
-    uint32_t in_flight;
+    uint32_t in_flight; /* at most */
+    /* 0: as fast as orders end. Otherwise an order's time counts from when it was due to be
+     * submitted, so that a delay of the load itself is not hidden. */
+    uint32_t per_second;
     enum bench_goal goal;
     const char *what; /* of the progress on stderr; NULL = none is shown */
     /* The workflow of the next order; NULL: BENCH_WORKFLOW for all. The text is used at once. */

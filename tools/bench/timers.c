@@ -22,7 +22,9 @@ enum {
     OTHERS = 2000,
     OTHERS_MAX = 1000000,
     OTHERS_IN_FLIGHT = 20,
-    LEAD_MS = 500, /* the other orders begin so long before the burst */
+    OTHERS_SECONDS = 10,         /* before the burst, of a number of orders a second */
+    OTHERS_IN_FLIGHT_MAX = 5000, /* of those */
+    LEAD_MS = 500,               /* the other orders begin so long before the burst */
     WAIT_MS = 600000,
     NAME_SIZE = 32,
     TEXT_SIZE = 512
@@ -35,6 +37,7 @@ struct bench_timers {
     int32_t reader_count;
     struct heap_arena scratch;
     struct error failure;
+    uint32_t others_per_second; /* 0: OTHERS_IN_FLIGHT in flight */
     bool deployed[BURST_SECONDS_MAX + 1];
     char workflow[NAME_SIZE]; /* of the next order */
     int64_t burst_at_ms;
@@ -274,9 +277,17 @@ static enum error_class submit_burst(struct bench_timers *timers, uint64_t order
 enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders,
                                     struct bench_burst *ret_burst, struct error *ret_error)
 {
-    const struct bench_round others = {.orders = OTHERS, .in_flight = OTHERS_IN_FLIGHT};
-    const struct bench_round meanwhile = {
-        .orders = OTHERS_MAX, .in_flight = OTHERS_IN_FLIGHT, .enough = all_started, .ctx = timers};
+    uint32_t per_second = timers->others_per_second;
+    uint32_t in_flight = per_second > 0 ? OTHERS_IN_FLIGHT_MAX : OTHERS_IN_FLIGHT;
+    const struct bench_round others = {.orders =
+                                           per_second > 0 ? OTHERS_SECONDS * per_second : OTHERS,
+                                       .in_flight = in_flight,
+                                       .per_second = per_second};
+    const struct bench_round meanwhile = {.orders = OTHERS_MAX,
+                                          .in_flight = in_flight,
+                                          .per_second = per_second,
+                                          .enough = all_started,
+                                          .ctx = timers};
     enum error_class class = bench_load_run(timers->load, &others, &ret_burst->before, ret_error);
     if (class == ERROR_OK)
         class = submit_burst(timers, orders, ret_error);
@@ -297,13 +308,15 @@ enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders
 /* ---- life ---- */
 
 enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,
-                                  struct bench_timers **ret_timers, struct error *ret_error)
+                                  uint32_t others_per_second, struct bench_timers **ret_timers,
+                                  struct error *ret_error)
 {
     struct cluster *cluster = stage->session.cluster;
     struct bench_timers *timers = calloc(1, sizeof(*timers));
     assert(timers != NULL);
     timers->stage = stage;
     timers->load = load;
+    timers->others_per_second = others_per_second;
     heap_arena_init(&timers->scratch, 16 * 1024);
     timers->reader_count = cluster->partition_count;
     timers->readers = calloc((size_t)timers->reader_count, sizeof(struct broker_reader *));

@@ -13,14 +13,16 @@ struct bench_timers;
 struct bench_burst {
     struct bench_figures late;   /* .seconds: from the first that was due to the last start */
     double due_seconds;          /* between the first and the last that was due */
-    struct bench_figures before; /* orders of three steps, a few in flight, before the burst */
+    struct bench_figures before; /* orders of three steps before the burst */
     struct bench_figures during; /* the same, until all retries have started */
 };
 
 /* New. Deploys the workflows and begins to read the log. The stage has the refuser; both borrowed.
- * Freed before the stage is closed. */
+ * Freed before the stage is closed. Beside a burst run 20 other orders in flight, or
+ * `others_per_second` of them if that is not 0. */
 enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,
-                                  struct bench_timers **ret_timers, struct error *ret_error);
+                                  uint32_t others_per_second, struct bench_timers **ret_timers,
+                                  struct error *ret_error);
 void bench_timers_free(struct bench_timers *timers);
 
 /* Adds this many orders whose retry is hours away. Returns when all of them wait. */
