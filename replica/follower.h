@@ -22,7 +22,8 @@ struct follower;
  * NULL. */
 struct follower_ops {
     /* The store fits the log: call follower_run (now or later). Comes again after every stop or
-     * drop. */
+     * drop, and after a doubt about the log: what had been folded and not committed then is folded
+     * again, so a reader that counts what it folds compares the view's checkpoint. */
     void (*checked)(void *ctx);
     void (*folded)(void *ctx, const struct broker_record *record, const struct view_folded *folded);
     /* Everything up to `until` is folded and committed. With until = INT64_MAX: each time the end

@@ -282,6 +282,8 @@ static void fold_record(void *ctx, const struct broker_record *record)
         report_difference(follower, &folded, record->offset);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
+    if (follower->phase != PHASE_FOLDING)
+        return; /* restarted there */
     if (record->offset >= follower->until) {
         caught_up(follower);
         return;

@@ -4,10 +4,9 @@
 #include "cli/output.h"
 #include "cli/scratch.h"
 #include "cli/session.h"
+#include "cli/verify/fold.h"
 #include "cli/verify/live_stores.h"
-#include "cli/verify/rules.h"
 #include "platform/files.h"
-#include "replica/follower.h"
 #include "replica/settings.h"
 #include "replica/view_report.h"
 
@@ -16,26 +15,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum {
-    FINDINGS_SHOWN = 20,
-    CACHE_BYTES = 32 * 1024 * 1024,
-    PROGRESS_MS = 1000,
-    SERVICES_SIZE = 600
-};
-
-/* One fold of one partition, up to `until`. */
-struct verify_fold {
-    struct cli *cli;
-    struct verify_rules *rules;
-    struct follower *follower;
-    int64_t until;
-    int64_t complete_from; /* the offset from which all orders are known */
-    bool done;
-    uint64_t skipped;
-    uint64_t findings_shown;
-};
+enum { SERVICES_SIZE = 600 };
 
 struct verify {
     struct cli *cli;
@@ -50,98 +31,6 @@ struct verify {
     uint32_t not_compared;  /* live stores that are too old for that */
     uint64_t differences;
 };
-
-static void on_finding(void *ctx, const char *finding)
-{
-    struct verify_fold *fold = ctx;
-    if (fold->findings_shown++ < FINDINGS_SHOWN)
-        cli_report(fold->cli, "Violation", "violation: %s", finding);
-}
-
-static void on_checked(void *ctx)
-{
-    struct verify_fold *fold = ctx;
-    follower_run(fold->follower, fold->until);
-}
-
-static void on_folded(void *ctx, const struct broker_record *record,
-                      const struct view_folded *folded)
-{
-    struct verify_fold *fold = ctx;
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
-    if (!checkpoint->complete)
-        fold->complete_from = record->offset + 2; /* with the next record, at the earliest */
-    if (folded->admission != ADMITTED)
-        fold->skipped++;
-    else if (fold->rules != NULL && folded->kind == RECORD_CLAIM)
-        verify_rules_claim(fold->rules, &folded->record->claim);
-    else if (fold->rules != NULL && folded->kind == RECORD_RESET)
-        verify_rules_reset(fold->rules, &folded->record->reset);
-    else if (fold->rules != NULL && folded->kind == RECORD_DECISION)
-        verify_rules_decision(fold->rules, &folded->record->decision,
-                              !checkpoint->complete && folded->order == NULL && !folded->existed,
-                              record->offset);
-    else if (fold->rules != NULL && folded->kind == RECORD_STATEMENT)
-        verify_rules_statement(fold->rules, &folded->record->statement, record->offset);
-    else if (fold->rules != NULL && folded->kind == RECORD_EXPIRY)
-        verify_rules_expiry(fold->rules, &folded->record->expiry, record->offset);
-}
-
-static void on_caught_up(void *ctx)
-{
-    struct verify_fold *fold = ctx;
-    fold->done = true;
-}
-
-/* An operator's Reset skips what is folded already. */
-static void on_dropped(void *ctx)
-{
-    struct verify_fold *fold = ctx;
-    fold->skipped = 0;
-    fold->complete_from = 0;
-    if (fold->rules != NULL)
-        verify_rules_restart(fold->rules);
-}
-
-static const struct follower_ops fold_ops = {
-    .checked = on_checked, .folded = on_folded, .caught_up = on_caught_up, .dropped = on_dropped};
-
-static bool is_done(void *ctx)
-{
-    const struct verify_fold *fold = ctx;
-    return fold->done || follower_is_stuck(fold->follower, NULL, NULL);
-}
-
-/* Folds [0, until] of the partition into an empty store; the view stays open in fold->follower. */
-static enum error_class fold_partition(struct verify *verify, int32_t partition, bool deadlines,
-                                       struct verify_fold *fold, struct error *ret_error)
-{
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, partition,
-             deadlines ? "deadlines" : "orders");
-    struct view_options options = {.env = verify->stores,
-                                   .codec = verify->session->cluster->codec,
-                                   .path = path,
-                                   .cache_bytes = CACHE_BYTES,
-                                   .deadlines = deadlines};
-    enum error_class class = follower_new(verify->session->cluster, partition, &options, &fold_ops,
-                                          fold, &fold->follower, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    while (!cli_session_wait(verify->session, is_done, fold, PROGRESS_MS))
-        if (isatty(STDERR_FILENO))
-            fprintf(verify->cli->err,
-                    "\rpartition %d: %" PRId64 " records folded, %" PRId64 " to go ", partition,
-                    view_checkpoint(follower_view(fold->follower))->next_event_offset,
-                    follower_lag(fold->follower));
-    if (fold->done)
-        return ERROR_OK;
-    const struct error *stop = NULL;
-    bool stuck = follower_is_stuck(fold->follower, &stop, NULL);
-    assert(stuck && stop != NULL); /* is_done() */
-    *ret_error = *stop;
-    return stop->class;
-}
 
 /* ---- rows ---- */
 
@@ -172,7 +61,7 @@ static void add_row(struct verify *verify, int32_t partition, const char *store,
     output_row(verify->output,
                json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "partition", partition,
                          "store", store, "start", (json_int_t)checkpoint->start, "records", records,
-                         "skipped", (json_int_t)fold->skipped, "orders", (json_int_t)orders,
+                         "skipped", (json_int_t)checkpoint->skipped, "orders", (json_int_t)orders,
                          "digest", text, "result", failure != NULL ? failure : "OK"));
 }
 
@@ -185,28 +74,71 @@ static void add_counts(struct verify *verify, const struct verify_counts *counts
         verify->total.by_state[state] += counts->by_state[state];
 }
 
+/* Folds [0, until] of the partition into an empty store. */
+static enum error_class fold_partition(struct verify *verify, struct verify_fold *fold,
+                                       struct content_hash *ret_digest, uint64_t *ret_orders,
+                                       struct error *ret_error)
+{
+    char path[PATH_MAX + 32];
+    fold->session = verify->session;
+    fold->progress = verify->cli->err;
+    fold->stores = verify->stores;
+    snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, fold->partition,
+             fold->deadlines ? "deadlines" : "orders");
+    enum error_class class = files_remove_tree(path, ret_error);
+    if (class == ERROR_OK)
+        class = verify_fold_run(fold, path, ret_error);
+    if (class == ERROR_OK && !fold->overtaken)
+        class = store_digest(view_store(follower_view(fold->follower)), ret_digest, ret_orders,
+                             ret_error);
+    return class;
+}
+
 static enum error_class check_log(struct verify *verify, int32_t partition, struct error *ret_error)
 {
-    struct verify_counts counts = {0};
     struct content_hash digest = {{0}};
     uint64_t orders = 0;
-    struct verify_fold fold = {.cli = verify->cli, .until = INT64_MAX};
-    fold.rules =
-        verify_rules_new(partition, verify->session->cluster->partition_count, on_finding, &fold);
-    enum error_class class = fold_partition(verify, partition, false, &fold, ret_error);
-    if (class == ERROR_OK)
-        class = store_digest(view_store(follower_view(fold.follower)), &digest, &orders, ret_error);
+    struct verify_fold fold = {.partition = partition, .rules = true, .until = INT64_MAX};
+    enum error_class class = fold_partition(verify, &fold, &digest, &orders, ret_error);
+    for (uint32_t i = 0; i < fold.finding_count; i++)
+        cli_report(verify->cli, "Violation", "violation: %s", fold.findings[i]);
     if (class == ERROR_OK) {
-        verify_rules_end(fold.rules, &counts);
-        add_counts(verify, &counts);
+        add_counts(verify, &fold.counts);
         verify->complete_from[partition] = fold.complete_from;
         verify->trimmed += view_checkpoint(follower_view(fold.follower))->start > 0;
         add_row(verify, partition, "log", &fold, &digest, orders,
-                counts.findings == 0 ? NULL : "violations");
+                fold.counts.findings == 0 ? NULL : "violations");
     }
-    follower_free(fold.follower);
-    verify_rules_free(fold.rules);
+    verify_fold_deinit(&fold);
     return class;
+}
+
+static void report_overtaken(struct verify *verify, const struct verify_live_store *live)
+{
+    verify->not_compared++;
+    cli_report(verify->cli, "NotCompared",
+               "%s, partition %d: the store is at offset %" PRId64
+               ", and the log was trimmed: what is left of it gives all orders only from a later "
+               "offset on",
+               live->service, live->partition, live->next_event_offset);
+}
+
+static void compare(struct verify *verify, const struct verify_live_store *live,
+                    const struct verify_fold *fold, const struct content_hash *digest,
+                    uint64_t orders)
+{
+    char text[DIGEST_TEXT_SIZE];
+    digest_text(digest, text);
+    bool equal = strcmp(text, live->digest) == 0;
+    add_row(verify, live->partition, live->service, fold, digest, orders, equal ? NULL : "differs");
+    if (equal)
+        return;
+    verify->differences++;
+    cli_report(verify->cli, "Difference",
+               "%s, partition %d at offset %" PRId64 ": the store has digest %s and %" PRIu64
+               " orders, the log gives %s and %" PRIu64,
+               live->service, live->partition, live->next_event_offset, live->digest, live->orders,
+               text, orders);
 }
 
 /* A live store against a fresh fold up to the same offset. */
@@ -214,9 +146,10 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
                                    struct error *ret_error)
 {
     struct content_hash digest = {{0}};
-    char text[DIGEST_TEXT_SIZE];
     uint64_t orders = 0;
-    struct verify_fold fold = {.cli = verify->cli, .until = live->next_event_offset - 1};
+    struct verify_fold fold = {.partition = live->partition,
+                               .deadlines = live->deadlines,
+                               .until = live->next_event_offset - 1};
     if (live->next_event_offset == 0)
         return ERROR_OK;
     if (live->partition < 0 || live->partition >= verify->session->cluster->partition_count)
@@ -224,52 +157,25 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
                          "%s has a store of partition %" PRId32 ", which does not exist",
                          live->service, live->partition);
     if (live->next_event_offset < verify->complete_from[live->partition]) {
-        verify->not_compared++;
-        cli_report(verify->cli, "NotCompared",
-                   "%s, partition %d: the store is at offset %" PRId64
-                   ", and the log was trimmed: what is left of it gives all orders only from "
-                   "offset %" PRId64 " on",
-                   live->service, live->partition, live->next_event_offset,
-                   verify->complete_from[live->partition]);
+        report_overtaken(verify, live);
         return ERROR_OK;
     }
-    enum error_class class =
-        fold_partition(verify, live->partition, live->deadlines, &fold, ret_error);
-    if (class == ERROR_OK)
-        class = store_digest(view_store(follower_view(fold.follower)), &digest, &orders, ret_error);
-    if (class == ERROR_OK) {
-        digest_text(&digest, text);
-        bool equal = strcmp(text, live->digest) == 0;
-        add_row(verify, live->partition, live->service, &fold, &digest, orders,
-                equal ? NULL : "differs");
-        if (!equal) {
-            verify->differences++;
-            cli_report(verify->cli, "Difference",
-                       "%s, partition %d at offset %" PRId64
-                       ": the store has digest %s and %" PRIu64
-                       " orders, the log gives %s and %" PRIu64,
-                       live->service, live->partition, live->next_event_offset, live->digest,
-                       live->orders, text, orders);
-        }
-    }
-    follower_free(fold.follower);
+    enum error_class class = fold_partition(verify, &fold, &digest, &orders, ret_error);
+    if (class == ERROR_OK && fold.overtaken)
+        report_overtaken(verify, live);
+    else if (class == ERROR_OK)
+        compare(verify, live, &fold, &digest, orders);
+    verify_fold_deinit(&fold);
     return class;
 }
 
 static enum error_class check_all(struct verify *verify, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
-    char removed[PATH_MAX + 32];
     for (int32_t p = 0; p < verify->session->cluster->partition_count && class == ERROR_OK; p++)
         class = check_log(verify, p, ret_error);
-    for (uint32_t i = 0; i < verify->live.count && class == ERROR_OK; i++) {
-        const struct verify_live_store *live = &verify->live.stores[i];
-        snprintf(removed, sizeof(removed), "%s/%d-%s", verify->scratch, live->partition,
-                 live->deadlines ? "deadlines" : "orders");
-        class = files_remove_tree(removed, ret_error);
-        if (class == ERROR_OK)
-            class = check_live(verify, live, ret_error);
-    }
+    for (uint32_t i = 0; i < verify->live.count && class == ERROR_OK; i++)
+        class = check_live(verify, &verify->live.stores[i], ret_error);
     return class;
 }
 

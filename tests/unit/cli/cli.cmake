@@ -13,6 +13,7 @@ reeve_test(cli
         export_test.c
         files_test.c
         leader_test.c
+        log_kit.c
         map_test.c
         migrate_test.c
         old_data_test.c
@@ -25,9 +26,11 @@ reeve_test(cli
         step_test.c
         table_test.c
         token_test.c
+        verify_fold_test.c
         verify_rules_test.c
         views_test.c
         console_access_test.c
         console_test.c
         dead_letters_test.c
+        ../statestore/kit.c
     LIBS reeve-test-certificate reeve-tools reeve-simulation)

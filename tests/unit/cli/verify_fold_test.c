@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reeve verify` counts while its follower folds records again, and while the log is trimmed
+ * under it. */
+#include "cli/verify/fold.h"
+#include "tests/unit/cli/log_kit.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(cli_verify_fold);
+
+static struct session_kit kit;
+static struct log_kit owner;
+static struct verify_fold fold;
+
+static void begin(void)
+{
+    session_kit_init(&kit);
+    log_kit_begin(&owner, &kit);
+}
+
+static enum error_class run(int64_t until, struct error *ret_error)
+{
+    if (kit.session.cluster == NULL)
+        session_kit_open(&kit, 0);
+    fold = (struct verify_fold){
+        .session = &kit.session, .stores = kit_env(), .rules = until == INT64_MAX, .until = until};
+    return verify_fold_run(&fold, kit_path(kit_folder(), "fold"), ret_error);
+}
+
+static void assert_passes(uint64_t decisions, uint64_t orders)
+{
+    struct error error = {0};
+    cr_assert_eq(run(INT64_MAX, &error), ERROR_OK, "%s", error.message);
+    cr_expect_eq(fold.counts.findings, 0, "%s", fold.findings[0]);
+    cr_expect_eq(fold.counts.decisions, decisions, "%lu", fold.counts.decisions);
+    cr_expect_eq(fold.counts.orders, orders, "%lu", fold.counts.orders);
+}
+
+static void end(void)
+{
+    verify_fold_deinit(&fold);
+    log_kit_end(&owner);
+    session_kit_deinit(&kit);
+}
+
+static void trim(int64_t start)
+{
+    broker_memory_trim(kit.kafka, "t.events", 0, start);
+}
+
+Test(cli_verify_fold, counts_a_log_that_was_not_trimmed)
+{
+    begin();
+    log_kit_accept(&owner);
+    log_kit_finish(&owner, 0);
+    assert_passes(2, 1);
+    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->skipped, 0);
+    end();
+}
+
+/* The claim of a former owner is gone with the beginning of the log; what it wrote late raises a
+ * doubt, and what came before that is folded again. */
+Test(cli_verify_fold, counts_once_what_a_doubt_folds_again)
+{
+    begin();
+    log_kit_claim(&owner, 2);
+    log_kit_accept(&owner);
+    int64_t start = log_kit_state_all(&owner);
+    log_kit_accept(&owner);
+    log_kit_finish(&owner, 0);
+    log_kit_zombie(&owner, 1);
+    log_kit_finish(&owner, 1);
+    trim(start);
+    assert_passes(3, 2);
+    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->skipped, 1);
+    cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
+    end();
+}
