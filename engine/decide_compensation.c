@@ -56,11 +56,13 @@ void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked
     skip_pending(ctx);
 }
 
-/* Order of undoing: the later version first. */
+/* Order of undoing: the later version first. In one Decision a start follows the completion that
+ * allows it. */
 static uint64_t rank(const struct step *step)
 {
     assert(step->effect != EFFECT_NONE);
-    return step->effect == EFFECT_APPLIED ? step->completed_version : step->started_version;
+    bool applied = step->effect == EFFECT_APPLIED;
+    return applied ? 2 * step->completed_version : 2 * step->started_version + 1;
 }
 
 static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verify/rules.h"
 
+#include "cli/verify/undo_rank.h"
+#include "engine/lifecycle.h"
 #include "kafka/broker.h"
 #include "platform/hash_table.h"
 
@@ -22,6 +24,8 @@ struct attempt_track {
 struct step_track {
     char name[NAME_BYTES_MAX + 1];
     struct attempt_track directions[DIRECTION_COUNT];
+    struct undo_rank rank;
+    bool turned; /* its undo has begun, or waits for an agent */
 };
 
 struct order_track {
@@ -133,19 +137,24 @@ void verify_rules_expiry(struct verify_rules *rules, const struct expiry *expiry
         forget_order(rules, rules->ended);
 }
 
-static struct attempt_track *find_attempt(struct order_track *order, const struct attempt_ref *ref)
+static struct step_track *find_step(struct order_track *order, struct text step_name)
 {
     char name[NAME_BYTES_MAX + 1];
-    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(ref->step));
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(step_name));
     for (uint32_t i = 0; i < order->step_count; i++)
         if (strcmp(order->steps[i].name, name) == 0)
-            return &order->steps[i].directions[ref->direction];
+            return &order->steps[i];
     order->steps = realloc(order->steps, (order->step_count + 1) * sizeof(order->steps[0]));
     assert(order->steps != NULL);
     struct step_track *step = &order->steps[order->step_count++];
     *step = (struct step_track){0};
     memcpy(step->name, name, sizeof(name));
-    return &step->directions[ref->direction];
+    return step;
+}
+
+static struct attempt_track *find_attempt(struct order_track *order, const struct attempt_ref *ref)
+{
+    return &find_step(order, ref->step)->directions[ref->direction];
 }
 
 struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count,
@@ -195,12 +204,30 @@ void verify_rules_reset(struct verify_rules *rules, const struct partition_reset
         rules->decided_at = reset->newest_decided_at;
 }
 
+/* The latest is undone first. Which steps have a Compensate the log does not say: those that are
+ * undone have one. */
+static void check_turn(struct verify_rules *rules, struct order_track *order,
+                       const struct attempt_ref *ref, struct text id, int64_t offset)
+{
+    struct step_track *step = find_step(order, ref->step);
+    if (ref->direction != DIRECTION_UNDO || step->turned)
+        return;
+    step->turned = true;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step_track *other = &order->steps[i];
+        if (other != step && other->turned && undo_rank_is_later(&step->rank, &other->rank))
+            find_fault(rules, offset, id, "%s is undone after %s, which was done before it",
+                       step->name, other->name);
+    }
+}
+
 /* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
 
 static void check_started(struct verify_rules *rules, struct order_track *order,
                           const struct step_started *started, struct text id, int64_t offset)
 {
     struct attempt_track *track = find_attempt(order, &started->ref);
+    check_turn(rules, order, &started->ref, id, offset);
     if (started->ref.attempt != track->attempt + 1)
         find_fault(rules, offset, id, "%.*s starts attempt %u after attempt %u",
                    TEXT_ARG(started->ref.step), started->ref.attempt, track->attempt);
@@ -237,6 +264,7 @@ static void check_queued(struct verify_rules *rules, struct order_track *order,
                          const struct attempt_ref *ref, struct text id, int64_t offset)
 {
     const struct attempt_track *track = find_attempt(order, ref);
+    check_turn(rules, order, ref, id, offset);
     if (track->running || track->attempt != ref->attempt)
         find_fault(rules, offset, id, "%.*s is queued after attempt %u, but attempt %u %s",
                    TEXT_ARG(ref->step), ref->attempt, track->attempt,
@@ -285,6 +313,9 @@ static void check_event(struct verify_rules *rules, struct order_track *order,
                         const struct decision *decision, const struct event *event, int64_t offset)
 {
     struct text id = decision->order_id;
+    if (event_is_of_step(event->kind))
+        undo_rank_follow(&find_step(order, event->step_marked.ref.step)->rank, event,
+                         decision->order_version);
     if (event->kind == EVENT_STEP_STARTED) {
         check_started(rules, order, &event->step_started, id, offset);
     } else if (event->kind == EVENT_STEP_SUCCEEDED) {
@@ -413,8 +444,10 @@ void verify_rules_statement(struct verify_rules *rules, const struct statement *
     order->paused = stated->paused_at != 0;
     for (uint32_t i = 0; i < stated->step_count; i++) {
         const struct step *step = &stated->steps[i];
-        struct attempt_ref ref = {step->name, step->direction, step->attempt};
-        *find_attempt(order, &ref) = attempt_of(step);
+        struct step_track *track = find_step(order, step->name);
+        track->directions[step->direction] = attempt_of(step);
+        track->rank = undo_rank_of(step);
+        track->turned = step->direction == DIRECTION_UNDO;
     }
 }
 

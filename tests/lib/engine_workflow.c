@@ -8,6 +8,7 @@ struct parser {
     struct arena *arena;
     struct workflow *workflow;
     struct workflow_step *steps;
+    const char *after[WORKFLOW_STEPS_MAX]; /* where a step's list begins, with its '-'; or NULL */
     const char *at;
 };
 
@@ -125,13 +126,8 @@ static void parse_step(struct parser *parser)
     step->agent_count = 1;
     step->timeout_ms = WORKFLOW_TIMEOUT_MS;
     if (*parser->at == '<') {
-        parser->at++; /* '-' follows */
-        do {
-            parser->at++;
-            int before = step_index(parser, word(parser, ",{ "));
-            assert(before >= 0);
-            step->after |= UINT64_C(1) << before;
-        } while (*parser->at == ',');
+        parser->after[parser->workflow->step_count] = parser->at + 1; /* '-' follows */
+        word(parser, "{ ");
     }
     if (*parser->at == '{') {
         do {
@@ -147,6 +143,20 @@ static void parse_step(struct parser *parser)
     step->compensate.action = (struct text){action, step->name.size + 4};
     step->compensate.timeout_ms = WORKFLOW_UNDO_TIMEOUT_MS;
     parser->workflow->step_count++;
+}
+
+/* Of all steps, once their names are known: a step may stand before one that it waits for. */
+static void resolve_after(struct parser *parser)
+{
+    for (uint32_t i = 0; i < parser->workflow->step_count; i++) {
+        parser->at = parser->after[i];
+        while (parser->at != NULL && (*parser->at == '-' || *parser->at == ',')) {
+            parser->at++;
+            int before = step_index(parser, word(parser, ",{ "));
+            assert(before >= 0 && before != (int)i);
+            parser->steps[i].after |= UINT64_C(1) << before;
+        }
+    }
 }
 
 struct workflow *workflow_of(struct arena *arena, const char *line)
@@ -172,5 +182,6 @@ struct workflow *workflow_of(struct arena *arena, const char *line)
         }
     }
     assert(workflow->step_count > 0);
+    resolve_after(&parser);
     return workflow;
 }

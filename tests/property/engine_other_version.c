@@ -49,23 +49,6 @@ static void add(struct dice *dice, struct arena *arena, struct workflow *workflo
     workflow->step_count++;
 }
 
-/* Two steps change their places in the file. */
-static void swap(struct workflow *workflow, struct workflow_step *steps, uint32_t a, uint32_t b)
-{
-    struct workflow_step kept = steps[a];
-    steps[a] = steps[b];
-    steps[b] = kept;
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        uint64_t after = steps[i].after & ~BIT(a) & ~BIT(b);
-        after |= (steps[i].after >> a & 1) << b | (steps[i].after >> b & 1) << a;
-        steps[i].after = after;
-    }
-    if (workflow->pivot == (int)a)
-        workflow->pivot = (int)b;
-    else if (workflow->pivot == (int)b)
-        workflow->pivot = (int)a;
-}
-
 const struct workflow *other_version(struct dice *dice, struct arena *arena,
                                      const struct workflow *workflow)
 {
@@ -94,6 +77,7 @@ const struct workflow *other_version(struct dice *dice, struct arena *arena,
     if (dice_percent(dice, 10))
         step->has_compensate = false;
     for (int i = 0; i < 3 && dice_percent(dice, 40); i++)
-        swap(other, steps, dice_roll(dice, other->step_count), dice_roll(dice, other->step_count));
+        random_swap(other, steps, dice_roll(dice, other->step_count),
+                    dice_roll(dice, other->step_count));
     return other;
 }

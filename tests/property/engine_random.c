@@ -129,6 +129,44 @@ static uint32_t random_step_count(struct dice *dice)
     return 1 + dice_roll(dice, dice_percent(dice, 10) ? 14 : 6);
 }
 
+void random_swap(struct workflow *workflow, struct workflow_step *steps, uint32_t a, uint32_t b)
+{
+    struct workflow_step kept = steps[a];
+    steps[a] = steps[b];
+    steps[b] = kept;
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        uint64_t after = steps[i].after & ~(UINT64_C(1) << a) & ~(UINT64_C(1) << b);
+        after |= (steps[i].after >> a & 1) << b | (steps[i].after >> b & 1) << a;
+        steps[i].after = after;
+    }
+    if (workflow->pivot == (int)a)
+        workflow->pivot = (int)b;
+    else if (workflow->pivot == (int)b)
+        workflow->pivot = (int)a;
+}
+
+uint64_t steps_behind(const struct workflow *workflow, int index)
+{
+    uint64_t behind = 0;
+    uint64_t before = UINT64_MAX;
+    while (behind != before) {
+        before = behind;
+        for (uint32_t i = 0; i < workflow->step_count; i++) {
+            bool waits = index >= 0 && (workflow->steps[i].after >> index & 1) != 0;
+            if (waits || (workflow->steps[i].after & behind) != 0)
+                behind |= UINT64_C(1) << i;
+        }
+    }
+    return behind;
+}
+
+/* A file's steps stand in any order: each changes its place with one before it, or keeps it. */
+static void shuffle(struct dice *dice, struct workflow *workflow, struct workflow_step *steps)
+{
+    for (uint32_t i = 1; i < workflow->step_count; i++)
+        random_swap(workflow, steps, i, dice_roll(dice, i + 1));
+}
+
 const struct workflow *random_workflow(struct dice *dice, struct arena *arena)
 {
     struct workflow *workflow = ARENA_NEW(arena, struct workflow);
@@ -162,5 +200,7 @@ const struct workflow *random_workflow(struct dice *dice, struct arena *arena)
                           .steps = steps,
                           .step_count = count,
                           .pivot = pivot};
+    if (dice_percent(dice, 50))
+        shuffle(dice, workflow, steps);
     return workflow;
 }

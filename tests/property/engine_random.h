@@ -20,7 +20,12 @@ bool dice_percent(struct dice *dice, uint32_t percent);
 enum { RANDOM_ERRORS = 3 };
 struct text random_error(struct dice *dice);
 
-/* In the arena. Every step precedes or follows the pivot; none after it has Compensate. */
+/* In the arena. Every step precedes or follows the pivot; none after it has Compensate. A step may
+ * stand before one that it waits for. */
 const struct workflow *random_workflow(struct dice *dice, struct arena *arena);
+/* Two steps change their places in the file. */
+void random_swap(struct workflow *workflow, struct workflow_step *steps, uint32_t a, uint32_t b);
+/* The steps that wait for this one (-1: none), directly or not. */
+uint64_t steps_behind(const struct workflow *workflow, int index);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of attempts: starts, outcomes, and the events after a failure. */
+#include "tests/property/engine_random.h"
 #include "tests/property/engine_rules.h"
 
 static const struct retry_policy *policy_of(const struct rules *rules, uint32_t index,
@@ -11,11 +12,12 @@ static const struct retry_policy *policy_of(const struct rules *rules, uint32_t 
 
 /* ---- starts ---- */
 
-/* I9: later completions first; steps with effect unknown rank by their start. */
+/* I9: later completions first; steps with effect unknown rank by their start, which comes after the
+ * completion in the same Decision. */
 static uint64_t rank(const struct rules_step *step)
 {
-    return step->ways[DIRECTION_DO].effect == EFFECT_APPLIED ? step->applied_version
-                                                             : step->started_version;
+    return step->ways[DIRECTION_DO].effect == EFFECT_APPLIED ? 2 * step->applied_version
+                                                             : 2 * step->started_version + 1;
 }
 
 static void check_undo_turn(struct rules *rules, uint32_t index)
@@ -37,6 +39,12 @@ static void check_start_undo(struct rules *rules, uint32_t index)
     RULE(rules, !rules_any_runs(rules), "an undo starts while an attempt may run");
     RULE(rules, rules_to_undo(rules, index), "nothing of step %u is to be undone", index);
     RULE(rules, !rules->steps[index].skipped, "step %u was skipped", index);
+    uint64_t behind = steps_behind(rules->workflow, (int)index);
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++)
+        RULE(rules,
+             (behind >> i & 1) == 0 || !rules_to_undo(rules, i) ||
+                 rules->steps[i].ways[DIRECTION_UNDO].state == WAY_DONE,
+             "step %u is undone before step %u, which waited for it", index, i);
     if (!rules->steps[index].turned)
         check_undo_turn(rules, index);
 }

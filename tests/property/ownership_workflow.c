@@ -71,9 +71,10 @@ const struct workflow *random_sound_workflow(struct dice *dice, struct arena *ar
     /* That all retries fit into an order's time is seldom so by chance. */
     if (workflow->step_count > 1 || dice_percent(dice, 50))
         workflow->timeout_ms = workflow->timeout_ms > 0 ? 600000 : 0;
+    uint64_t behind = steps_behind(random, random->pivot);
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         struct workflow_step *step = &steps[i];
-        bool no_way_back = workflow->pivot >= 0 && i > (uint32_t)workflow->pivot;
+        bool no_way_back = (behind >> i & 1) != 0;
         *step = random->steps[i];
         step->retry = repair_retry(&step->retry, arena);
         repair_catchers(step, no_way_back, arena);

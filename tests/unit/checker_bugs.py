@@ -249,6 +249,10 @@ UNDOS = {
         *BOTH_DONE, at(40, "Compensating", failed("C"), skipped("C", 1), undo(
             "B", NOW + 40, workflow="parallel")),
         at(50, "Compensating", *undone("B"), undo("A", NOW + 50, workflow="parallel")))),
+    "an undo before that of what was started after it": ("I9: not in reverse order", log(
+        *FORWARD, at(15, "Compensating", *UNDOING), at(20, "Compensating", failed(
+            "B", effect="unknown"), undo("A", NOW + 20)),
+        at(30, "Compensating", *undone("A"), undo("B", NOW + 30)))),
     "compensation behind the pivot": ("I9: behind the pivot", log(
         *BEHIND, at(20, "Compensating", *UNDOING))),
     "compensation of a pivot that may be applied": ("I9: behind the pivot", log(

@@ -149,3 +149,90 @@ Test(verify_rules, finds_an_expiry_at_an_impossible_time)
     cr_assert_not_null(strstr(last_finding, "decided earlier"), "%s", last_finding);
     verify_rules_free(rules);
 }
+
+/* ---- undoing ---- */
+
+enum { FACTS = 8 };
+
+/* One order; each Decision has the events of one of these lines. */
+struct fact {
+    enum event_kind kind;
+    const char *step;
+    enum direction direction;
+    enum effect effect; /* of a failure */
+};
+
+static void follow(struct verify_rules *rules, uint64_t version, const struct fact *facts,
+                   uint32_t count)
+{
+    struct event events[FACTS] = {0};
+    cr_assert_leq(count, (uint32_t)FACTS);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t attempt = facts[i].kind == EVENT_STEP_QUEUED ? 0 : 1;
+        struct attempt_ref ref = {text_of(facts[i].step), facts[i].direction, attempt};
+        events[i] = (struct event){.kind = facts[i].kind, .step_marked.ref = ref};
+        if (facts[i].kind == EVENT_STEP_FAILED)
+            events[i].step_failed.effect = facts[i].effect;
+    }
+    struct decision decision = {.command_offset = (int64_t)version,
+                                .decided_at = 5,
+                                .order_id = TEXT("o-1"),
+                                .order_version = version,
+                                .order_state = ORDER_PROCESSING,
+                                .events = events,
+                                .event_count = count};
+    verify_rules_decision(rules, &decision, false, 9);
+}
+
+/* B is done, which starts D; D's outcome is unknown. Then both are undone. */
+static void undo_in_order(const char *first, const char *second)
+{
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct fact begun[] = {{EVENT_STEP_STARTED, "B", DIRECTION_DO, EFFECT_NONE}};
+    struct fact done[] = {{EVENT_STEP_SUCCEEDED, "B", DIRECTION_DO, EFFECT_NONE},
+                          {EVENT_STEP_STARTED, "D", DIRECTION_DO, EFFECT_NONE}};
+    struct fact failed[] = {{EVENT_STEP_FAILED, "D", DIRECTION_DO, EFFECT_UNKNOWN},
+                            {EVENT_STEP_STARTED, first, DIRECTION_UNDO, EFFECT_NONE}};
+    struct fact undone[] = {{EVENT_STEP_SUCCEEDED, first, DIRECTION_UNDO, EFFECT_NONE},
+                            {EVENT_STEP_STARTED, second, DIRECTION_UNDO, EFFECT_NONE}};
+    last_finding[0] = '\0';
+    follow(rules, 1, begun, 1);
+    follow(rules, 2, done, 2);
+    follow(rules, 3, failed, 2);
+    follow(rules, 4, undone, 2);
+    verify_rules_free(rules);
+}
+
+Test(verify_rules, finds_a_step_that_is_undone_after_the_one_that_it_waited_for)
+{
+    undo_in_order("D", "B");
+    cr_assert_str_eq(last_finding, "");
+    undo_in_order("B", "D");
+    cr_assert_not_null(strstr(last_finding, "D is undone after B"), "%s", last_finding);
+}
+
+/* Of a restated order, and where the later one only waits for an agent. */
+Test(verify_rules, finds_a_restated_step_that_is_undone_out_of_turn)
+{
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct step steps[] = {{.name = TEXT_CONST("A"),
+                            .state = STEP_PENDING,
+                            .direction = DIRECTION_UNDO,
+                            .effect = EFFECT_APPLIED,
+                            .completed_version = 3},
+                           {.name = TEXT_CONST("B"),
+                            .state = STEP_PROCESSED,
+                            .attempt = 1,
+                            .effect = EFFECT_APPLIED,
+                            .completed_version = 4}};
+    struct statement stated = statement();
+    struct fact queued[] = {{EVENT_STEP_QUEUED, "B", DIRECTION_UNDO, EFFECT_NONE}};
+    stated.order.steps = steps;
+    stated.order.step_count = 2;
+    last_finding[0] = '\0';
+    verify_rules_statement(rules, &stated, 8);
+    cr_assert_str_eq(last_finding, "");
+    follow(rules, 8, queued, 1);
+    cr_assert_not_null(strstr(last_finding, "B is undone after A"), "%s", last_finding);
+    verify_rules_free(rules);
+}

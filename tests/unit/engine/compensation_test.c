@@ -67,6 +67,36 @@ Test(engine_compensation, ranks_unknown_effects_by_their_start)
          " OrderCompensated(Cancelled)\n");
 }
 
+/* One Decision completes B and starts D, which stands before B in the file. */
+Test(engine_compensation, undoes_a_step_of_unknown_effect_before_the_step_that_it_waited_for)
+{
+    TELL("D<-B{c} B{c}", "submit => OrderAccepted OrderStarted StepStarted(B do 1)\n"
+                         "ok B 1 => StepSucceeded(B do 1) StepStarted(D do 1)\n"
+                         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)\n"
+                         "wait 11000\n"
+                         "recover D => StepTimedOut(D do 1 unknown x1) StepStarted(D undo 1)\n"
+                         "ok D 1 undo => StepSucceeded(D undo 1) StepCompensated(D undo 1)"
+                         " StepStarted(B undo 1)\n"
+                         "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
+                         " OrderCompensated(Cancelled)\n");
+}
+
+Test(engine_compensation, undoes_what_followed_a_step_that_was_completed_by_hand)
+{
+    TELL("D<-B{c,e} B{c,e}",
+         "submit => OrderAccepted OrderStarted StepStarted(B do 1)\n"
+         "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "complete B => StepCompletedByHand(B do 1) OrderResumed(Completed)"
+         " AlertClosed(Completed) StepStarted(D do 1)\n"
+         "fail D 1 Late unknown => StepFailed(D do 1 Late unknown x1) StepExhausted(D do 1)"
+         " OrderFailed(Late) AlertRaised(Late)\n"
+         "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
+         " StepStarted(D undo 1)\n"
+         "ok D 1 undo => StepSucceeded(D undo 1) StepCompensated(D undo 1)"
+         " StepStarted(B undo 1)\n");
+}
+
 Test(engine_compensation, undoes_a_step_that_failed_after_it_was_applied)
 {
     TELL("A{c} B<-A{c}",

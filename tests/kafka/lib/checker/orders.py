@@ -44,7 +44,10 @@ class Step:
         return bool(attempts) and attempts[-1].outcome is None
 
     def rank(self):
-        return self.completed if self.effect == "applied" else self.attempts["do"][-1].version
+        """In one Decision a start follows the completion that allows it."""
+        if self.effect == "applied":
+            return self.completed, 0
+        return self.attempts["do"][-1].version, 1
 
 
 class Order:
