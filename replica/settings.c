@@ -78,7 +78,7 @@ static const struct config_key keys[] = {
     {"http.proxy.user.header", CONFIG_STRING, "X-Forwarded-User", 1, 64, NO_UNIT, NO_CHOICES,
      SETTINGS_SERVICES,
      "Header in which a trusted proxy passes on the user's name. With http.auth = none it becomes "
-     "the name of who acted."},
+     "the name of who acted, and requests of the proxy without it are refused."},
     {"http.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "Path of a PEM file with the certificate of the HTTP server, and its chain. The service reads "
      "it again when it changes and on SIGHUP. Empty: the server speaks HTTP, not HTTPS."},

@@ -64,21 +64,34 @@ static void client_address(const struct http_exchange *exchange,
 
 /* ---- without authentication ---- */
 
+/* This machine's own programs may do everything. What comes through a proxy has a user, or it comes
+ * from a client that the proxy did not authenticate. */
 static void check_without_tokens(struct http_exchange *exchange)
 {
     const struct http_access *access = exchange->server->access;
     const uint8_t *peer = http_connection_address(exchange->connection);
     bool trusted = http_access_trusts(access, peer);
     const char *user = trusted ? http_header(exchange, access->options.user_header) : NULL;
-    if (user != NULL && (!utf8_printable(text_of(user)) || strlen(user) > HTTP_USER_MAX))
+    if (user != NULL && (!utf8_printable(text_of(user)) || strlen(user) > HTTP_USER_MAX)) {
         refuse(exchange, 400, "BadUser",
                "the proxy passed on a user name that is not 1 to 64 printable bytes");
-    else if (user != NULL)
+        return;
+    }
+    if (user != NULL)
         memcpy(exchange->identity.user, user, strlen(user) + 1);
-    if (exchange->route->permission != HTTP_OPEN && !trusted && !http_address_is_loopback(peer))
+    exchange->identity.outsider =
+        trusted ? exchange->identity.user[0] == '\0' : !http_address_is_loopback(peer);
+    if (!exchange->identity.outsider || exchange->route->permission == HTTP_OPEN)
+        return;
+    if (!trusted) {
         refuse(exchange, 403, "NotThroughProxy",
                "without authentication, only requests through a proxy that http.proxy.trusted "
                "names are accepted");
+        return;
+    }
+    http_set_header(exchange, "WWW-Authenticate", HTTP_CHALLENGE);
+    refuse(exchange, 401, "NoUser",
+           "the proxy passed on no user in the header that http.proxy.user.header names");
 }
 
 /* ---- tokens ---- */
@@ -237,8 +250,9 @@ bool http_may(const struct http_exchange *exchange, enum http_permission permiss
     const struct http_server *server = exchange->server;
     if (server == NULL)
         return false;
-    if (server->access == NULL || !server->access->options.authenticates)
+    if (server->access == NULL || permission == HTTP_OPEN)
         return true;
-    return permission == HTTP_OPEN ||
-           (exchange->identity.has_token && http_role_permits(exchange->identity.role, permission));
+    if (!server->access->options.authenticates)
+        return !exchange->identity.outsider;
+    return exchange->identity.has_token && http_role_permits(exchange->identity.role, permission);
 }

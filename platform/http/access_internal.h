@@ -41,6 +41,8 @@ struct http_access {
 /* Who sent a request. */
 struct http_identity {
     char user[HTTP_USER_MAX + 1]; /* "" = not known */
+    /* Without authentication: neither from this machine nor with a user of a trusted proxy. */
+    bool outsider;
     bool has_token;
     bool wrong_token;                   /* there is one, but it is not right */
     enum http_role role;                /* of that token */

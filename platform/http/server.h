@@ -121,7 +121,8 @@ bool http_authenticated(const struct http_exchange *exchange);
 /* Whether http.read.only is set. For routes that are HTTP_OPEN and change something: the others are
  * refused before their handler is called. */
 bool http_read_only(const struct http_exchange *exchange);
-/* Whether the role of the token permits it; without authentication everything is permitted. */
+/* Whether the role of the token permits it. Without authentication everything is permitted to
+ * requests of this machine and of users that a trusted proxy names, and nothing to others. */
 bool http_may(const struct http_exchange *exchange, enum http_permission permission);
 /* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);

@@ -480,10 +480,35 @@ Test(http_access, takes_the_user_from_a_trusted_proxy)
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: \xff\r\n"), 400);
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: eve\r\nX-Forwarded-User: ann\r\n"), 400,
                  "the client's, and the proxy's");
+    cr_assert_eq(ask("GET", "/api/session", "X-Forwarded-User: ann\r\n"), 200);
+    cr_assert(strstr(http_kit_answer, "\"permissions\":[\"view\",\"operate\",") != NULL, "%s",
+              http_kit_answer);
     listen_with((struct http_access_options){.proxies = (const char *const[]){"10.0.0.0/8"},
                                              .proxy_count = 1});
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: ann\r\n"), 200);
     cr_assert_str_eq(http_kit_body(http_kit_answer), "hello , call back", "not from a proxy");
+}
+
+/* A proxy that let a client through without a login. */
+Test(http_access, refuses_requests_of_a_trusted_proxy_without_a_user)
+{
+    static const char *const heads[] = {"", "X-Forwarded-User:\r\n", "X-Forwarded-User:  \r\n"};
+    listen_with((struct http_access_options){.proxies = (const char *const[]){"127.0.0.1"},
+                                             .proxy_count = 1});
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        char head[REQUEST_SIZE / 4];
+        cr_expect_eq(ask("GET", "/view", heads[i]), 401, "%zu: %s", i, http_kit_answer);
+        cr_expect(strstr(http_kit_answer, "\"NoUser\"") != NULL, "%s", http_kit_answer);
+        cr_expect(strstr(http_kit_answer, "\r\nWWW-Authenticate: ") != NULL);
+        cr_expect_eq(ask("POST", "/operate", heads[i]), 401, "%zu", i);
+        cr_expect_eq(ask("GET", "/open", heads[i]), 200, "%zu", i);
+        cr_expect_str_eq(http_kit_body(http_kit_answer), "hello ", "may do nothing else");
+        snprintf(head, sizeof(head), "%sAuthorization: Bearer x\r\n", heads[i]);
+        cr_expect_eq(ask("GET", "/view", head), 401, "%zu", i);
+        cr_expect_eq(ask("GET", "/api/session", heads[i]), 200);
+        cr_expect(strstr(http_kit_answer, "\"permissions\":[]") != NULL, "%s", http_kit_answer);
+    }
+    cr_expect_eq(ask("GET", "/livez", ""), 200);
 }
 
 Test(http_access, knows_networks)
