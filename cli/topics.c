@@ -100,8 +100,8 @@ static int apply_or_check(struct cli *cli, bool apply)
     /* Without these a check compares the topics with each other, not with the defaults. */
     if (apply || config_is_set(cli->config, "partitions"))
         plan.partitions = (int32_t)config_int(cli->config, "partitions");
-    if (apply || config_is_set(cli->config, "replication.factor"))
-        plan.replication_factor = (int32_t)config_int(cli->config, "replication.factor");
+    plan.replication_factor = (int32_t)config_int(cli->config, "replication.factor");
+    plan.allow_weaker = apply && cli_flag_given(cli, "allow-weaker");
     struct topic_findings findings = {
         .cli = cli, .output = cli->output == CLI_OUTPUT_TABLE ? NULL : new_output(cli)};
     class = apply ? topics_apply(&plan, on_finding, &findings, &error)
@@ -122,11 +122,24 @@ static int run_check(struct cli *cli)
     return apply_or_check(cli, false);
 }
 
-static const struct cli_flag flags[] = {
-    {"agent", "NAME",
-     "Includes the agent's requests topic; may be repeated. `workflow deploy` creates "
-     "missing ones as well."},
-    {"app", "NAME", "Includes the application's replies topic; may be repeated."},
+#define AGENT_MEANING                                                                  \
+    "Includes the agent's requests topic; may be repeated. `workflow deploy` creates " \
+    "missing ones as well."
+#define APP_MEANING "Includes the application's replies topic; may be repeated."
+
+static const struct cli_flag apply_flags[] = {
+    {"agent", "NAME", AGENT_MEANING},
+    {"app", "NAME", APP_MEANING},
+    {"allow-weaker", NULL,
+     "Lowers durability to what replication.factor asks for: min.insync.replicas of existing "
+     "topics, "
+     "and new topics with fewer replicas than commands has. Without it such a command is refused."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_flag check_flags[] = {
+    {"agent", "NAME", AGENT_MEANING},
+    {"app", "NAME", APP_MEANING},
     {NULL, NULL, NULL},
 };
 
@@ -151,7 +164,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Creates missing topics and corrects their settings.",
         .examples = "reeve topics apply --partitions 8 --replication-factor 3\n"
                     "reeve topics apply --app web --kafka-bootstrap-servers kafka-1:9092",
-        .flags = flags,
+        .flags = apply_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_apply,
@@ -161,7 +174,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Lists topics that differ from what they should be; changes nothing. Exit code "
                    "1 if any.",
         .examples = "reeve topics check\nreeve topics check --output json",
-        .flags = flags,
+        .flags = check_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_check,

@@ -118,6 +118,11 @@ int32_t broker_partition_count(struct broker *broker, const char *topic, int tim
     return broker->ops->partition_count(broker, topic, timeout_ms);
 }
 
+int32_t broker_replica_count(struct broker *broker, const char *topic, int timeout_ms)
+{
+    return broker->ops->replica_count(broker, topic, timeout_ms);
+}
+
 int32_t broker_partition_count_known(struct broker *broker, const char *topic)
 {
     assert(topic != NULL);

@@ -193,6 +193,8 @@ int32_t broker_partition_count(struct broker *broker, const char *topic, int tim
 /* The same as of the last look, without waiting; it looks again where that helps. 0: not known yet,
  * -1: no such topic. */
 int32_t broker_partition_count_known(struct broker *broker, const char *topic);
+/* The number of replicas of its partitions; 0 and -1 as of broker_partition_count(); blocks. */
+int32_t broker_replica_count(struct broker *broker, const char *topic, int timeout_ms);
 /* Calls `changed` when the brokers report another number of partitions than `count`, once for each
  * number; some seconds later, and only for topics that this instance reads. At most
  * BROKER_WATCHES_MAX; the name and `ctx` are borrowed until broker_free. */

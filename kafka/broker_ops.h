@@ -38,6 +38,7 @@ struct broker_ops {
     void (*leave)(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 
     int32_t (*partition_count)(struct broker *broker, const char *topic, int timeout_ms);
+    int32_t (*replica_count)(struct broker *broker, const char *topic, int timeout_ms);
     int32_t (*partition_count_known)(struct broker *broker, const char *topic);
     void (*watch)(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx);

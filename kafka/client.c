@@ -263,6 +263,19 @@ static int32_t kafka_partition_count(struct broker *broker, const char *topic, i
     return count;
 }
 
+static int32_t kafka_replica_count(struct broker *broker, const char *topic, int timeout_ms)
+{
+    struct kafka_client *kafka = kafka_of(broker);
+    if (!refresh_metadata(kafka, timeout_ms))
+        return -1;
+    int32_t count = count_in(kafka->metadata, topic);
+    for (int i = 0; i < kafka->metadata->topic_cnt && count > 0; i++) {
+        if (strcmp(kafka->metadata->topics[i].topic, topic) == 0)
+            return kafka->metadata->topics[i].partitions[0].replica_cnt;
+    }
+    return count;
+}
+
 /* ---- metadata, without waiting ---- */
 
 struct metadata_job {
@@ -381,6 +394,7 @@ static const struct broker_ops kafka_ops = {
     .group_members = kafka_group_members,
     .leave = kafka_leave,
     .partition_count = kafka_partition_count,
+    .replica_count = kafka_replica_count,
     .partition_count_known = kafka_partition_count_known,
     .watch = kafka_watch,
     .cluster_id = kafka_cluster_id,

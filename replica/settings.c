@@ -161,8 +161,9 @@ static const struct config_key keys[] = {
     {"partitions", CONFIG_INT, "8", 1, 1024, NO_UNIT, NO_CHOICES, SETTINGS_CLI,
      "Number of partitions of the keyed topics, for `reeve topics apply`. It cannot be changed "
      "once the topics exist."},
-    {"replication.factor", CONFIG_INT, "1", 1, 9, NO_UNIT, NO_CHOICES, SETTINGS_CLI,
-     "Replicas of each partition, for `reeve topics apply`. Use 3 on a real cluster."},
+    {"replication.factor", CONFIG_INT, "0", 0, 9, NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "Replicas of each partition, for `reeve topics apply`. Use 3 on a real cluster. 0: as many as "
+     "the topic commands has; 1 for the first topics."},
 
     /* ---- submission ---- */
     {"submission.http", CONFIG_BOOL, "true", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SUBMISSION,

@@ -176,12 +176,11 @@ static enum error_class make_topic(struct cli_session *session, const char *agen
         .kafka = &kafka.options,
         .topics = &session->cluster->topics,
         .partitions = session->cluster->partition_count,
-        .replication_factor = (int32_t)config_int(config, "replication.factor"),
         .agents = &agent,
         .agent_count = 1,
     };
     enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
-    return class == ERROR_OK ? topics_apply(&plan, NULL, NULL, ret_error) : class;
+    return class == ERROR_OK ? topics_create(&plan, ret_error) : class;
 }
 
 enum error_class workflow_make_topics(struct cli_session *session, const struct workflow *workflow,

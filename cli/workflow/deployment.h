@@ -34,7 +34,8 @@ enum error_class workflow_deploy(struct cli_session *session, const struct workf
 enum error_class workflow_activate(struct cli_session *session, struct text name, uint32_t version,
                                    bool active, struct text by, struct text reason,
                                    struct error *ret_error);
-/* Makes the requests topics of the workflow's agents where they are missing. */
+/* Makes the requests topics of the workflow's agents where they are missing, with as many
+ * partitions and replicas as commands has. Changes no topic that exists. */
 enum error_class workflow_make_topics(struct cli_session *session, const struct workflow *workflow,
                                       struct error *ret_error);
 

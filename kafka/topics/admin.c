@@ -54,6 +54,35 @@ const struct rd_kafka_metadata_topic *topics_admin_find(const struct topics_admi
     return NULL;
 }
 
+/* Of commands, once it exists. 0 = unknown. */
+static int32_t commands_replicas(const struct topics_admin *admin)
+{
+    const struct rd_kafka_metadata_topic *commands =
+        topics_admin_find(admin, admin->plan->topics->commands);
+    return commands != NULL ? commands->partitions[0].replica_cnt : 0;
+}
+
+/* Of the topics that are missing. */
+static int32_t new_replicas(const struct topics_admin *admin)
+{
+    int32_t replicas = admin->plan->replication_factor;
+    if (replicas == 0)
+        replicas = commands_replicas(admin);
+    return replicas > 0 ? replicas : 1;
+}
+
+static void set_replicas(struct topics_admin *admin)
+{
+    for (size_t i = 0; i < admin->spec_count; i++) {
+        const struct rd_kafka_metadata_topic *topic =
+            topics_admin_find(admin, admin->specs[i].name);
+        topics_spec_set_replicas(&admin->specs[i],
+                                 topic != NULL ? topic->partitions[0].replica_cnt
+                                               : new_replicas(admin),
+                                 admin->plan->replication_factor);
+    }
+}
+
 static void read_specs(struct topics_admin *admin)
 {
     size_t count = (size_t)admin->metadata->topic_cnt;
@@ -64,13 +93,7 @@ static void read_specs(struct topics_admin *admin)
     free(admin->specs);
     admin->specs = topics_specs(admin->plan, names, count, &admin->spec_count);
     free(names);
-    /* Without a planned number of replicas, min.insync.replicas follows from the actual one. */
-    for (size_t i = 0; i < admin->spec_count && admin->plan->replication_factor == 0; i++) {
-        const struct rd_kafka_metadata_topic *topic =
-            topics_admin_find(admin, admin->specs[i].name);
-        if (topic != NULL)
-            topics_spec_set_replicas(&admin->specs[i], topic->partitions[0].replica_cnt);
-    }
+    set_replicas(admin);
 }
 
 rd_kafka_event_t *topics_admin_await(struct topics_admin *admin, const char *what,
@@ -129,12 +152,24 @@ static int32_t keyed_count(const struct topics_admin *admin)
 static enum error_class check_brokers(const struct topics_admin *admin, struct error *ret_error)
 {
     int brokers = admin->metadata->broker_cnt;
-    if (brokers >= admin->plan->replication_factor)
+    if (brokers >= new_replicas(admin))
         return ERROR_OK;
     return error_set(ret_error, ERROR_RETRY, "TooFewBrokers",
                      "replication.factor is %" PRId32 ", but only %d broker%s up: start the "
                      "others, or set a lower factor",
-                     admin->plan->replication_factor, brokers, brokers == 1 ? " is" : "s are");
+                     new_replicas(admin), brokers, brokers == 1 ? " is" : "s are");
+}
+
+/* Orders go through all topics: none is less durable than commands. */
+static enum error_class check_factor(const struct topics_admin *admin, struct error *ret_error)
+{
+    if (admin->plan->allow_weaker || new_replicas(admin) >= commands_replicas(admin))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, TOPICS_WEAKER,
+                     "replication.factor is %" PRId32 ", but %s has %" PRId32
+                     " replicas; nothing was changed: leave replication.factor out, or create "
+                     "topics with fewer replicas with --allow-weaker",
+                     new_replicas(admin), admin->plan->topics->commands, commands_replicas(admin));
 }
 
 static rd_kafka_NewTopic_t *new_topic(const struct topics_admin *admin,
@@ -142,8 +177,8 @@ static rd_kafka_NewTopic_t *new_topic(const struct topics_admin *admin,
 {
     char reason[REASON_SIZE];
     rd_kafka_NewTopic_t *topic =
-        rd_kafka_NewTopic_new(spec->name, spec->keyed ? keyed_count(admin) : 1,
-                              admin->plan->replication_factor, reason, sizeof(reason));
+        rd_kafka_NewTopic_new(spec->name, spec->keyed ? keyed_count(admin) : 1, new_replicas(admin),
+                              reason, sizeof(reason));
     assert(topic != NULL);
     for (size_t i = 0; i < spec->setting_count; i++) {
         rd_kafka_resp_err_t code =
@@ -285,23 +320,34 @@ static enum error_class check_effect(struct topics_admin *admin, bool changed, b
     return class;
 }
 
+static enum error_class await_effect(struct topics_admin *admin, bool changed,
+                                     struct error *ret_error)
+{
+    bool there = false;
+    enum error_class class = ERROR_OK;
+    for (int tries = 0; class == ERROR_OK && !there && tries < SETTLE_TRIES; tries++) {
+        if (tries > 0)
+            rd_kafka_event_destroy(rd_kafka_queue_poll(admin->queue, SETTLE_MS));
+        class = check_effect(admin, changed, &there, ret_error);
+    }
+    return class;
+}
+
 static enum error_class apply(struct topics_admin *admin, struct error *ret_error)
 {
     size_t changed;
-    bool there = false;
     enum error_class class = read_metadata(admin, ret_error);
     if (class != ERROR_OK)
         return class;
     read_specs(admin);
-    class = topics_admin_check_settings(admin, true, &changed, ret_error);
+    if (!all_exist(admin))
+        class = check_factor(admin, ret_error);
+    if (class == ERROR_OK)
+        class = topics_admin_check_settings(admin, true, &changed, ret_error);
     if (class == ERROR_OK)
         class = create_missing(admin, ret_error);
-    for (int tries = 0; class == ERROR_OK && tries < SETTLE_TRIES; tries++) {
-        class = check_effect(admin, changed > 0, &there, ret_error);
-        if (class != ERROR_OK || there)
-            break;
-        rd_kafka_event_destroy(rd_kafka_queue_poll(admin->queue, SETTLE_MS));
-    }
+    if (class == ERROR_OK)
+        class = await_effect(admin, changed > 0, ret_error);
     if (class == ERROR_OK)
         check_shapes(admin);
     return class;
@@ -311,12 +357,52 @@ enum error_class topics_apply(const struct topics_plan *plan, topics_report repo
                               struct error *ret_error)
 {
     struct topics_admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
-    assert(plan->partitions > 0 && plan->replication_factor > 0);
+    assert(plan->partitions > 0);
     enum error_class class = refuse_embedded(plan, ret_error);
     if (class == ERROR_OK)
         class = open_admin(&admin, ret_error);
     if (class == ERROR_OK)
         class = apply(&admin, ret_error);
+    close_admin(&admin);
+    return class;
+}
+
+/* Leaves the specifications of the plan's requests and replies topics. */
+static void keep_named(struct topics_admin *admin)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < admin->spec_count; i++) {
+        struct text name = text_of(admin->specs[i].name);
+        if (topics_is_requests(admin->plan->topics, name) ||
+            topics_is_reply(admin->plan->topics, name))
+            admin->specs[named++] = admin->specs[i];
+    }
+    admin->spec_count = named;
+}
+
+static enum error_class create(struct topics_admin *admin, struct error *ret_error)
+{
+    enum error_class class = read_metadata(admin, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    admin->specs = topics_specs(admin->plan, NULL, 0, &admin->spec_count);
+    keep_named(admin);
+    set_replicas(admin);
+    class = check_factor(admin, ret_error);
+    if (class == ERROR_OK)
+        class = create_missing(admin, ret_error);
+    return class == ERROR_OK ? await_effect(admin, false, ret_error) : class;
+}
+
+enum error_class topics_create(const struct topics_plan *plan, struct error *ret_error)
+{
+    struct topics_admin admin = {.plan = plan};
+    assert(plan->partitions > 0);
+    enum error_class class = refuse_embedded(plan, ret_error);
+    if (class == ERROR_OK)
+        class = open_admin(&admin, ret_error);
+    if (class == ERROR_OK)
+        class = create(&admin, ret_error);
     close_admin(&admin);
     return class;
 }
@@ -367,8 +453,9 @@ static void list_essentials(struct topics_admin *admin)
         const struct rd_kafka_metadata_topic *topic = topics_admin_find(admin, spec->name);
         if (topic == NULL)
             continue;
-        topics_spec_set_replicas(spec, topic->partitions[0].replica_cnt);
-        spec->settings[spec->setting_count - 1].at_least = true;
+        topics_spec_set_replicas(spec, topic->partitions[0].replica_cnt, 0);
+        /* A number above that of replicas stops appends and loses nothing. */
+        spec->settings[spec->setting_count - 1].at_most = INT64_MAX;
     }
 }
 

@@ -5,6 +5,8 @@
 
 #include "kafka/topics/internal.h"
 
+#define TOPICS_WEAKER "WeakerDurability"
+
 struct topics_admin {
     const struct topics_plan *plan;
     topics_report report;
@@ -31,7 +33,9 @@ void topics_admin_report(struct topics_admin *admin, enum topics_finding finding
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* admin_settings.c */
-/* Compares all settings, and corrects them if `correct`. *ret_count: the topics that differed. */
+/* Compares all settings, and corrects them if `correct`. REJECT "WeakerDurability", before any
+ * change, if that would lower one and the plan does not allow it. *ret_count: the topics that
+ * differed. */
 enum error_class topics_admin_check_settings(struct topics_admin *admin, bool correct,
                                              size_t *ret_count, struct error *ret_error);
 

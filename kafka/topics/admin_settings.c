@@ -2,7 +2,6 @@
 /* The settings of topics: compared with what reeve needs, and corrected. */
 #include "kafka/topics/admin.h"
 
-#include "base/numbers.h"
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -55,13 +54,6 @@ static const char *value_of(const rd_kafka_ConfigResource_t *resource, const cha
     return NULL;
 }
 
-static bool is_at_least(const char *value, const char *wanted)
-{
-    int64_t number, least;
-    return number_parse(text_of(value), INT64_MIN, INT64_MAX, &number) &&
-           number_parse(text_of(wanted), INT64_MIN, INT64_MAX, &least) && number >= least;
-}
-
 /* Reports the settings that differ; returns their number. */
 static size_t compare(struct topics_admin *admin, const struct topics_spec *spec,
                       const rd_kafka_ConfigResource_t *resource, enum topics_finding finding)
@@ -70,18 +62,37 @@ static size_t compare(struct topics_admin *admin, const struct topics_spec *spec
     for (size_t i = 0; i < spec->setting_count; i++) {
         const struct topics_setting *setting = &spec->settings[i];
         const char *value = value_of(resource, setting->name);
-        if (value != NULL && strcmp(value, setting->value) == 0)
+        enum topics_match match = topics_setting_match(setting, value);
+        if (match == TOPICS_MATCH)
             continue;
-        if (value != NULL && setting->at_least && is_at_least(value, setting->value))
-            continue;
+        bool too_low = match == TOPICS_MATCH_NOT && setting->at_most > 0;
         differences++;
         topics_admin_report(admin, finding, spec->name,
                             finding == TOPICS_CHANGED ? "%s was %s, is now %s"
-                            : setting->at_least       ? "%s is %s; expected at least %s"
+                            : too_low                 ? "%s is %s; expected at least %s"
                                                       : "%s is %s; expected %s",
                             setting->name, value != NULL ? value : "not set", setting->value);
     }
     return differences;
+}
+
+static enum error_class refuse_weaker(const struct topics_admin *admin,
+                                      const rd_kafka_ConfigResource_t *const *resources,
+                                      size_t count, struct error *ret_error)
+{
+    for (size_t i = 0; i < count && !admin->plan->allow_weaker; i++) {
+        const struct topics_spec *spec = spec_of(admin, rd_kafka_ConfigResource_name(resources[i]));
+        for (size_t at = 0; spec != NULL && at < spec->setting_count; at++) {
+            const struct topics_setting *setting = &spec->settings[at];
+            const char *value = value_of(resources[i], setting->name);
+            if (topics_setting_match(setting, value) == TOPICS_MATCH_STRONGER)
+                return error_set(ret_error, ERROR_REJECT, TOPICS_WEAKER,
+                                 "%s of %s is %s and would become %s; nothing was changed: correct "
+                                 "replication.factor, or lower it with --allow-weaker",
+                                 setting->name, spec->name, value, setting->value);
+        }
+    }
+    return ERROR_OK;
 }
 
 static bool has_setting(const struct topics_spec *spec, const char *setting)
@@ -93,8 +104,9 @@ static bool has_setting(const struct topics_spec *spec, const char *setting)
     return false;
 }
 
-/* New: the topic's own settings and the specified ones, since altering replaces all. No name twice:
- * librdkafka would send both, and brokers reject that. */
+/* New: the topic's own settings, also those that are as good as the specified ones, and what is
+ * specified, since altering replaces all. No name twice: librdkafka would send both, and brokers
+ * reject that. */
 static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
                                          const rd_kafka_ConfigResource_t *resource)
 {
@@ -109,8 +121,13 @@ static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
         if (set && !has_setting(spec, name))
             rd_kafka_ConfigResource_set_config(merge, name, rd_kafka_ConfigEntry_value(entries[i]));
     }
-    for (size_t i = 0; i < spec->setting_count; i++)
-        rd_kafka_ConfigResource_set_config(merge, spec->settings[i].name, spec->settings[i].value);
+    for (size_t i = 0; i < spec->setting_count; i++) {
+        const struct topics_setting *setting = &spec->settings[i];
+        const char *value = value_of(resource, setting->name);
+        if (topics_setting_match(setting, value) != TOPICS_MATCH)
+            value = setting->value;
+        rd_kafka_ConfigResource_set_config(merge, setting->name, value);
+    }
     return merge;
 }
 
@@ -160,6 +177,8 @@ enum error_class topics_admin_check_settings(struct topics_admin *admin, bool co
         rd_kafka_event_DescribeConfigs_result(event), &count);
     rd_kafka_ConfigResource_t **changes = calloc(count + 1, sizeof(rd_kafka_ConfigResource_t *));
     assert(changes != NULL);
+    if (correct)
+        class = refuse_weaker(admin, resources, count, ret_error);
     for (size_t i = 0; i < count && class == ERROR_OK; i++) {
         const char *name = rd_kafka_ConfigResource_name(resources[i]);
         const struct topics_spec *spec = spec_of(admin, name);

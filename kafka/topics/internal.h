@@ -13,7 +13,14 @@ enum { TOPICS_SETTINGS = 8, TOPICS_VALUE_SIZE = 24 };
 struct topics_setting {
     const char *name;
     char value[TOPICS_VALUE_SIZE];
-    bool at_least; /* a greater number is as good */
+    int64_t at_most;    /* a greater number up to this is as good; 0 = only this value is */
+    bool is_durability; /* a greater number is lowered only if the plan allows it */
+};
+
+enum topics_match {
+    TOPICS_MATCH,
+    TOPICS_MATCH_NOT,
+    TOPICS_MATCH_STRONGER /* a durability setting that would be lowered */
 };
 
 /* The specification of a topic. */
@@ -27,8 +34,12 @@ struct topics_spec {
 /* New array: the plan's topics, and the requests and replies topics among `existing`. */
 struct topics_spec *topics_specs(const struct topics_plan *plan, const char *const *existing,
                                  size_t existing_count, size_t *ret_count);
-/* Adds min.insync.replicas for this number of replicas. */
-void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
+/* Sets min.insync.replicas for a topic that has, or is created with, this number of replicas. It
+ * follows `planned`, the number in the plan, where that is lower; 0 = the plan has none. A greater
+ * number of an operator is as good, as long as there are that many replicas. */
+void topics_spec_set_replicas(struct topics_spec *spec, int replicas, int planned);
+/* `value` as of the topic; NULL = not set. */
+enum topics_match topics_setting_match(const struct topics_setting *setting, const char *value);
 /* New array: the settings of commands, events and, if wanted, submissions that every service
  * needs. */
 struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submissions,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and specifications of topics. See topics.h. */
 #include "base/names.h"
+#include "base/numbers.h"
 #include "kafka/topics/internal.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@
 
 #define DAY_MS INT64_C(86400000)
 #define FOR_EVER INT64_C(-1)
+#define MIN_INSYNC "min.insync.replicas"
 
 enum { MESSAGE_SLACK_BYTES = 128 * 1024 }; /* framing, key and headers of a batch of one record */
 
@@ -102,9 +104,43 @@ int topics_min_insync(int replicas)
     return replicas >= 3 ? 2 : 1;
 }
 
-void topics_spec_set_replicas(struct topics_spec *spec, int replicas)
+static struct topics_setting *find(struct topics_spec *spec, const char *name)
 {
-    set_number(spec, "min.insync.replicas", topics_min_insync(replicas));
+    for (size_t i = 0; i < spec->setting_count; i++) {
+        if (strcmp(spec->settings[i].name, name) == 0)
+            return &spec->settings[i];
+    }
+    return NULL;
+}
+
+void topics_spec_set_replicas(struct topics_spec *spec, int replicas, int planned)
+{
+    bool fewer = planned > 0 && planned < replicas;
+    assert(replicas > 0);
+    struct topics_setting *setting = find(spec, MIN_INSYNC);
+    if (setting == NULL) {
+        set_number(spec, MIN_INSYNC, 1);
+        setting = &spec->settings[spec->setting_count - 1];
+    }
+    snprintf(setting->value, sizeof(setting->value), "%d",
+             topics_min_insync(fewer ? planned : replicas));
+    setting->at_most = fewer ? 0 : replicas;
+    setting->is_durability = true;
+}
+
+enum topics_match topics_setting_match(const struct topics_setting *setting, const char *value)
+{
+    int64_t number, wanted;
+    if (value == NULL)
+        return TOPICS_MATCH_NOT;
+    if (strcmp(value, setting->value) == 0)
+        return TOPICS_MATCH;
+    if (!number_parse(text_of(value), INT64_MIN, INT64_MAX, &number) ||
+        !number_parse(text_of(setting->value), INT64_MIN, INT64_MAX, &wanted) || number < wanted)
+        return TOPICS_MATCH_NOT;
+    if (number <= setting->at_most)
+        return TOPICS_MATCH;
+    return setting->is_durability ? TOPICS_MATCH_STRONGER : TOPICS_MATCH_NOT;
 }
 
 /* retention_ms 0: compact. */
@@ -124,7 +160,7 @@ static void fill(struct topics_spec *spec, const struct topics_plan *plan, const
     if (keyed && retention_ms > DAY_MS) /* Kafka deletes whole segments: at most a day late */
         set_number(spec, "segment.ms", DAY_MS);
     if (plan->replication_factor > 0)
-        topics_spec_set_replicas(spec, plan->replication_factor);
+        topics_spec_set_replicas(spec, plan->replication_factor, 0);
 }
 
 struct topics_spec *topics_specs(const struct topics_plan *plan, const char *const *existing,
@@ -189,7 +225,7 @@ struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submi
         set(&specs[i], "unclean.leader.election.enable", "false");
         set(&specs[i], "cleanup.policy", "delete");
         set_number(&specs[i], "max.message.bytes", RECORD_BYTES_MAX + MESSAGE_SLACK_BYTES);
-        specs[i].settings[specs[i].setting_count - 1].at_least = true;
+        specs[i].settings[specs[i].setting_count - 1].at_most = INT64_MAX;
     }
     set_number(&specs[1], "retention.ms", FOR_EVER);
     set_number(&specs[1], "retention.bytes", -1);

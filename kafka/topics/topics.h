@@ -65,7 +65,8 @@ struct topics_plan {
     const struct kafka_client_options *kafka;
     const struct topics *topics;
     int32_t partitions;         /* N; 0 = that of commands (check only) */
-    int32_t replication_factor; /* 0 = not checked (check only) */
+    int32_t replication_factor; /* 0 = that of commands, or 1 without one; check: not compared */
+    bool allow_weaker;          /* apply: lowers durability where the plan does */
     const char *const *agents;  /* that have requests topics */
     size_t agent_count;
     const char *const *apps; /* that have replies topics */
@@ -90,9 +91,14 @@ typedef void (*topics_report)(void *ctx, enum topics_finding finding, const char
 /* Creates missing topics and corrects settings, also those of existing requests and replies topics
  * that are not in the plan. Never changes a number of partitions or replicas; reports these as
  * differences. OK even with differences; RETRY if the brokers do not answer; REJECT for embedded
- * brokers, whose host makes the topics. `report` may be NULL. */
+ * brokers, whose host makes the topics. REJECT "WeakerDurability", before anything is changed:
+ * min.insync.replicas would become lower, or a new topic would have fewer replicas than commands
+ * has. `report` may be NULL. */
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
+/* Creates the requests and replies topics of the plan that are missing, and changes no other topic.
+ * Errors as above. */
+enum error_class topics_create(const struct topics_plan *plan, struct error *ret_error);
 /* Only reports. */
 enum error_class topics_check(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);

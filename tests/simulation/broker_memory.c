@@ -260,6 +260,12 @@ static int32_t memory_partition_count(struct broker *base, const char *topic, in
     return memory_hears(broker) ? count_now(broker->cluster, topic) : -1;
 }
 
+static int32_t memory_replica_count(struct broker *base, const char *topic, int timeout_ms)
+{
+    int32_t count = memory_partition_count(base, topic, timeout_ms);
+    return count > 0 ? 1 : count;
+}
+
 static int32_t memory_partition_count_known(struct broker *base, const char *topic)
 {
     const struct memory_broker *broker = memory_of(base);
@@ -316,6 +322,7 @@ static const struct broker_ops memory_ops = {
     .group_members = memory_group_members,
     .leave = memory_leave,
     .partition_count = memory_partition_count,
+    .replica_count = memory_replica_count,
     .partition_count_known = memory_partition_count_known,
     .watch = memory_watch,
     .cluster_id = memory_cluster_id,

@@ -35,12 +35,14 @@ static int64_t keep_missing(struct cluster *cluster, struct text *agents, size_t
     return missing;
 }
 
-/* As many partitions as <p>.commands has, whatever the default is where the command runs. */
-static void write_command(const struct cluster *cluster, const struct text *agents, int64_t count,
-                          char command[COMMAND_SIZE])
+/* As many partitions and replicas as <p>.commands has, whatever the settings are where the command
+ * runs. */
+static void write_command(const struct cluster *cluster, int32_t replicas,
+                          const struct text *agents, int64_t count, char command[COMMAND_SIZE])
 {
-    int size = snprintf(command, COMMAND_SIZE, "reeve topics apply --partitions %d",
-                        cluster->partition_count);
+    int size = snprintf(command, COMMAND_SIZE,
+                        "reeve topics apply --partitions %d --replication-factor %d",
+                        cluster->partition_count, replicas);
     if (config_is_set(cluster->service->config, "topics.prefix"))
         size += snprintf(command + size, COMMAND_SIZE - (size_t)size, " --topics-prefix %s",
                          cluster->topics.prefix);
@@ -60,12 +62,17 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
     int64_t missing = keep_missing(cluster, agents, workflow_agents(workflow, agents), unknown);
     if (missing == 0)
         return true;
+    int32_t replicas = broker_replica_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+    if (missing > 0 && replicas <= 0) {
+        missing = -1;
+        memcpy(unknown, cluster->topics.commands, sizeof(unknown));
+    }
     if (missing < 0) {
         http_respond_error(exchange, 503, "BrokerUnavailable",
                            "the broker does not say whether %s exists: try again later", unknown);
         return false;
     }
-    write_command(cluster, agents, missing, command);
+    write_command(cluster, replicas, agents, missing, command);
     snprintf(detail, sizeof(detail),
              "%lld of the workflow's agents %s no requests topic, and nothing was deployed: the "
              "console creates no topics. Create them with `%s`, then deploy again",

@@ -235,7 +235,8 @@ Test(console_workflows, deploys_a_text)
 {
     expect_deployment(409, "code", "TopicsMissing", "Name: test\\nVersion: 3" STEPS, "");
     expect_deployment(409, "command",
-                      "reeve topics apply --partitions 3 --topics-prefix t --agent agent --agent b",
+                      "reeve topics apply --partitions 3 --replication-factor 1 --topics-prefix t "
+                      "--agent agent --agent b",
                       "Name: test\\nVersion: 3\\nSteps: [{Name: A, Agent: agent}, {Name: B, "
                       "Agent: b}]",
                       "");

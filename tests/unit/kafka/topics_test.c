@@ -78,6 +78,45 @@ static const char *setting_of(const struct topics_spec *spec, const char *name)
     return "-";
 }
 
+static enum topics_match match(int replicas, int planned, const char *value)
+{
+    struct topics_spec spec = {.name = "p.events"};
+    topics_spec_set_replicas(&spec, replicas, planned);
+    cr_assert_eq(spec.setting_count, 1);
+    return topics_setting_match(&spec.settings[0], value);
+}
+
+Test(topics, knows_when_a_setting_would_lower_durability)
+{
+    static const struct {
+        int replicas;
+        int planned;
+        const char *value;
+        enum topics_match match;
+    } rows[] = {
+        {3, 0, "2", TOPICS_MATCH},          {3, 3, "2", TOPICS_MATCH},
+        {3, 0, "1", TOPICS_MATCH_NOT},      {3, 1, "1", TOPICS_MATCH},
+        {3, 1, "2", TOPICS_MATCH_STRONGER}, {3, 2, "2", TOPICS_MATCH_STRONGER},
+        {5, 5, "3", TOPICS_MATCH},          {5, 3, "3", TOPICS_MATCH_STRONGER},
+        {1, 3, "1", TOPICS_MATCH}, /* two in sync of one would stop all appends */
+        {1, 0, "2", TOPICS_MATCH_STRONGER}, {1, 0, NULL, TOPICS_MATCH_NOT},
+        {3, 0, "many", TOPICS_MATCH_NOT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        cr_expect_eq(match(rows[i].replicas, rows[i].planned, rows[i].value), rows[i].match,
+                     "row %zu", i);
+}
+
+Test(topics, compares_other_settings_without_an_opinion_on_greater_values)
+{
+    struct topics_setting setting = {.name = "max.message.bytes", .value = "100"};
+    cr_expect_eq(topics_setting_match(&setting, "100"), TOPICS_MATCH);
+    cr_expect_eq(topics_setting_match(&setting, "200"), TOPICS_MATCH_NOT);
+    setting.at_most = INT64_MAX;
+    cr_expect_eq(topics_setting_match(&setting, "200"), TOPICS_MATCH);
+    cr_expect_eq(topics_setting_match(&setting, "99"), TOPICS_MATCH_NOT);
+}
+
 /* Kafka deletes whole segments, and those of a topic with little traffic live for a week. */
 Test(topics, keeps_records_as_long_as_promised_and_hardly_longer)
 {
