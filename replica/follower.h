@@ -32,6 +32,13 @@ struct follower_ops {
     /* Rows that were there before are gone: forget what was derived from the view. `checked`
      * follows. */
     void (*dropped)(void *ctx);
+    /* Before `dropped`: the log was trimmed to beyond what is folded. What it was told until then
+     * was so. */
+    void (*left_behind)(void *ctx);
+    /* Of a follower_run() with an end: the log was trimmed meanwhile, and what is left gives all
+     * orders only from beyond that end on. Nothing is folded any more. NULL: it is stopped, as
+     * where a log lacks records. */
+    void (*overtaken)(void *ctx);
     /* The disk is too full to fold the rest. It resumes by itself; caught_up follows. */
     void (*paused)(void *ctx);
     /* Stopped; an operator has to act. It is checked again by itself after a while. */

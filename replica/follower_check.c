@@ -137,6 +137,8 @@ static void beginning_lost(struct follower *follower)
 /* Its owner has trimmed the log beyond what is folded here. */
 static void left_behind(struct follower *follower)
 {
+    if (follower->ops->left_behind != NULL)
+        follower->ops->left_behind(follower->ctx);
     if (follower_drop_store(follower, "LogTrimmed",
                             "the log was trimmed to beyond what this store has folded: it is "
                             "folded again from where the log begins now"))

@@ -58,11 +58,30 @@ static void stop_incomplete(struct follower *follower)
     follower_stop(follower, &error);
 }
 
+/* More of the log follows: a trim has moved its beginning since the end was chosen. */
+static bool is_overtaken(const struct follower *follower)
+{
+    return follower->ops->overtaken != NULL && follower->until < INT64_MAX &&
+           follower->until + 1 < follower->high;
+}
+
+static void end_incomplete(struct follower *follower)
+{
+    if (!is_overtaken(follower)) {
+        stop_incomplete(follower);
+        return;
+    }
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
+    follower_close_reader(follower);
+    follower->phase = PHASE_CHECKED;
+    follower->ops->overtaken(follower->ctx);
+}
+
 static void caught_up(struct follower *follower)
 {
     struct error error;
     if (!view_checkpoint(follower->view)->complete) {
-        stop_incomplete(follower);
+        end_incomplete(follower);
         return;
     }
     /* Following a log that grows, its end comes with every few records: one commit takes what comes

@@ -188,18 +188,43 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
-static enum error_class export_partition(struct export_partition *partition,
-                                         struct error *ret_error)
+static void read_on(struct events_export *events)
 {
+    struct export_partition *partition = events->partition;
     struct cluster *cluster = partition->run->session->cluster;
-    struct events_export events = {.partition = partition, .codec = cluster->codec};
-    heap_arena_init(&events.arena, 64 * 1024);
     struct broker_reader *reader =
         broker_read(cluster->broker, cluster->topics.events, partition->run->series.partition,
-                    partition->first, &reader_ops, &events);
+                    partition->next, &reader_ops, events);
     broker_reader_skip_unreadable(reader, on_unreadable);
     export_wait(partition, export_is_done, partition);
     broker_reader_close(reader);
+}
+
+/* The log was trimmed under the reader, and the rest of it is still to be read. */
+static bool goes_on(struct export_partition *partition)
+{
+    struct export_run *run = partition->run;
+    int64_t low = 0, high = 0;
+    struct error error;
+    if (strcmp(partition->error.code, "OffsetOutOfRange") != 0 ||
+        cli_session_offsets(run->session, run->session->cluster->topics.events,
+                            run->series.partition, &low, &high, &error) != ERROR_OK ||
+        low <= partition->next)
+        return false;
+    export_note_start(partition, low);
+    partition->error = (struct error){0};
+    partition->done = partition->next == partition->end;
+    return !partition->done;
+}
+
+enum error_class export_events_of(struct export_partition *partition, struct error *ret_error)
+{
+    struct events_export events = {.partition = partition,
+                                   .codec = partition->run->session->cluster->codec};
+    heap_arena_init(&events.arena, 64 * 1024);
+    do
+        read_on(&events);
+    while (goes_on(partition));
     heap_arena_deinit(&events.arena);
     buffer_deinit(&events.body);
     buffer_deinit(&events.framed);
@@ -210,5 +235,5 @@ static enum error_class export_partition(struct export_partition *partition,
 
 int export_events(struct cli *cli)
 {
-    return export_run(cli, "events", export_events_schema(), export_partition);
+    return export_run(cli, "events", export_events_schema(), export_events_of);
 }

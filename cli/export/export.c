@@ -56,13 +56,22 @@ static enum error_class finish_segment(struct export_partition *partition, struc
 
 void export_end_record(struct export_partition *partition, int64_t next)
 {
-    assert(next > partition->next);
+    assert(next >= partition->next && next > partition->written);
     partition->next = next;
     partition->records++;
     partition->run->exported++;
-    if (segment_is_full(partition->segment) &&
+    if (!partition->unsettled && segment_is_full(partition->segment) &&
         finish_segment(partition, &partition->error) != ERROR_OK)
         stop(partition);
+}
+
+void export_note_start(struct export_partition *partition, int64_t start)
+{
+    int64_t next = start < partition->end ? start : partition->end;
+    if (next <= partition->next)
+        return;
+    partition->trimmed += next - partition->next;
+    partition->next = next;
 }
 
 void export_wait(struct export_partition *partition, bool (*done)(void *ctx), void *ctx)
@@ -107,7 +116,24 @@ static enum error_class find_start(struct export_partition *partition, struct er
 static const struct output_column columns[] = {
     {"partition", "PARTITION", true}, {"from", "FROM", true},           {"to", "TO", true},
     {"records", "RECORDS", true},     {"undecoded", "UNDECODED", true}, {"files", "FILES", true},
+    {"trimmed", "TRIMMED", true},
 };
+
+/* The rest is in the files, and the next run goes on after it. */
+static void warn_of_trim(struct cli *cli, const struct export_partition *partition)
+{
+    if (partition->trimmed > 0)
+        cli_warn(cli, "Trimmed",
+                 "partition %d: the log was trimmed while it was read: %" PRId64
+                 " records were gone before they could be exported",
+                 partition->run->series.partition, partition->trimmed);
+    if (partition->lost > 0)
+        cli_warn(cli, "Trimmed",
+                 "partition %d: %" PRIu64
+                 " orders that ended are left out: the log was trimmed, and what is left of it "
+                 "holds nothing of them but their end",
+                 partition->run->series.partition, partition->lost);
+}
 
 static enum error_class export_one(struct export_run *run, int32_t number,
                                    export_partition_run export, struct output *output,
@@ -128,10 +154,12 @@ static enum error_class export_one(struct export_run *run, int32_t number,
         class = export_group_commit(run->group, number, partition.next, ret_error);
     if (class != ERROR_OK)
         return class;
-    output_row(output, json_pack("{s:i, s:I, s:I, s:I, s:I, s:i}", "partition", number, "from",
+    output_row(output, json_pack("{s:i, s:I, s:I, s:I, s:I, s:i, s:I}", "partition", number, "from",
                                  (json_int_t)partition.first, "to", (json_int_t)partition.next,
                                  "records", (json_int_t)partition.records, "undecoded",
-                                 (json_int_t)partition.undecoded, "files", (int)partition.files));
+                                 (json_int_t)partition.undecoded, "files", (int)partition.files,
+                                 "trimmed", (json_int_t)partition.trimmed));
+    warn_of_trim(run->cli, &partition);
     if (partition.undecoded > 0)
         cli_warn(run->cli, "Undecoded",
                  "partition %d: %" PRIu64

@@ -30,6 +30,9 @@ struct export_partition {
     struct segment *segment;
     uint64_t records;   /* exported */
     uint64_t undecoded; /* of these, kept as bytes */
+    int64_t trimmed;    /* offsets from `first` on that the log lost before they were read */
+    uint64_t lost;      /* orders that ended, of which only the end was left */
+    bool unsettled;     /* what ended before `next` may be added later: no file is closed */
     uint32_t files;
     bool done;
     struct error error;
@@ -45,13 +48,20 @@ int export_run(struct cli *cli, const char *what, char *schema, export_partition
 /* The segment that the next record goes into. False: it cannot be opened, partition->error has the
  * reason and the partition is done. */
 bool export_begin_record(struct export_partition *partition);
-/* The record is in the segment; closes it if it is full. `next`: the offset after it. */
+/* The record is in the segment; closes it if it is full. `next`: the offset after all that is read.
+ */
 void export_end_record(struct export_partition *partition, int64_t next);
 /* For cli_session_wait(). */
 bool export_is_done(void *ctx);
 /* Waits for `done`, with progress. */
 void export_wait(struct export_partition *partition, bool (*done)(void *ctx), void *ctx);
 
+/* The log begins at `start` now. */
+void export_note_start(struct export_partition *partition, int64_t start);
+
+/* export_partition_run. */
+enum error_class export_events_of(struct export_partition *partition, struct error *ret_error);
+enum error_class export_orders_of(struct export_partition *partition, struct error *ret_error);
 int export_events(struct cli *cli);
 int export_orders(struct cli *cli);
 

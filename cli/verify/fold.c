@@ -66,10 +66,21 @@ static bool has_counted(struct verify_fold *fold, const struct broker_record *re
 
 /* ---- the follower ---- */
 
+static void forget_all(struct verify_fold *fold)
+{
+    fold->complete_from = fold->next = 0;
+    fold->counted_count = fold->again = fold->finding_count = 0;
+    if (fold->checks != NULL)
+        verify_rules_restart(fold->checks);
+}
+
 static void on_checked(void *ctx)
 {
     struct verify_fold *fold = ctx;
-    if (view_checkpoint(follower_view(fold->follower))->next_event_offset < fold->next)
+    int64_t next = view_checkpoint(follower_view(fold->follower))->next_event_offset;
+    if (next > fold->next) /* it begins there */
+        forget_all(fold);
+    else if (next < fold->next)
         fold->again = 0;
     follower_run(fold->follower, fold->until);
 }
@@ -119,15 +130,20 @@ static void on_caught_up(void *ctx)
 /* An operator's Reset skips what is folded already, or the log was trimmed beyond it. */
 static void on_dropped(void *ctx)
 {
-    struct verify_fold *fold = ctx;
-    fold->complete_from = fold->next = 0;
-    fold->counted_count = fold->again = fold->finding_count = 0;
-    if (fold->checks != NULL)
-        verify_rules_restart(fold->checks);
+    forget_all(ctx);
 }
 
-static const struct follower_ops fold_ops = {
-    .checked = on_checked, .folded = on_folded, .caught_up = on_caught_up, .dropped = on_dropped};
+static void on_overtaken(void *ctx)
+{
+    struct verify_fold *fold = ctx;
+    fold->overtaken = fold->done = true;
+}
+
+static const struct follower_ops fold_ops = {.checked = on_checked,
+                                             .folded = on_folded,
+                                             .caught_up = on_caught_up,
+                                             .dropped = on_dropped,
+                                             .overtaken = on_overtaken};
 
 static bool is_done(void *ctx)
 {
@@ -163,11 +179,10 @@ enum error_class verify_fold_run(struct verify_fold *fold, const char *path,
         return class;
     while (!cli_session_wait(fold->session, is_done, fold, PROGRESS_MS))
         show_progress(fold);
-    if (fold->done) {
-        if (fold->checks != NULL)
-            verify_rules_end(fold->checks, &fold->counts);
+    if (fold->done && fold->checks != NULL)
+        verify_rules_end(fold->checks, &fold->counts);
+    if (fold->done)
         return ERROR_OK;
-    }
     const struct error *stop = NULL;
     bool stuck = follower_is_stuck(fold->follower, &stop, NULL);
     assert(stuck && stop != NULL); /* is_done() */

@@ -11,6 +11,7 @@ reeve_test(cli
         deploy_test.c
         drafts_test.c
         export_test.c
+        export_trimmed_test.c
         files_test.c
         leader_test.c
         log_kit.c

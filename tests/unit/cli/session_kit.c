@@ -13,7 +13,9 @@ enum { STEPS = 100000, WAIT_MS = 30000 };
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct session_kit *kit = userdata;
-    broker_memory_settle(kit->kafka, STEPS);
+    if (kit->turn != NULL)
+        kit->turn(kit->turn_ctx);
+    broker_memory_settle(kit->kafka, kit->steps);
     loop_timer_after(loop, timer, 1);
 }
 
@@ -23,7 +25,7 @@ void session_kit_init(struct session_kit *kit)
                                          "t.schemas",  "t.leadership", "t.workflows"};
     struct error error = {0};
     log_set_level(LOG_LEVEL_ERROR);
-    *kit = (struct session_kit){.session.metrics = metrics_new()};
+    *kit = (struct session_kit){.session.metrics = metrics_new(), .steps = STEPS};
     cr_assert_eq(loop_new(clock_real(), &kit->session.context.loop, &error), ERROR_OK);
     kit->kafka = broker_memory_cluster_new(7, clock_real());
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)

@@ -12,6 +12,9 @@ struct session_kit {
     struct codec *codec;
     struct cli_session session;
     struct loop_timer timer;
+    uint64_t steps;          /* of the broker in a turn: many */
+    void (*turn)(void *ctx); /* before each turn of the broker; NULL at first */
+    void *turn_ctx;
     struct cli cli; /* prints to `out` and `err` */
     char *out;
     char *err;

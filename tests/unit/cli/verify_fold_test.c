@@ -77,3 +77,53 @@ Test(cli_verify_fold, counts_once_what_a_doubt_folds_again)
     cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
     end();
 }
+
+/* A live store stands where the log no longer gives all orders. */
+Test(cli_verify_fold, is_overtaken_by_a_trim)
+{
+    struct error error = {0};
+    begin();
+    log_kit_accept(&owner);
+    int64_t before = log_kit_finish(&owner, 0);
+    int64_t start = log_kit_state_all(&owner);
+    trim(start);
+    cr_assert_eq(run(before, &error), ERROR_OK, "%s", error.message);
+    cr_expect(fold.overtaken);
+    verify_fold_deinit(&fold);
+    cr_assert_eq(run(start + 1, &error), ERROR_OK, "%s", error.message);
+    cr_expect(fold.overtaken);
+    verify_fold_deinit(&fold);
+    cr_assert_eq(run(start + 3, &error), ERROR_OK, "%s", error.message);
+    cr_expect(!fold.overtaken);
+    cr_expect_eq(fold.complete_from, start + 3);
+    end();
+}
+
+static int64_t start_later;
+
+static void trim_on_the_way(void *ctx)
+{
+    int64_t low = 0, high = 0;
+    (void)ctx;
+    broker_memory_bounds(kit.kafka, "t.events", 0, &low, &high);
+    if (low == 0 && fold.next > 3)
+        trim(start_later);
+}
+
+Test(cli_verify_fold, begins_again_where_the_log_is_trimmed_under_it)
+{
+    begin();
+    log_kit_accept(&owner);
+    log_kit_accept(&owner);
+    log_kit_finish(&owner, 0);
+    log_kit_accept(&owner);
+    start_later = log_kit_state_all(&owner);
+    log_kit_finish(&owner, 1);
+    session_kit_open(&kit, 0);
+    kit.turn = trim_on_the_way;
+    kit.steps = 1;
+    assert_passes(1, 3);
+    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->start, start_later);
+    cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
+    end();
+}
