@@ -22,3 +22,13 @@ bool name_valid(struct text name)
 {
     return name.size > 0 && name.size <= NAME_BYTES_MAX && name_characters_valid(name);
 }
+
+bool name_is_path_step(struct text text)
+{
+    return text_equal(text, TEXT(".")) || text_equal(text, TEXT(".."));
+}
+
+bool name_valid_new(struct text name)
+{
+    return name_valid(name) && !name_is_path_step(name);
+}

@@ -8,9 +8,15 @@
 
 /* For messages: "agent must be " NAME_EXPECTED. */
 #define NAME_EXPECTED "1 to 64 letters, digits, '.', '_' or '-'"
+#define NAME_NEW_EXPECTED NAME_EXPECTED ", other than \".\" and \"..\""
 
-/* 1 to NAME_BYTES_MAX of the characters of names. */
+/* 1 to NAME_BYTES_MAX of the characters of names: of a name that is read. */
 bool name_valid(struct text name);
+/* Of a name that is given now: also not "." or "..", with which a URL or a path would climb. Names
+ * that were given before this rule stay valid. */
+bool name_valid_new(struct text name);
+/* "." or "..": a step of a path, not a name. */
+bool name_is_path_step(struct text text);
 /* Only characters of names; may be empty, and of any length. */
 bool name_characters_valid(struct text text);
 

@@ -351,9 +351,9 @@ enum error_class leader_configure(const struct config *config, struct reeve_lead
     struct election_options check = {.lease_ms = options->lease_ms,
                                      .renew_ms = options->renew_ms,
                                      .progress_ms = options->progress_ms};
-    if (options->role == NULL || !name_valid(text_of(options->role)))
+    if (options->role == NULL || !name_valid_new(text_of(options->role)))
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "the role of an election must be a name of [A-Za-z0-9._-]");
+                         "the role of an election must be " NAME_NEW_EXPECTED);
     return election_options_check(&check, ret_error);
 }
 

@@ -61,6 +61,9 @@ struct text codec_schema(enum record_kind kind); /* the .avsc text; static */
 
 /* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
 enum error_class order_id_validate(struct text order_id, struct error *ret_error);
+/* Of a new order: also not "." or "..", which are steps of a path, and no '-' at its start, which
+ * makes it a flag of a command line. Orders that were accepted before this rule stay valid. */
+enum error_class order_id_validate_new(struct text order_id, struct error *ret_error);
 
 /* Identity of a submission: XXH3-128 over its content in canonical values, before a version is
  * pinned. */
@@ -68,6 +71,8 @@ struct content_hash details_content_hash(const struct order_details *details);
 /* Limits and forms of a submission's values; REJECT with one clear line. Also sorts attributes by
  * name and refuses duplicates. */
 enum error_class details_validate(struct order_details *details, struct error *ret_error);
+/* Of an order that is submitted now. */
+enum error_class details_validate_new(struct order_details *details, struct error *ret_error);
 
 /* "12.5", "-3", "0.001" -> decimal; false when malformed or over its scale or precision. */
 bool decimal_parse(struct text text, struct decimal *ret_decimal);

@@ -27,6 +27,17 @@ enum error_class order_id_validate(struct text order_id, struct error *ret_error
     return ERROR_OK;
 }
 
+enum error_class order_id_validate_new(struct text order_id, struct error *ret_error)
+{
+    if (order_id_validate(order_id, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (order_id.data[0] == '-')
+        return INVALID("order_id must not begin with '-': a command line would take it for a flag");
+    if (name_is_path_step(order_id))
+        return INVALID("order_id must not be \".\" or \"..\": a URL would lead elsewhere");
+    return ERROR_OK;
+}
+
 static enum error_class check_text(const char *name, struct text text, uint32_t min, uint32_t max,
                                    struct error *ret_error)
 {
@@ -136,6 +147,12 @@ enum error_class details_validate(struct order_details *details, struct error *r
     if (bytes > ORDER_DETAILS_BYTES_MAX)
         return INVALID("the order has more than %d bytes", ORDER_DETAILS_BYTES_MAX);
     return ERROR_OK;
+}
+
+enum error_class details_validate_new(struct order_details *details, struct error *ret_error)
+{
+    enum error_class class = order_id_validate_new(details->order_id, ret_error);
+    return class == ERROR_OK ? details_validate(details, ret_error) : class;
 }
 
 /* ---- identity ----

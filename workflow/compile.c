@@ -95,8 +95,8 @@ static void compile(struct workflow_compiler *compiler, const struct yaml_node *
     workflow->pivot = compiler->pivot;
 }
 
-bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
-                    struct workflow_problems *ret_problems, struct workflow **ret_workflow)
+static bool parse(struct text text, enum workflow_format format, bool deployed, struct arena *arena,
+                  struct workflow_problems *ret_problems, struct workflow **ret_workflow)
 {
     ret_problems->count = 0;
     ret_problems->errors = 0;
@@ -108,7 +108,8 @@ bool workflow_parse(struct text text, enum workflow_format format, struct arena 
         workflow_check_json(text, ret_problems))
         root = yaml_tree_parse(text, &scratch.arena, ret_problems);
     if (root != NULL) {
-        struct workflow_compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
+        struct workflow_compiler compiler = {.values = {arena, ret_problems, deployed},
+                                             .pivot = -1};
         compile(&compiler, root, &scratch.arena, workflow);
     }
     heap_arena_deinit(&scratch);
@@ -118,6 +119,18 @@ bool workflow_parse(struct text text, enum workflow_format format, struct arena 
     assert(workflow->step_count > 0 && workflow->version > 0 && !text_empty(workflow->name));
     *ret_workflow = workflow;
     return true;
+}
+
+bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
+                    struct workflow_problems *ret_problems, struct workflow **ret_workflow)
+{
+    return parse(text, format, false, arena, ret_problems, ret_workflow);
+}
+
+bool workflow_parse_deployed(struct text text, enum workflow_format format, struct arena *arena,
+                             struct workflow_problems *ret_problems, struct workflow **ret_workflow)
+{
+    return parse(text, format, true, arena, ret_problems, ret_workflow);
 }
 
 /* ---- formats ---- */

@@ -109,8 +109,8 @@ static enum error_class compile(struct workflow_registry *registry,
 {
     struct workflow *workflow = NULL;
     bool json = text_equal(definition->format, TEXT("json"));
-    if (!workflow_parse(definition->text, json ? WORKFLOW_JSON : WORKFLOW_YAML,
-                        &registry->memory.arena, &registry->problems, &workflow)) {
+    if (!workflow_parse_deployed(definition->text, json ? WORKFLOW_JSON : WORKFLOW_YAML,
+                                 &registry->memory.arena, &registry->problems, &workflow)) {
         const struct workflow_problem *problem = problems_first_error(&registry->problems);
         return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
                          "%.*s:%u does not compile: %u:%u: %s", TEXT_ARG(definition->name),

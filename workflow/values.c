@@ -116,6 +116,12 @@ bool value_name(const struct values *values, const struct yaml_node *node, const
             QUOTE_ARG(node->text));
         return false;
     }
+    if (!values->deployed && name_is_path_step(node->text)) {
+        problems_add_error(values->problems, node->mark,
+                           "%s \"%.*s\" is a step of a path: it must not be \".\" or \"..\"", what,
+                           QUOTE_ARG(node->text));
+        return false;
+    }
     *ret_value = arena_text(values->arena, node->text);
     return true;
 }

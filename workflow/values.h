@@ -13,9 +13,11 @@ bool value_looks_like_boolean(struct text text); /* YAML 1.1 also has yes, no, o
 struct values {
     struct arena *arena; /* where texts are copied to */
     struct workflow_problems *problems;
+    bool deployed; /* rules for new texts alone do not apply */
 };
 
-/* Workflows, steps, agents, actions: [A-Za-z0-9._-], 1 .. NAME_BYTES_MAX bytes. */
+/* Workflows, steps, agents, actions: [A-Za-z0-9._-], 1 .. NAME_BYTES_MAX bytes; not "." or ".."
+ * where it is new. */
 bool value_name(const struct values *values, const struct yaml_node *node, const char *what,
                 struct text *ret_value);
 /* Any text, checked only. */

@@ -29,6 +29,10 @@ struct workflow_problems {
  * nothing is returned); warnings may be there either way. Never reads files. */
 bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
                     struct workflow_problems *ret_problems, struct workflow **ret_workflow);
+/* Of a text that was deployed: rules for new texts alone do not apply to it. */
+bool workflow_parse_deployed(struct text text, enum workflow_format format, struct arena *arena,
+                             struct workflow_problems *ret_problems,
+                             struct workflow **ret_workflow);
 
 const char *workflow_format_name(enum workflow_format format); /* "yaml", "json" */
 /* By a file's name: ".json" or else YAML. */

@@ -15,11 +15,10 @@ static struct dev_agent *add_agent(struct dev *dev, struct text name, struct err
         if (text_equal(text_of(dev->agents[i].name), name))
             return &dev->agents[i];
     }
-    if (dev->agent_count == AGENTS_MAX || !name_valid(name)) {
+    if (dev->agent_count == AGENTS_MAX || !name_valid_new(name)) {
         error_set(ret_error, ERROR_REJECT, "Usage",
-                  "agent \"%.*s\": expected at most %d names of letters, digits, '.', '_' "
-                  "and '-'",
-                  TEXT_ARG(name), AGENTS_MAX);
+                  "agent \"%.*s\": expected at most %d names of " NAME_NEW_EXPECTED, TEXT_ARG(name),
+                  AGENTS_MAX);
         return NULL;
     }
     struct dev_agent *agent = &dev->agents[dev->agent_count++];
@@ -83,11 +82,10 @@ enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
             ERROR_OK)
         return ERROR_REJECT;
     for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
-        if (dev->app_count == APPS_MAX || !name_valid(text_of(app)))
-            return error_set(
-                ret_error, ERROR_REJECT, "Usage",
-                "--app %.80s: expected at most %d names of letters, digits, '.', '_' and '-'", app,
-                APPS_MAX);
+        if (dev->app_count == APPS_MAX || !name_valid_new(text_of(app)))
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--app %.80s: expected at most %d names of " NAME_NEW_EXPECTED, app,
+                             APPS_MAX);
         dev->apps[dev->app_count++] = app;
     }
     if (dev->app_count == 0)

@@ -119,7 +119,7 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
                                   int64_t line, struct error *ret_error)
 {
     struct error why = {0};
-    if (details_validate(details, &why) != ERROR_OK) {
+    if (details_validate_new(details, &why) != ERROR_OK) {
         run->rejected++;
         return import_run_reject(run, line, details->order_id, why.message, ret_error);
     }

@@ -127,7 +127,7 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
         details.workflow = text_of(workflow);
     if (reply_to != NULL && text_empty(details.reply_to))
         details.reply_to = text_of(reply_to);
-    class = details_validate(&details, ret_error);
+    class = details_validate_new(&details, ret_error);
     if (class == ERROR_OK && submit->waits && text_empty(details.reply_to))
         class = error_set(
             ret_error, ERROR_REJECT, "Usage",

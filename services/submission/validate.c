@@ -98,7 +98,7 @@ static void validate_content(const struct validator *validator, unsigned fresh,
                              struct validation *validation)
 {
     struct order_details *details = &validation->command.submit_order;
-    if (details_validate(details, &validation->error) != ERROR_OK) {
+    if (details_validate_new(details, &validation->error) != ERROR_OK) {
         validation->outcome = VALIDATION_REFUSE;
         return;
     }

@@ -70,7 +70,7 @@ test('resubmits_one_order_and_shows_the_outcome', async ({ page, open }) => {
   await open('/orders/one-1');
   await page.getByRole('button', { name: 'Resubmit', exact: true }).click();
   const dialog = await fill(page, 'the carrier is back');
-  assert.equal(await dialog.locator('.command code').textContent(), "reeve resubmit one-1 --reason 'the carrier is back' --by olga");
+  assert.equal(await dialog.locator('.command code').textContent(), "reeve resubmit --reason 'the carrier is back' --by olga -- one-1");
   await dialog.getByRole('button', { name: 'Resubmit: order one-1' }).click();
   await dialog.getByText('1 of 1 sent: 1 accepted, 0 refused.').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
@@ -221,11 +221,11 @@ test('shows_and_discards_dead_letters', async ({ page, open }) => {
   assert.match(await page.locator('.title p').textContent(), /1 open dead letter/);
   await row.locator('button.as-link').click();
   await page.getByText('74 68 69 73 20 69 73 20  6e 6f 74').waitFor();
-  assert.match(await page.locator('dialog .command code').textContent(), /^reeve dead-letters get \d+:\d+$/);
+  assert.match(await page.locator('dialog .command code').textContent(), /^reeve dead-letters get -- \d+:\d+$/);
   await page.keyboard.press('Escape');
   await row.getByRole('button', { name: 'Replay' }).click();
   await page.getByLabel('Corrected value (optional)').fill('{"order_id": ');
-  assert.match(await page.locator('dialog .command code').textContent(), /--json \/dev\/stdin <<'END'\n\{"order_id":\nEND$/);
+  assert.match(await page.locator('dialog .command code').textContent(), /--json \/dev\/stdin -- \d+:\d+ <<'END'\n\{"order_id":\nEND$/);
   await fill(page, 'a typing error');
   await page.locator('dialog').getByRole('button', { name: 'Replay', exact: true }).click();
   await page.getByText('Corrected value: expected JSON').waitFor();
@@ -329,7 +329,7 @@ test('fails_a_step_of_the_selected_orders_and_of_all_that_match', async ({ page,
   assert.equal(await dialog.locator('input[name=step]').inputValue(), 'ShipOrder');
   await dialog.locator('input[name=error_name]').fill('ParcelLost');
   assert.equal(await dialog.locator('.command code').textContent(),
-    `reeve step fail ${first} ${second} ShipOrder ParcelLost --reason 'the parcels are lost' --by olga`);
+    `reeve step fail --reason 'the parcels are lost' --by olga -- ${first} ${second} ShipOrder ParcelLost`);
   const answer = await world.post(`/api/orders/${second}/fail`,
     { by: 'pete', reason: 'was faster', step: 'ShipOrder', error_name: 'ParcelStolen' });
   assert.equal(answer.status, 200);
@@ -347,7 +347,7 @@ test('fails_a_step_of_the_selected_orders_and_of_all_that_match', async ({ page,
   await dialog.getByRole('button', { name: 'Dry run' }).click();
   await summary(page, `${left.length} orders; nothing was sent.`);
   const dry = await dialog.locator('.command code').textContent();
-  assert.equal(dry, 'reeve step fail ShipOrder LorryLost --prefix bulk- --state Processing --dry-run');
+  assert.equal(dry, 'reeve step fail --prefix bulk- --state Processing --dry-run -- ShipOrder LorryLost');
   assert.equal(world.reeveJson(dry.split(' ').slice(1)).length, left.length);
   await sendsAll(page, 'Fail step', left.length, `${left.length} accepted, 0 refused`);
   const results = await resultsOf(page);
@@ -378,7 +378,7 @@ for (const { action, label, prefix, code } of [
     const two = await selectTwo(page, open, where, MANY);
     await selection(page).getByRole('button', { name: label, exact: true }).click();
     let dialog = await fill(page, 'two of them');
-    assert.equal(await dialog.locator('.command code').textContent(), `reeve ${action} ${two.join(' ')} --reason 'two of them' --by olga`);
+    assert.equal(await dialog.locator('.command code').textContent(), `reeve ${action} --reason 'two of them' --by olga -- ${two.join(' ')}`);
     await dialog.getByRole('button', { name: `${label}: 2 orders` }).click();
     await summary(page, '2 of 2 sent: 2 accepted, 0 refused.');
     await countOf({ id_prefix: prefix, state: 'Compensated' }, 2);

@@ -5,7 +5,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { World, serious, waitFor } = require('./lib/world.js');
+const { World, serious, waitFor, withFlags } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
 const PAGES = ['/', '/orders', '/recovery', '/partitions', '/workflows', '/agents', '/health'];
@@ -359,7 +359,7 @@ test('the_past_counts_from_its_own_moment', async ({ page, open, world }) => {
   assert.doesNotMatch(await page.locator('.facts').textContent(), /ago/);
   assert.equal(await page.locator('.timeline .deadline.of-order').count(), 0);
   assert.ok(await page.locator('.timeline .span .deadline').count() >= 1);
-  assert.match(await page.locator('.command code').first().textContent(), /^reeve orders get undone-1 --at \d+$/);
+  assert.match(await page.locator('.command code').first().textContent(), /^reeve orders get --at \d+ -- undone-1$/);
 });
 
 test('an_offset_between_two_decisions_shows_the_earlier_one', async ({ page, open, world }) => {
@@ -445,7 +445,7 @@ test('copies_an_order_as_json_and_commands', async ({ page, open }) => {
   assert.equal(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).order_id, 'undone-1');
   await page.getByRole('button', { name: 'Copy as command' }).click();
   await page.getByText('Command copied').waitFor();
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'reeve orders get undone-1');
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'reeve orders get -- undone-1');
 });
 
 // Each command that a page shows runs, and the same command is not shown for what it does not print.
@@ -459,7 +459,7 @@ test('the_commands_of_every_page_run', async ({ page, open, world }) => {
     commands.forEach((each) => seen.add(each));
   }
   // Workflows are read from their topic rather than from the console.
-  const run = (words) => world.reeve([...words, ...(words[0] === 'workflow' ? [] : ['--console', world.base])]);
+  const run = (words) => world.reeve(words[0] === 'workflow' ? words : withFlags(words, '--console', world.base));
   for (const each of seen) {
     assert.match(each, /^reeve /);
     const words = each.split(' ').slice(1);

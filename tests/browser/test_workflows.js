@@ -81,11 +81,11 @@ test('migrates_all_orders_of_a_version_after_a_dry_run', async ({ page, open }) 
   await page.getByRole('button', { name: 'Migrate orders of version 1' }).click();
   const dialog = await fill(page, 'customers like it');
   const commandText = dialog.locator('.command code');
-  assert.equal(await commandText.textContent(), "reeve workflow migrate parallel:1 parallel:2 --reason 'customers like it' --by olga --yes");
+  assert.equal(await commandText.textContent(), "reeve workflow migrate --reason 'customers like it' --by olga --yes -- parallel:1 parallel:2");
   await dialog.getByRole('button', { name: 'Dry run' }).click();
   await dialog.getByText('2 orders; nothing was sent.').waitFor();
   assert.deepEqual((await dialog.locator('.results li').allTextContents()).sort(), ['old-3', 'old-4']);
-  assert.equal(await commandText.textContent(), 'reeve workflow migrate parallel:1 parallel:2 --dry-run');
+  assert.equal(await commandText.textContent(), 'reeve workflow migrate --dry-run -- parallel:1 parallel:2');
   assert.equal((await world.get('/api/orders/old-3')).workflow_version, 1);
   await dialog.getByRole('button', { name: 'Migrate: 2 orders' }).click();
   await dialog.getByText('2 of 2 sent: 2 accepted, 0 refused.').waitFor();
@@ -127,7 +127,7 @@ test('fails_a_step_by_hand', async ({ page, open }) => {
   const dialog = await fill(page, 'the parcel is lost');
   await dialog.locator('select[name=step]').selectOption('ShipOrder');
   await dialog.locator('input[name=error_name]').fill('ParcelLost');
-  assert.match(await dialog.locator('.command code').textContent(), /^reeve step fail fail-1 ShipOrder ParcelLost --reason/);
+  assert.match(await dialog.locator('.command code').textContent(), /^reeve step fail --reason .* -- fail-1 ShipOrder ParcelLost$/);
   await dialog.getByRole('button', { name: 'Fail step: order fail-1' }).click();
   await dialog.getByText('1 accepted').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
@@ -144,7 +144,7 @@ test('pauses_and_resumes_an_agent_without_an_instance', async ({ page, open }) =
   await panel.getByText('Named by parallel:2.').waitFor();
   await panel.getByRole('button', { name: 'Pause' }).click();
   let dialog = await fill(page, 'not staffed yet');
-  assert.equal(await dialog.locator('.command code').textContent(), "reeve agents pause callcentre --reason 'not staffed yet' --by olga");
+  assert.equal(await dialog.locator('.command code').textContent(), "reeve agents pause --reason 'not staffed yet' --by olga -- callcentre");
   await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
   await panel.getByText('not staffed yet').waitFor();
   assert.equal((await world.get('/api/agents')).pauses[0].agent, 'callcentre');
@@ -179,7 +179,7 @@ test('compares_two_versions', async ({ page, open }) => {
   await dialog.locator('select[name=right]').selectOption('2');
   const row = dialog.getByRole('region', { name: 'Differences' }).locator('tbody tr').filter({ hasText: 'CallCustomer' });
   await row.first().waitFor();
-  assert.equal(await dialog.locator('.command code').textContent(), 'reeve workflow diff parallel:1 parallel:2');
+  assert.equal(await dialog.locator('.command code').textContent(), 'reeve workflow diff -- parallel:1 parallel:2');
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
 });
@@ -203,14 +203,14 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await dialog.locator('input[name=file]').setInputFiles(file);
   await waitFor('the text of the file', async () => /^Version: 3$/m.test(await dialog.locator('textarea[name=source]').inputValue()));
   await dialog.getByLabel('New orders take this version').uncheck();
-  assert.equal(await dialog.getByLabel('The same in a terminal').textContent(), 'reeve workflow deploy parallel-3.yaml --no-activate');
+  assert.equal(await dialog.getByLabel('The same in a terminal').textContent(), 'reeve workflow deploy --no-activate -- parallel-3.yaml');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
   await hasStatus(page, 3, 'deployed');
   await hasStatus(page, 2, 'active');
   assert.deepEqual(statuses(), { 1: '', 2: 'active', 3: '' });
 
   await versionRow(page, 3).getByRole('button', { name: 'Activate' }).click();
-  await confirm(page, 'Activate', 'tested', 'reeve workflow activate parallel:3 --reason tested --by olga');
+  await confirm(page, 'Activate', 'tested', 'reeve workflow activate --reason tested --by olga -- parallel:3');
   await hasStatus(page, 3, 'active');
   await hasStatus(page, 2, 'deployed');
   assert.match(await cell(versionRow(page, 3), 'Activated').textContent(), /by olga: tested$/);
@@ -218,18 +218,18 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
 
   assert.equal(await panel.getByText('No version is active').count(), 0);
   await panel.getByRole('button', { name: 'Roll back' }).click();
-  await confirm(page, 'Roll back', 'worse', 'reeve workflow rollback parallel --reason worse --by olga');
+  await confirm(page, 'Roll back', 'worse', 'reeve workflow rollback --reason worse --by olga -- parallel');
   await hasStatus(page, 2, 'active');
   await hasStatus(page, 3, 'deployed');
   assert.deepEqual(statuses(), { 1: '', 2: 'active', 3: '' });
 
   await versionRow(page, 3).getByRole('button', { name: 'Retire' }).click();
   assert.equal(await page.getByText('This is the active version').count(), 0);
-  await confirm(page, 'Retire', 'worse', 'reeve workflow retire parallel:3 --reason worse --by olga');
+  await confirm(page, 'Retire', 'worse', 'reeve workflow retire --reason worse --by olga -- parallel:3');
   await hasStatus(page, 3, /retired.*by olga: worse/);
   await versionRow(page, 2).getByRole('button', { name: 'Retire' }).click();
   await dialog.getByText(/This is the active version: new orders that name no version are refused/).waitFor();
-  await confirm(page, 'Retire', 'broken', 'reeve workflow retire parallel:2 --reason broken --by olga');
+  await confirm(page, 'Retire', 'broken', 'reeve workflow retire --reason broken --by olga -- parallel:2');
   await hasStatus(page, 2, /retired.*by olga: broken/);
   await panel.getByText('No version is active: new orders that name no version are refused').waitFor();
   assert.deepEqual(statuses(), { 1: '', 2: 'retired', 3: 'retired' });

@@ -395,11 +395,9 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
     const char *name = config_string(agent->service->config, "agent.name");
     if (name[0] == '\0' && agent->ops->name != NULL)
         name = agent->ops->name;
-    if (!name_valid(text_of(name)))
+    if (!name_valid_new(text_of(name)))
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.name must be the agent's name in workflows: 1 to %d of "
-                         "[A-Za-z0-9._-]",
-                         NAME_BYTES_MAX);
+                         "agent.name must be the agent's name in workflows: " NAME_NEW_EXPECTED);
     snprintf(agent->name, sizeof(agent->name), "%s", name);
     return ERROR_OK;
 }

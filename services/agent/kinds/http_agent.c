@@ -16,15 +16,14 @@
 #include <unistd.h>
 
 enum {
-    URL_SIZE = 2048 + NAME_BYTES_MAX + 2,
     SCRATCH_BYTES = 64 * 1024,
     RESPONSE_BYTES_MAX = 64 * 1024 /* many times the limit of an output */
 };
 
 struct http_agent {
     struct http_client *client;
-    char url[URL_SIZE]; /* without a slash at its end */
-    char probe_url[URL_SIZE];
+    char url[HTTP_MESSAGE_URL_SIZE]; /* without a slash at its end */
+    char probe_url[HTTP_MESSAGE_URL_SIZE];
     struct http_headers headers; /* of the configuration */
     int64_t try_timeout_ms;
     /* An answer that comes a little late still counts: the scheduler waits as long. */
@@ -154,7 +153,7 @@ static void execute(void *ctx, struct agent_call *call)
     struct http_agent *agent = ctx;
     struct arena *arena = &agent->scratch.arena;
     const char *headers[HTTP_HEADERS_MAX + HTTP_MESSAGE_HEADERS + 1];
-    char url[URL_SIZE];
+    char url[HTTP_MESSAGE_URL_SIZE];
     struct error error;
     heap_arena_reset(&agent->scratch);
     call->userdata = agent;
@@ -163,8 +162,6 @@ static void execute(void *ctx, struct agent_call *call)
     uint32_t own = agent->headers.count;
     memcpy(headers, agent->headers.lines, own * sizeof(headers[0]));
     http_message_headers(call->request, call->try_number, callback, arena, headers + own);
-    int size = snprintf(url, sizeof(url), "%s/%.*s", agent->url, TEXT_ARG(call->request->action));
-    assert(size > 0 && (size_t)size < sizeof(url));
     int64_t left_ms = call->time_left_ms + agent->margin_ms;
     struct http_request request = {
         .url = url,
@@ -173,7 +170,8 @@ static void execute(void *ctx, struct agent_call *call)
         .timeout_ms = left_ms < agent->try_timeout_ms ? left_ms : agent->try_timeout_ms,
         .send_within_ms = call->time_left_ms,
     };
-    if (http_client_send(agent->client, &request, on_result, call, &error) == ERROR_OK)
+    if (http_message_url(agent->url, call->request->action, url, &error) == ERROR_OK &&
+        http_client_send(agent->client, &request, on_result, call, &error) == ERROR_OK)
         return;
     agent_call_fail(call, &(struct agent_failure){.name = TEXT("Http.BadUrl"),
                                                   .message = text_of(error.message),

@@ -2,6 +2,7 @@
 /* See http_message.h. */
 #include "services/agent/kinds/http_message.h"
 
+#include "base/names.h"
 #include "base/rfc3339.h"
 #include "schemas/json_codec.h"
 #include "services/agent/core/sanitize.h"
@@ -14,6 +15,17 @@
 #include <xxhash.h>
 
 /* ---- the request ---- */
+
+enum error_class http_message_url(const char *base, struct text action,
+                                  char ret_url[HTTP_MESSAGE_URL_SIZE], struct error *ret_error)
+{
+    if (name_is_path_step(action))
+        return error_set(ret_error, ERROR_REJECT, "BadUrl",
+                         "the action must not be \".\" or \"..\": it would lead out of %s", base);
+    int size = snprintf(ret_url, HTTP_MESSAGE_URL_SIZE, "%s/%.*s", base, TEXT_ARG(action));
+    assert(size > 0 && size < HTTP_MESSAGE_URL_SIZE);
+    return ERROR_OK;
+}
 
 /* Outputs as JSON values; empty or invalid ones as null. */
 static json_t *outputs_json(const struct step_request *request)

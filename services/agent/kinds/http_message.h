@@ -7,6 +7,12 @@
 #include "platform/http/client.h"
 #include "services/agent/core/agent_ops.h"
 
+enum { HTTP_MESSAGE_URL_SIZE = 2048 + NAME_BYTES_MAX + 2 };
+/* `base`, without a slash at its end, and the action. REJECT: it would lead out of the base URL, as
+ * an action of a workflow may that was deployed before such names were refused. */
+enum error_class http_message_url(const char *base, struct text action,
+                                  char ret_url[HTTP_MESSAGE_URL_SIZE], struct error *ret_error);
+
 /* The JSON body. New in the arena. */
 struct text http_message_body(const struct step_request *request, struct arena *arena);
 

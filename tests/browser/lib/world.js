@@ -63,6 +63,12 @@ function freePort() {
   });
 }
 
+// Flags end where "--" is.
+exports.withFlags = (words, ...flags) => {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  return [...words.slice(0, end), ...flags, ...words.slice(end)];
+};
+
 class World {
   constructor() {
     this.folder = process.env.REEVE_TEST_DIR ?? fs.mkdtempSync('/tmp/reeve-browser-');
@@ -157,7 +163,7 @@ class World {
 
   // What it prints as JSON when it asks this console.
   reeveJson(args) {
-    return JSON.parse(this.reeve([...args, '--output', 'json', '--console', this.base]));
+    return JSON.parse(this.reeve(exports.withFlags(args, '--output', 'json', '--console', this.base)));
   }
 
   submit(ids, workflow, more = {}) {

@@ -238,6 +238,16 @@ Test(http_agent, builds_headers)
     cr_assert_null(headers[7]);
 }
 
+Test(http_agent, never_leaves_its_base_url)
+{
+    char url[HTTP_MESSAGE_URL_SIZE];
+    struct error error;
+    cr_assert(http_message_url("http://shop/api", TEXT("Ship..It"), url, &error) == ERROR_OK);
+    cr_assert_str_eq(url, "http://shop/api/Ship..It");
+    cr_assert(http_message_url("http://shop/api", TEXT(".."), url, &error) == ERROR_REJECT);
+    cr_assert(http_message_url("http://shop/api", TEXT("."), url, &error) == ERROR_REJECT);
+}
+
 Test(http_agent, escapes_unusual_order_ids_in_headers)
 {
     struct step_request request = undo_request();

@@ -21,6 +21,18 @@ Test(names, rejects_every_other_byte)
     }
 }
 
+Test(names, takes_no_step_of_a_path_for_a_new_name)
+{
+    static const char *const valid[] = {"a", "-", "...", ".a", "a.", "..a"};
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
+        cr_expect(name_valid_new(text_of(valid[i])), "%s", valid[i]);
+    cr_expect_not(name_valid_new(TEXT(".")));
+    cr_expect_not(name_valid_new(TEXT("..")));
+    cr_expect_not(name_valid_new(TEXT("")));
+    cr_expect_not(name_valid_new(TEXT("a/b")));
+    cr_expect(name_valid(TEXT("..")), "names that were given before stay valid");
+}
+
 Test(names, limits_the_length_of_names)
 {
     char name[NAME_BYTES_MAX + 1];

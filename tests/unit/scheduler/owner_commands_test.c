@@ -249,6 +249,21 @@ Test(owner_commands, refuses_a_cancellation_that_answers_to_the_log)
     assert_dead(&kit, owner, "BadReplyTopic");
 }
 
+/* The front door refuses such ids; a submission that it had accepted before goes on. */
+Test(owner_commands, decides_an_order_whose_id_would_be_refused_today)
+{
+    static const char *const ids[] = {"--yes", "-", "..", "."};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        static struct owner_kit kit;
+        struct owner *owner = begin(&kit);
+        struct command cmd = submission_of(ids[i]);
+        owner_kit_command(&kit, &cmd);
+        owner_kit_run(&kit, 1000);
+        cr_assert(owner_is_running(owner), "%s", owner_kit_trouble(owner));
+        cr_assert_eq(owner_kit_decision(&kit, 0, ids[i])->events[0].kind, EVENT_ORDER_ACCEPTED);
+    }
+}
+
 Test(owner_commands, refuses_content_beyond_the_limits)
 {
     static struct owner_kit kit;

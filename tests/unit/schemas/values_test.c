@@ -227,6 +227,23 @@ Test(schemas_values, accepts_a_valid_order_and_sorts_its_attributes)
     cr_assert_eq(details_validate(&details, &error), ERROR_OK, "%s", error.message);
 }
 
+Test(schemas_values, refuses_ids_of_new_orders_that_a_command_or_a_url_misreads)
+{
+    static const char *const bad[] = {"-", "--yes", "-1", ".", "..", "a/b", ""};
+    static const char *const good[] = {"1-", "a--yes", "...", ".1", "\xe2\x80\x93yes"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct order_details details = valid_details();
+        struct error error = {0};
+        details.order_id = text_of(bad[i]);
+        cr_assert_eq(details_validate_new(&details, &error), ERROR_REJECT, "%s", bad[i]);
+        cr_assert_str_eq(error.code, "InvalidOrder");
+        bool was_accepted = i < 5;
+        cr_assert_eq(details_validate(&details, &error) == ERROR_OK, was_accepted, "%s", bad[i]);
+    }
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        cr_assert_eq(order_id_validate_new(text_of(good[i]), NULL), ERROR_OK, "%s", good[i]);
+}
+
 Test(schemas_values, rejects_an_invalid_order_with_a_reason)
 {
     static char x[ATTRIBUTE_VALUE_BYTES_MAX + 1];

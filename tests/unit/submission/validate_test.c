@@ -372,6 +372,29 @@ static struct validation cancel_by(const char *by)
     return validate_bytes(TEXT("o1"), encode(RECORD_CANCEL_ORDER, &cmd), 0);
 }
 
+/* The console offers commands to copy: `reeve cancel --yes` is not about an order. */
+Test(submission_validate, refuses_new_ids_that_a_command_takes_for_a_flag)
+{
+    static const char *const ids[] = {"--yes", "--state=Processing", "-", ".", ".."};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        struct order_details details = good_order();
+        details.order_id = text_of(ids[i]);
+        struct validation validation = validate_details(details, 0);
+        expect_refused(&validation, "InvalidOrder", "p.replies.web");
+        validation = validate_bytes(details.order_id, order_bytes(details), 0);
+        expect_refused(&validation, "InvalidOrder", "p.replies.web");
+    }
+}
+
+/* Orders that were accepted before stay valid. */
+Test(submission_validate, cancels_an_order_whose_id_begins_with_a_hyphen)
+{
+    struct validation validation;
+    struct cancel_order cancel = {.order_id = TEXT("--yes"), .reason = TEXT("old")};
+    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+}
+
 /* The history must not name an operator when an application cancelled. */
 Test(submission_validate, marks_the_name_of_a_canceller_as_the_applications)
 {

@@ -136,6 +136,10 @@ Test(workflow_lint, checks_names)
     LINT({HEAD "  - {Name: Take Payment, Agent: x}\n",
           "4:12: error: Name \"Take Payment\" has a character that is not a letter, a digit or one "
           "of . _ -\n"},
+         {HEAD "  - {Name: .., Agent: x}\n",
+          "4:12: error: Name \"..\" is a step of a path: it must not be \".\" or \"..\"\n"},
+         {HEAD "  - {Name: A, Agent: .}\n",
+          "4:22: error: Agent \".\" is a step of a path: it must not be \".\" or \"..\"\n"},
          {HEAD "  - {Name: A, Agent: \"\"}\n",
           "4:22: error: Agent has 0 characters; it must have 1 to 64\n"},
          {HEAD "  - {Name: "

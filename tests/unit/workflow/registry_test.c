@@ -42,6 +42,15 @@ Test(workflow_registry, keeps_the_first_definition_of_a_version)
     workflow_registry_free(registry);
 }
 
+/* `reeve workflow deploy` refuses such names; its orders go on. */
+Test(workflow_registry, reads_a_workflow_whose_names_would_be_refused_today)
+{
+    struct workflow_registry *registry = workflow_registry_new();
+    cr_assert(deploy(registry, "..", 1, ".", NULL) == ERROR_OK);
+    cr_assert(text_equal(agent_of(registry, "..", 1), TEXT(".")));
+    workflow_registry_free(registry);
+}
+
 Test(workflow_registry, finds_a_version_and_the_newest_version)
 {
     struct workflow_registry *registry = workflow_registry_new();

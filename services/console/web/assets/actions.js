@@ -217,11 +217,12 @@ function filtersFor(target, asked) {
 
 function commandOf(action, target, asked, dry) {
   const { verb, stepArgument } = ACTIONS[action];
-  const words = ['reeve', ...verb, ...asked.versions ?? []];
+  const words = ['reeve', ...verb];
+  const operands = [...asked.versions ?? []];
   const many = !target.ids || target.ids.length > 20;
-  if (target.ids) words.push(...(many ? ['-'] : target.ids));
-  if (stepArgument) words.push(asked.step || 'STEP');
-  if (action === 'fail') words.push(asked.error || 'ERROR');
+  if (target.ids) operands.push(...(many ? ['-'] : target.ids));
+  if (stepArgument) operands.push(asked.step || 'STEP');
+  if (action === 'fail') operands.push(asked.error || 'ERROR');
   if (!target.ids) {
     const { workflow, workflow_version, step, ...rest } = target.filters;
     if (!asked.versions) Object.assign(rest, { workflow, workflow_version });
@@ -232,7 +233,7 @@ function commandOf(action, target, asked, dry) {
   if (dry) words.push('--dry-run');
   else words.push('--reason', asked.body.reason || 'WHY', '--by', asked.body.by || 'WHO');
   if (many && !dry) words.push('--yes');
-  return command(words) + (target.ids && many ? ' < ids.txt' : '');
+  return command(words, ...operands) + (target.ids && many ? ' < ids.txt' : '');
 }
 
 // ---- sending ----

@@ -32,7 +32,7 @@ export function open(view) {
       about: pause ? 'No step is sent to it: its steps wait, and meanwhile only orders as a whole time out. Attempts in flight may end.'
         : 'Its waiting steps are sent.',
       label: pause ? 'Pause' : 'Resume', danger: pause,
-      commandFor: ({ by, reason }) => command(['reeve', 'agents', verb, name, '--reason', reason, '--by', by]),
+      commandFor: ({ by, reason }) => command(['reeve', 'agents', verb, '--reason', reason, '--by', by], name),
       send: async (body) => {
         await post(`/api/agents/${encodeURIComponent(name)}/${verb}`, body);
         return `Agent ${name} ${pause ? 'paused' : 'resumed'}`;

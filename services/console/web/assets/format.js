@@ -123,7 +123,9 @@ export function quote(word) {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${String(word).replaceAll("'", "'\\''")}'`;
 }
 
-export const command = (words) => words.map((word) => quote(String(word))).join(' ');
+// Operands (ids, names) stand behind "--": none is taken for a flag, whatever it begins with.
+export const command = (words, ...operands) =>
+  [...words, ...(operands.length ? ['--', ...operands] : [])].map((word) => quote(String(word))).join(' ');
 
 const UNITS = { s: 1000, m: 60000, h: 3600000, d: 86400000 };
 // "90s", "15m", "2h", "3d" before now, or a date and time: milliseconds. null: neither.

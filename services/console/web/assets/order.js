@@ -73,7 +73,7 @@ export function open(view) {
   const past = () => (at === null ? entries : entries.filter((entry) => entry.offset <= at));
   // What durations and times to come are counted from.
   const moment = () => (at === null ? Date.now() : millis(past().at(-1)?.time) ?? Date.now());
-  const getCommand = () => command(['reeve', 'orders', 'get', id, ...(at === null ? [] : ['--at', at])]);
+  const getCommand = () => command(['reeve', 'orders', 'get', ...(at === null ? [] : ['--at', at])], id);
   // The version that the order has, or had then.
   const workflow = (shown = order) => workflows?.find((each) =>
     each.workflow === shown.workflow && each.version === shown.workflow_version);
@@ -270,7 +270,7 @@ export function open(view) {
       view.draw([h('div', { class: 'title' }, h('h1', null, data(id))), travelProblem,
         h('div', { class: 'buttons' }, h('button', { type: 'button', on: { click: () => travel(null) } }, 'Back to now'),
           h('button', { type: 'button', on: { click: () => travel(stops()[0].offset) } }, 'Its first event')),
-        panel('History', { command: command(['reeve', 'orders', 'history', id]) }, historyTable(entries, id, at))]);
+        panel('History', { command: command(['reeve', 'orders', 'history'], id) }, historyTable(entries, id, at))]);
       return;
     }
     const shown = at === null ? order : snapshots.get(at);
@@ -297,12 +297,12 @@ export function open(view) {
         } })),
       steps(shown), lines(shown),
       panel('History', { note: `${count(entries.length, 'Decision')}, with late and ignored reports and refused commands`,
-        command: command(['reeve', 'orders', 'history', id]) },
+        command: command(['reeve', 'orders', 'history'], id) },
       trimmed === null ? null : notice('warn', `The log was trimmed: what was decided before offset ${trimmed} is not kept.`),
       complete ? null : notice('warn', 'Only the first Decisions are shown; the command prints all of them.'),
       historyTable(entries, id, at)),
       statuses ? panel('Statuses sent', { note: 'to the application that submitted the order',
-        command: command(['reeve', 'orders', 'history', id, '--output', 'json']) }, statuses) : null,
+        command: command(['reeve', 'orders', 'history', '--output', 'json'], id) }, statuses) : null,
     ]);
   }
 

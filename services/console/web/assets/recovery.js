@@ -101,11 +101,11 @@ export function open(view) {
         decoded ? 'JSON; if it stays as it is, the same bytes are sent again.'
           : 'The bytes cannot be decoded. Empty: they are sent again as they are. Else JSON, encoded as a SubmitOrder.') : null,
       commandFor: ({ by, reason }, form) => {
-        const words = ['reeve', 'dead-letters', verb, position(letter)];
+        const words = ['reeve', 'dead-letters', verb];
         const value = correction(form);
         if (value && whole?.value?.record) words.push('--record', whole.value.record);
         words.push('--reason', reason, '--by', by);
-        return value ? `${command([...words, '--json', '/dev/stdin'])} <<'END'\n${value}\nEND` : command(words);
+        return value ? `${command([...words, '--json', '/dev/stdin'], position(letter))} <<'END'\n${value}\nEND` : command(words, position(letter));
       },
       send: async (body, form) => {
         const value = correction(form);
@@ -157,7 +157,7 @@ export function open(view) {
     }
     showDialog(h('dialog', { class: 'action', 'aria-labelledby': 'letter-title' },
       h('h2', { id: 'letter-title' }, `Dead letter ${position(letter)}`), content,
-      commandBox(command(['reeve', 'dead-letters', 'get', position(letter)])),
+      commandBox(command(['reeve', 'dead-letters', 'get'], position(letter))),
       h('form', { method: 'dialog', class: 'buttons' }, h('button', { class: 'primary' }, 'Close'))));
   }
 

@@ -25,7 +25,7 @@ export function openChange(change, version, done) {
     title: `${label} ${visible(name)}`,
     about: warns ? `${about} This is the active version: new orders that name no version are refused until another one is activated.` : about,
     label, danger,
-    commandFor: ({ by, reason }) => command(['reeve', 'workflow', change, name, '--reason', reason, '--by', by]),
+    commandFor: ({ by, reason }) => command(['reeve', 'workflow', change, '--reason', reason, '--by', by], name),
     send: async (body) => {
       const answer = await post(rollsBack ? pathOf(version.workflow, 'rollback')
         : pathOf(version.workflow, String(version.version), change), body);
@@ -64,8 +64,8 @@ export function openDeploy(done) {
       labelled('Text', text, 'YAML or JSON.'),
       h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'activate', checked: true }), ' New orders take this version'),
     ],
-    commandFor: (asked, form) => command(['reeve', 'workflow', 'deploy', form.elements.file.files[0]?.name ?? 'FILE',
-      ...(form.elements.activate.checked ? [] : ['--no-activate'])]),
+    commandFor: (asked, form) => command(['reeve', 'workflow', 'deploy',
+      ...(form.elements.activate.checked ? [] : ['--no-activate'])], form.elements.file.files[0]?.name ?? 'FILE'),
     send: deploy,
     done,
   });
@@ -99,7 +99,7 @@ export function openDiff(name, list) {
     const mine = ++latest;
     const left = form.elements.left.value;
     const right = form.elements.right.value;
-    patch(terminal, commandBox(command(['reeve', 'workflow', 'diff', `${name}:${left}`, `${name}:${right}`])));
+    patch(terminal, commandBox(command(['reeve', 'workflow', 'diff'], `${name}:${left}`, `${name}:${right}`)));
     try {
       const answer = await get(`${pathOf(name, 'diff')}${query({ left, right })}`);
       if (mine !== latest) return;

@@ -110,7 +110,7 @@ export function open(view) {
       : notice('warn', 'No version is active: new orders that name no version are refused until one is activated.');
     const made = panel(visible(name), { tools: [
       mayAct() && h('button', { type: 'button', disabled: list.length < 2, on: { click: () => openChange('rollback', shown, view.reload) } }, 'Roll back'),
-      list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null, picker], command: command(['reeve', 'workflow', 'show', `${name}:${shown.version}`]) },
+      list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null, picker], command: command(['reeve', 'workflow', 'show'], `${name}:${shown.version}`) },
       closed, byState(counts, name), versions(list, migrate, view.reload), graph(shown), steps(shown));
     made.id = name;
     made.setAttribute('data-key', `workflow-${name}`);
