@@ -155,7 +155,16 @@ static void sync_directory_of(const char *path)
     }
 }
 
-enum error_class files_write_atomic(const char *path, struct text content, struct error *ret_error)
+/* The owner first: a change of it takes bits of the mode away. NULL: the present user's. */
+static bool own(int fd, const struct files_owner *owner)
+{
+    if (owner == NULL)
+        return fchmod(fd, 0640) == 0;
+    return fchown(fd, owner->user, owner->group) == 0 && fchmod(fd, owner->mode) == 0;
+}
+
+enum error_class files_write_atomic_for(const char *path, struct text content,
+                                        const struct files_owner *owner, struct error *ret_error)
 {
     char temporary[PATH_MAX];
     int size = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
@@ -166,7 +175,7 @@ enum error_class files_write_atomic(const char *path, struct text content, struc
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(ret_error, "write", path);
-    bool written = write_all(fd, content) && fchmod(fd, 0640) == 0 && fsync(fd) == 0;
+    bool written = own(fd, owner) && write_all(fd, content) && fsync(fd) == 0;
     int code = errno;
     if (close(fd) != 0 && written) {
         written = false;
@@ -183,6 +192,11 @@ enum error_class files_write_atomic(const char *path, struct text content, struc
     }
     sync_directory_of(path);
     return ERROR_OK;
+}
+
+enum error_class files_write_atomic(const char *path, struct text content, struct error *ret_error)
+{
+    return files_write_atomic_for(path, content, NULL, ret_error);
 }
 
 /* The whole of `fd`, at most `limit` bytes. NULL with errno (EFBIG = longer). Reads pipes
@@ -216,12 +230,10 @@ static char *read_all(int fd, size_t limit, size_t *ret_size)
     return content;
 }
 
-enum error_class files_read(const char *path, size_t limit, char **ret_content, size_t *ret_size,
-                            struct error *ret_error)
+/* Closes `fd`. */
+static enum error_class read_and_close(int fd, const char *path, size_t limit, char **ret_content,
+                                       size_t *ret_size, struct error *ret_error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return fail(ret_error, "read", path);
     size_t size = 0;
     char *content = read_all(fd, limit, &size);
     int code = errno;
@@ -232,6 +244,47 @@ enum error_class files_read(const char *path, size_t limit, char **ret_content, 
     *ret_content = content;
     *ret_size = size;
     return ERROR_OK;
+}
+
+enum error_class files_read(const char *path, size_t limit, char **ret_content, size_t *ret_size,
+                            struct error *ret_error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(ret_error, "read", path);
+    return read_and_close(fd, path, limit, ret_content, ret_size, ret_error);
+}
+
+static const char *not_plain(const struct stat *info)
+{
+    if (!S_ISREG(info->st_mode))
+        return "is not a file";
+    return info->st_nlink > 1 ? "has another name: it is one of several hard links" : NULL;
+}
+
+enum error_class files_read_owned(const char *path, bool plain, size_t limit, char **ret_content,
+                                  size_t *ret_size, struct files_owner *ret_owner,
+                                  struct error *ret_error)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (plain ? O_NOFOLLOW : 0));
+    if (fd < 0 && plain && errno == ELOOP)
+        return error_set(ret_error, ERROR_FATAL, "FileSystem",
+                         "%s is a symbolic link: name the file itself", path);
+    if (fd < 0)
+        return fail(ret_error, "read", path);
+    int rc = fstat(fd, &info);
+    const char *wrong = rc == 0 && plain ? not_plain(&info) : NULL;
+    if (rc != 0 || wrong != NULL) {
+        int code = errno;
+        close(fd);
+        errno = code;
+        return wrong == NULL
+                   ? fail(ret_error, "read", path)
+                   : error_set(ret_error, ERROR_FATAL, "FileSystem", "%s %s", path, wrong);
+    }
+    *ret_owner = (struct files_owner){info.st_uid, info.st_gid, info.st_mode & 07777};
+    return read_and_close(fd, path, limit, ret_content, ret_size, ret_error);
 }
 
 bool files_changed(const char *path, struct files_version *seen)

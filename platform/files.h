@@ -18,10 +18,25 @@ enum error_class files_remove_tree(const char *path, struct error *ret_error);
 /* Readers see the old content or the new, never a part: temporary file, fsync, rename, fsync of
  * the directory. Mode 0640. */
 enum error_class files_write_atomic(const char *path, struct text content, struct error *ret_error);
+/* Who has a file. */
+struct files_owner {
+    uint32_t user;
+    uint32_t group;
+    uint32_t mode; /* permissions only */
+};
+
+/* The same with an owner, which the file has before anyone can find it under its name. */
+enum error_class files_write_atomic_for(const char *path, struct text content,
+                                        const struct files_owner *owner, struct error *ret_error);
 /* New, malloc'ed, with a NUL after its end that *ret_size does not count. A file larger than
  * `limit` bytes is an error. */
 enum error_class files_read(const char *path, size_t limit, char **ret_content, size_t *ret_size,
                             struct error *ret_error);
+/* Also says who has it. With `plain`, the file must be a regular one without another name: neither
+ * a symbolic link nor one of several hard links. */
+enum error_class files_read_owned(const char *path, bool plain, size_t limit, char **ret_content,
+                                  size_t *ret_size, struct files_owner *ret_owner,
+                                  struct error *ret_error);
 /* Bytes that this process may still write on the file system of `path`. */
 enum error_class files_free_bytes(const char *path, int64_t *ret_bytes, struct error *ret_error);
 bool files_exists(const char *path);

@@ -111,29 +111,55 @@ static bool has_file(const struct http_access *access)
     return access->options.authenticates && access->options.token_file[0] != '\0';
 }
 
-void http_access_reload(struct http_access *access)
+static void set_outdated(struct http_access *access, bool outdated)
+{
+    access->outdated = outdated;
+    if (access->outdated_gauge != NULL)
+        metrics_set(access->outdated_gauge, outdated);
+}
+
+static enum error_class read_again(struct http_access *access, struct error *ret_error)
 {
     struct http_tokens tokens = {0};
-    struct error error;
-    if (!has_file(access))
-        return;
-    files_changed(access->options.token_file, &access->seen);
-    if (http_tokens_read(access->options.token_file, &tokens, &error) != ERROR_OK) {
-        log_error("cannot read the tokens again; those that were read before stay",
-                  LOG_ERR(&error));
-        return;
-    }
+    enum error_class class = http_tokens_read(access->options.token_file, &tokens, ret_error);
+    set_outdated(access, class != ERROR_OK);
+    if (class != ERROR_OK)
+        return class;
     http_tokens_deinit(&access->tokens);
     access->tokens = tokens;
     log_info("read the tokens again", LOG_STR("file", access->options.token_file),
              LOG_U64("tokens", tokens.count));
+    return ERROR_OK;
 }
 
+void http_access_reload(struct http_access *access)
+{
+    struct error error;
+    if (!has_file(access))
+        return;
+    files_changed(access->options.token_file, &access->seen);
+    if (read_again(access, &error) != ERROR_OK)
+        log_error("cannot read the tokens again; those that were read before stay, also what was "
+                  "revoked since",
+                  LOG_ERR(&error));
+}
+
+const char *http_access_degraded(const struct http_access *access)
+{
+    return access->outdated ? "http.tokens.file cannot be read again: tokens that were revoked "
+                              "since are still accepted; see the log"
+                            : NULL;
+}
+
+/* What could not be read is tried each time: not every reason changes the file. */
 static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct http_access *access = userdata;
+    struct error error;
     if (has_file(access) && files_changed(access->options.token_file, &access->seen))
         http_access_reload(access);
+    else if (access->outdated)
+        read_again(access, &error);
     if (access->check != NULL)
         access->check(access->check_ctx);
     loop_timer_after(loop, timer, HTTP_ACCESS_CHECK_MS);
@@ -168,6 +194,14 @@ enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
         access->failures_total =
             metrics_counter(metrics, "reeve_http_authentication_failures_total",
                             "Requests with a token that is not right.", METRICS_NO_LABELS);
+    if (metrics != NULL && has_file(access)) {
+        access->outdated_gauge = metrics_gauge(
+            metrics, "reeve_http_tokens_outdated",
+            "1: http.tokens.file cannot be read again, so that tokens that were revoked since are "
+            "still accepted.",
+            METRICS_NO_LABELS);
+        metrics_set(access->outdated_gauge, 0);
+    }
     if (options->authenticates)
         loop_timer_after(loop, &access->timer, HTTP_ACCESS_CHECK_MS);
     *ret_access = access;

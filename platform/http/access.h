@@ -62,8 +62,8 @@ enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
                                  struct http_access **ret_access, struct error *ret_error);
 /* After the server that uses it. */
 void http_access_free(struct http_access *access);
-/* Reads the token file now (SIGHUP). If it is malformed or missing, that is logged, and the tokens
- * that were read before stay. */
+/* Reads the token file now (SIGHUP). If it is malformed or missing, the tokens that were read
+ * before stay; the log, /readyz and reeve_http_tokens_outdated report it. */
 void http_access_reload(struct http_access *access);
 
 #endif

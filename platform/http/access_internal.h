@@ -31,11 +31,13 @@ struct http_access {
     size_t network_count;
     struct http_tokens tokens;
     struct files_version seen; /* the file that the tokens are from */
+    bool outdated;             /* it could not be read again: the tokens are those of before */
     struct loop_timer timer;
     void (*check)(void *ctx); /* the server's; NULL = none */
     void *check_ctx;
     struct http_failures failures[HTTP_FAILURE_SLOTS];
     struct metrics_counter *failures_total; /* NULL: without metrics */
+    struct metrics_gauge *outdated_gauge;   /* NULL: as well, or without a file */
 };
 
 /* Who sent a request. */
@@ -54,6 +56,8 @@ struct http_identity {
 bool http_address_parse(const char *text, uint8_t ret_address[HTTP_ADDRESS_SIZE], bool *ret_ipv4);
 bool http_address_is_loopback(const uint8_t *address);
 bool http_access_trusts(const struct http_access *access, const uint8_t *address);
+/* What operators should know, for /readyz; NULL = nothing. */
+const char *http_access_degraded(const struct http_access *access);
 /* Notes a wrong token. 0, or if there were too many: the seconds to wait. */
 int64_t http_access_failed(struct http_access *access, const uint8_t *address);
 /* Called every HTTP_ACCESS_CHECK_MS where tokens are asked for. NULL: no more. */

@@ -167,22 +167,41 @@ static void serve_livez(struct http_exchange *exchange, void *userdata)
     http_respond(exchange, 200, "text/plain", TEXT("ok\n"));
 }
 
+/* Appends to what the line says already, which ends with "degraded: ". */
+static void add_reason(char *line, size_t line_size, bool first, const char *reason)
+{
+    size_t size = strlen(line);
+    snprintf(line + size, line_size - size, "%s%s", first ? "" : "; ", reason);
+}
+
+/* "degraded: " and all that operators should know, or "ok". */
+static void say_ready(const struct http_server *server, char *ret_line, size_t line_size)
+{
+    char reason[REASON_SIZE];
+    const char *tokens = server->access != NULL ? http_access_degraded(server->access) : NULL;
+    bool degraded =
+        server->degraded != NULL && server->degraded(server->ctx, reason, sizeof(reason));
+    snprintf(ret_line, line_size, tokens != NULL || degraded ? "degraded: " : "ok");
+    if (tokens != NULL)
+        add_reason(ret_line, line_size, true, tokens);
+    if (degraded)
+        add_reason(ret_line, line_size, tokens == NULL, reason);
+}
+
 static void serve_readyz(struct http_exchange *exchange, void *userdata)
 {
     const struct http_server *server = userdata;
-    char reason[REASON_SIZE] = "not ready";
-    char line[REASON_SIZE + sizeof("degraded: \n")];
+    char line[2 * REASON_SIZE] = "not ready";
     bool ready = !server->draining &&
-                 (server->ready == NULL || server->ready(server->ctx, reason, sizeof(reason)));
+                 (server->ready == NULL || server->ready(server->ctx, line, REASON_SIZE));
     if (server->draining)
-        snprintf(line, sizeof(line), "draining\n");
-    else if (!ready)
-        snprintf(line, sizeof(line), "%s\n", reason);
-    else if (server->degraded != NULL && server->degraded(server->ctx, reason, sizeof(reason)))
-        snprintf(line, sizeof(line), "degraded: %s\n", reason);
-    else
-        snprintf(line, sizeof(line), "ok\n");
-    http_respond(exchange, ready ? 200 : 503, "text/plain", text_of(line));
+        snprintf(line, sizeof(line), "draining");
+    else if (ready)
+        say_ready(server, line, sizeof(line) - 1);
+    size_t size = strlen(line);
+    line[size] = '\n';
+    http_respond(exchange, ready ? 200 : 503, "text/plain",
+                 (struct text){line, (uint32_t)size + 1});
 }
 
 static void serve_metrics(struct http_exchange *exchange, void *userdata)

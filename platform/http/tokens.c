@@ -181,22 +181,33 @@ static enum error_class parse(const char *path, struct text content, struct http
 }
 _Static_assert(HTTP_TOKENS_MAX == 1000, "as in the message");
 
-static enum error_class read_content(const char *path, char **ret_content, size_t *ret_size,
+/* A mounted secret may be a link; one that is to be changed may not. */
+static enum error_class read_content(const char *path, bool change, char **ret_content,
+                                     size_t *ret_size, struct files_owner *ret_owner,
                                      struct error *ret_error)
 {
     struct error error;
-    if (files_read(path, HTTP_TOKEN_FILE_MAX, ret_content, ret_size, &error) == ERROR_OK)
+    if (files_read_owned(path, change, HTTP_TOKEN_FILE_MAX, ret_content, ret_size, ret_owner,
+                         &error) != ERROR_OK)
+        return error_set(ret_error, ERROR_REJECT, "Config", "%s", error.message);
+    if ((ret_owner->mode & (S_IWGRP | S_IWOTH)) == 0)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config", "%s", error.message);
+    free(*ret_content);
+    *ret_content = NULL;
+    return error_set(ret_error, ERROR_REJECT, "Config",
+                     "%s: others than its owner may write it (mode %04o), and so give themselves "
+                     "any role: chmod go-w",
+                     path, (unsigned)ret_owner->mode);
 }
 
 enum error_class http_tokens_read(const char *path, struct http_tokens *ret_tokens,
                                   struct error *ret_error)
 {
     struct http_tokens tokens = {0};
+    struct files_owner owner;
     char *content = NULL;
     size_t size = 0;
-    if (read_content(path, &content, &size, ret_error) != ERROR_OK)
+    if (read_content(path, false, &content, &size, &owner, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         parse(path, (struct text){content, (uint32_t)size}, &tokens, ret_error);
@@ -311,36 +322,53 @@ static char *edited(struct text content, const char *line, struct text leave_out
     return text;
 }
 
-/* Under the lock. A file that does not exist yet is an empty one if `create`. */
-static enum error_class read_for_change(const char *path, bool create,
-                                        struct http_tokens *ret_tokens, char **ret_content,
-                                        struct error *ret_error)
+/* The file that is changed, under the lock. */
+struct token_change {
+    const char *path;
+    int lock;
+    bool exists;
+    struct files_owner owner;
+    char *content;
+    struct http_tokens tokens;
+};
+
+/* In any case followed by end_change(). A file that does not exist yet is an empty one if
+ * `create`. */
+static enum error_class begin_change(const char *path, bool create, struct token_change *change,
+                                     struct error *ret_error)
 {
     size_t size = 0;
-    if (create && !files_exists(path)) {
-        *ret_content = calloc(1, 1);
-        assert(*ret_content != NULL);
+    *change = (struct token_change){.path = path, .lock = lock_directory(path, ret_error)};
+    if (change->lock < 0)
+        return ERROR_REJECT;
+    change->exists = !create || files_exists(path);
+    if (!change->exists) {
+        change->content = calloc(1, 1);
+        assert(change->content != NULL);
         return ERROR_OK;
     }
-    enum error_class class = http_tokens_read(path, ret_tokens, ret_error);
-    return class == ERROR_OK ? read_content(path, ret_content, &size, ret_error) : class;
+    if (read_content(path, true, &change->content, &size, &change->owner, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    return parse(path, (struct text){change->content, (uint32_t)size}, &change->tokens, ret_error);
 }
 
 /* The service that reads the file may run as another user than the one who changes it. */
-static enum error_class write_changed(const char *path, const char *content, const char *line,
-                                      struct text leave_out, struct error *ret_error)
+static enum error_class write_change(const struct token_change *change, const char *line,
+                                     struct text leave_out, struct error *ret_error)
 {
-    struct stat before;
-    bool existed = stat(path, &before) == 0;
-    char *text = edited(text_of(content), line, leave_out);
-    enum error_class class = files_write_atomic(path, text_of(text), ret_error);
+    char *text = edited(text_of(change->content), line, leave_out);
+    enum error_class class = files_write_atomic_for(
+        change->path, text_of(text), change->exists ? &change->owner : NULL, ret_error);
     free(text);
-    if (class != ERROR_OK || !existed)
-        return class;
-    if (chown(path, before.st_uid, before.st_gid) == 0 && chmod(path, before.st_mode & 07777) == 0)
-        return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Owner",
-                     "%s was changed, but has lost its owner and mode: %s", path, strerror(errno));
+    return class;
+}
+
+static void end_change(struct token_change *change)
+{
+    http_tokens_deinit(&change->tokens);
+    free(change->content);
+    if (change->lock >= 0)
+        close(change->lock);
 }
 
 static enum error_class check_new(const struct http_tokens *tokens, const char *path,
@@ -362,47 +390,35 @@ enum error_class http_tokens_add(const char *path, struct text name, enum http_r
                                  int64_t now_ms, int64_t expires_ms,
                                  char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error)
 {
-    struct http_tokens tokens = {0};
+    struct token_change change;
     struct http_token token = {.role = role, .created_ms = now_ms, .expires_ms = expires_ms};
     char text[HTTP_TOKEN_SIZE];
     char line[LINE_SIZE];
-    char *content = NULL;
-    int lock = lock_directory(path, ret_error);
-    if (lock < 0)
-        return ERROR_REJECT;
-    enum error_class class = read_for_change(path, true, &tokens, &content, ret_error);
+    enum error_class class = begin_change(path, true, &change, ret_error);
     if (class == ERROR_OK)
-        class = check_new(&tokens, path, name, ret_error);
+        class = check_new(&change.tokens, path, name, ret_error);
     if (class == ERROR_OK) {
         memcpy(token.name, name.data, name.size);
         new_token(text);
         http_token_hash(text_of(text), token.hash);
         format_line(&token, line);
-        class = write_changed(path, content, line, TEXT(""), ret_error);
+        class = write_change(&change, line, TEXT(""), ret_error);
     }
     if (class == ERROR_OK)
         memcpy(ret_token, text, sizeof(text));
-    http_tokens_deinit(&tokens);
-    free(content);
-    close(lock);
+    end_change(&change);
     return class;
 }
 
 enum error_class http_tokens_revoke(const char *path, struct text name, struct error *ret_error)
 {
-    struct http_tokens tokens = {0};
-    char *content = NULL;
-    int lock = lock_directory(path, ret_error);
-    if (lock < 0)
-        return ERROR_REJECT;
-    enum error_class class = read_for_change(path, false, &tokens, &content, ret_error);
-    if (class == ERROR_OK && by_name(&tokens, name) == NULL)
+    struct token_change change;
+    enum error_class class = begin_change(path, false, &change, ret_error);
+    if (class == ERROR_OK && by_name(&change.tokens, name) == NULL)
         class = error_set(ret_error, ERROR_REJECT, "NotFound", "%s has no token of the name %.*s",
                           path, TEXT_ARG(name));
     if (class == ERROR_OK)
-        class = write_changed(path, content, "", name, ret_error);
-    http_tokens_deinit(&tokens);
-    free(content);
-    close(lock);
+        class = write_change(&change, "", name, ret_error);
+    end_change(&change);
     return class;
 }

@@ -55,7 +55,8 @@ struct http_tokens {
     size_t count;
 };
 
-/* Errors are of class REJECT, code Config, and name the file and the line. Freed by
+/* Errors are of class REJECT, code Config, and name the file and the line. A file that others than
+ * its owner may write is refused. Freed by
  * http_tokens_deinit(). */
 enum error_class http_tokens_read(const char *path, struct http_tokens *ret_tokens,
                                   struct error *ret_error);
@@ -72,7 +73,8 @@ void http_token_hash(struct text token, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE]);
 const struct http_token *http_tokens_find(const struct http_tokens *tokens,
                                           const uint8_t hash[HTTP_TOKEN_HASH_SIZE], int64_t now_ms);
 
-/* Adds a line to the file, which is made (mode 0640) if it does not exist. `expires_ms`: 0 = never.
+/* Adds a line to the file, which is made (mode 0640) if it does not exist; its owner and mode stay.
+ * It must not be a link. `expires_ms`: 0 = never.
  * *ret_token, with its NUL, is shown nowhere else. REJECT: the name is malformed or taken. */
 enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
                                  int64_t now_ms, int64_t expires_ms,

@@ -60,9 +60,11 @@ static void listen_with(struct http_access_options options)
     struct http_access *before = access_of_server;
     options.token_file = path;
     options.user_header = "X-Forwarded-User";
-    cr_assert(http_access_new(http_kit_loop, NULL, &options, &access_of_server, &error) == ERROR_OK,
+    struct metrics *metrics = metrics_new();
+    cr_assert(http_access_new(http_kit_loop, metrics, &options, &access_of_server, &error) ==
+                  ERROR_OK,
               "%s", error.message);
-    http_kit_listen((struct http_server_options){.access = access_of_server});
+    http_kit_listen((struct http_server_options){.access = access_of_server, .metrics = metrics});
     http_access_free(before);
     add_routes();
 }
@@ -209,6 +211,47 @@ Test(http_access, follows_the_file_of_tokens)
     cr_assert(loop_run_until(http_kit_loop, is_refused, late, HTTP_KIT_WAIT_MS),
               "the file was not looked at");
     cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
+}
+
+static bool shows(void *ctx)
+{
+    http_kit_ask("GET /readyz HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
+    return strcmp(http_kit_body(http_kit_answer), ctx) == 0;
+}
+
+static bool has_gauge(const char *value)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "\nreeve_http_tokens_outdated %s\n", value);
+    cr_assert_eq(ask_as("GET", "/metrics", tokens[HTTP_ROLE_VIEWER]), 200);
+    return strstr(http_kit_answer, line) != NULL;
+}
+
+/* Tokens that were revoked since are still accepted then. */
+Test(http_access, says_that_the_file_of_tokens_cannot_be_read)
+{
+    static char ready[] = "ok\n";
+    static char outdated[] = "degraded: http.tokens.file cannot be read again: tokens that were "
+                             "revoked since are still accepted; see the log\n";
+    char aside[PATH_SIZE + sizeof(".aside")];
+    snprintf(aside, sizeof(aside), "%s.aside", path);
+    cr_assert(shows(ready) && has_gauge("0"));
+    cr_assert(rename(path, aside) == 0);
+    cr_assert(loop_run_until(http_kit_loop, shows, outdated, HTTP_KIT_WAIT_MS), "%s",
+              http_kit_answer);
+    cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 200"), "it does its work");
+    cr_assert(has_gauge("1"));
+    cr_assert(rename(aside, path) == 0);
+    cr_assert(loop_run_until(http_kit_loop, shows, ready, HTTP_KIT_WAIT_MS));
+    cr_assert(has_gauge("0"));
+    cr_assert(chmod(path, 0666) == 0);
+    cr_assert(loop_run_until(http_kit_loop, shows, outdated, HTTP_KIT_WAIT_MS));
+    FILE *file = fopen(path, "a");
+    fputs("broken\n", file);
+    fclose(file);
+    cr_assert(chmod(path, 0600) == 0);
+    http_access_reload(access_of_server);
+    cr_assert(shows(outdated) && has_gauge("1"));
 }
 
 static bool is_stream_closed(void *ctx)

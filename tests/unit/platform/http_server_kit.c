@@ -60,7 +60,7 @@ void http_kit_listen(struct http_server_options options)
     struct error error = {0};
     http_server_free(http_kit_server);
     metrics_free(http_kit_metrics);
-    http_kit_metrics = metrics_new();
+    http_kit_metrics = options.metrics != NULL ? options.metrics : metrics_new();
     options.metrics = http_kit_metrics;
     options.ready = ready;
     cr_assert(http_server_new(http_kit_loop, &options, &http_kit_server, &error) == ERROR_OK, "%s",

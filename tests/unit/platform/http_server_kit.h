@@ -23,7 +23,8 @@ extern struct http_exchange *http_kit_held;        /* the latest GET /hold */
 /* Of a test suite. */
 void http_kit_open(void);
 void http_kit_close(void);
-/* A server with other options takes the place of the present one. */
+/* A server with other options takes the place of the present one, which owns its metrics; NULL: new
+ * ones. */
 void http_kit_listen(struct http_server_options options);
 
 struct http_kit_peer {

@@ -2,6 +2,8 @@
 /* The file of tokens: what is read, and what a change leaves alone. */
 #include "platform/http/tokens.h"
 
+#include "platform/files.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NOW = 1291191960, PATH_SIZE = 256 };
+enum { NOW = 1291191960, PATH_SIZE = 256, USER = 12345, GROUP = 23456 };
 
 static char folder[] = "/tmp/reeve-tokens-XXXXXX";
 static char path[PATH_SIZE];
@@ -34,6 +36,7 @@ static void write_file(const char *content)
     cr_assert(file != NULL);
     fputs(content, file);
     fclose(file);
+    cr_assert(chmod(path, 0640) == 0); /* whatever the umask */
 }
 
 #define HASH "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -104,4 +107,95 @@ Test(http_tokens, changes_only_the_line_of_a_token)
     cr_assert_eq(read.of[1].created_ms, NOW * INT64_C(1000));
     cr_assert_eq(read.of[1].expires_ms, (NOW + 1) * INT64_C(1000));
     http_tokens_deinit(&read);
+}
+
+/* ---- the file and its owner ---- */
+
+/* Linked with -Wl,--wrap: what is renamed to the file, at that moment. */
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+static struct stat renamed;
+
+int __wrap_rename(const char *from, const char *to)
+{
+    cr_assert(lstat(from, &renamed) == 0);
+    return __real_rename(from, to);
+}
+
+/* Later, the name may be that of another file. */
+Test(http_tokens, gives_the_new_file_its_owner_and_mode_before_it_has_the_name)
+{
+    struct error error = {0};
+    char token[HTTP_TOKEN_SIZE];
+    write_file("bob operator " HASH " 2026-01-01T00:00:00Z\n");
+    if (geteuid() == 0)
+        cr_assert(chown(path, USER, GROUP) == 0);
+    cr_assert(chmod(path, 0440) == 0);
+    struct stat before;
+    cr_assert(stat(path, &before) == 0);
+    cr_assert(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) == ERROR_OK,
+              "%s", error.message);
+    cr_assert_eq(renamed.st_uid, before.st_uid);
+    cr_assert_eq(renamed.st_gid, before.st_gid);
+    cr_assert_eq(renamed.st_mode & 07777, 0440);
+    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(renamed.st_uid, before.st_uid);
+    cr_assert_eq(renamed.st_mode & 07777, 0440);
+}
+
+static void expect_refusal(const char *why)
+{
+    struct error error = {0};
+    char token[HTTP_TOKEN_SIZE] = "";
+    cr_expect(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
+              ERROR_REJECT);
+    cr_expect(strstr(error.message, why) != NULL, "%s", error.message);
+    cr_expect_str_eq(error.code, "Config");
+    cr_expect_str_eq(token, "");
+    cr_expect(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT);
+    cr_expect(strstr(error.message, why) != NULL, "%s", error.message);
+}
+
+/* Who may write into the folder may have made it, to something that only the present user owns. */
+Test(http_tokens, does_not_change_links)
+{
+    char target[PATH_SIZE];
+    char content[] = "bob operator " HASH " 2026-01-01T00:00:00Z\n";
+    struct http_tokens read = {0};
+    struct error error = {0};
+    struct stat info;
+    snprintf(target, sizeof(target), "%s/target", folder);
+    cr_assert(symlink(target, path) == 0);
+    expect_refusal("is a symbolic link");
+    cr_assert(stat(target, &info) != 0, "a target that did not exist was made");
+    cr_assert(files_write_atomic(target, text_of(content), &error) == ERROR_OK);
+    expect_refusal("is a symbolic link");
+    cr_assert(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+    cr_assert(http_tokens_read(path, &read, &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(read.count, 1, "mounted secrets are links");
+    http_tokens_deinit(&read);
+    unlink(path);
+    cr_assert(link(target, path) == 0);
+    expect_refusal("has another name");
+    unlink(path);
+    cr_assert(mkdir(path, 0700) == 0);
+    expect_refusal("is not a file");
+    rmdir(path);
+    unlink(target);
+}
+
+Test(http_tokens, refuses_files_that_others_may_write)
+{
+    static const mode_t modes[] = {0660, 0602, 0666};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        struct http_tokens read = {0};
+        struct error error = {0};
+        write_file("bob operator " HASH " 2026-01-01T00:00:00Z\n");
+        cr_assert(chmod(path, modes[i]) == 0);
+        cr_expect(http_tokens_read(path, &read, &error) == ERROR_REJECT, "%o", modes[i]);
+        cr_expect(strstr(error.message, "chmod go-w") != NULL, "%s", error.message);
+        cr_expect_eq(read.count, 0);
+        expect_refusal("chmod go-w");
+    }
 }

@@ -29,4 +29,5 @@ reeve_test(platform
         name_lookup_test.c
         names_kit.c
     LIBS reeve-test-certificate reeve-platform)
-target_link_options(test-platform PRIVATE -Wl,--wrap=MHD_get_connection_info)
+target_link_options(test-platform PRIVATE
+    -Wl,--wrap=MHD_get_connection_info -Wl,--wrap=rename)
