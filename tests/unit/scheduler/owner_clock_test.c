@@ -23,7 +23,7 @@ static int64_t newest_decided_at(struct owner_kit *kit)
 
 static void submit(struct owner_kit *kit, uint32_t first, uint32_t count)
 {
-    char id[16];
+    char id[24];
     for (uint32_t i = first; i < first + count; i++) {
         snprintf(id, sizeof(id), "order-%u", i);
         owner_kit_submit(kit, id);
