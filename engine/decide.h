@@ -101,8 +101,13 @@ void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked
 void decide_advance_compensation(struct decide_ctx *ctx);
 /* StepSkipped for a step that is Pending and leaves nothing to be undone. */
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index);
-/* Whether the order can still be undone: its pivot has not started, or ended without effect. */
-bool order_can_be_undone(const struct order *order, const struct workflow *workflow);
+/* The step that leaves no way back, or -1: an attempt of it runs or may have had an effect, and it
+ * is the pivot, or one behind a pivot that an operator skipped. */
+int order_past_pivot(const struct order *order, const struct workflow *workflow);
+static inline bool order_can_be_undone(const struct order *order, const struct workflow *workflow)
+{
+    return order_past_pivot(order, workflow) < 0;
+}
 
 /* ---- small questions ---- */
 

@@ -5,15 +5,44 @@
 
 #include <assert.h>
 
-bool order_can_be_undone(const struct order *order, const struct workflow *workflow)
+/* The steps that wait for the pivot, directly or not. */
+static uint64_t behind_pivot(const struct workflow *workflow)
+{
+    assert(workflow->pivot >= 0 && (uint32_t)workflow->pivot < workflow->step_count);
+    uint64_t pivot = UINT64_C(1) << workflow->pivot;
+    uint64_t behind = 0;
+    uint64_t known = UINT64_MAX;
+    while (behind != known) { /* a step may stand before one that it waits for */
+        known = behind;
+        for (uint32_t i = 0; i < workflow->step_count; i++) {
+            if ((workflow->steps[i].after & (pivot | behind)) != 0)
+                behind |= UINT64_C(1) << i;
+        }
+    }
+    assert((behind & pivot) == 0);
+    return behind;
+}
+
+/* An attempt of it runs, or one may have had an effect. */
+static bool acts(const struct step *step)
+{
+    return step->state == STEP_PROCESSING || step->effect != EFFECT_NONE;
+}
+
+int order_past_pivot(const struct order *order, const struct workflow *workflow)
 {
     assert(workflow->step_count == order->step_count);
     if (workflow->pivot < 0)
-        return true;
-    assert((uint32_t)workflow->pivot < order->step_count);
+        return -1;
     assert(workflow->steps[workflow->pivot].pivot);
-    const struct step *pivot = &order->steps[workflow->pivot];
-    return pivot->state != STEP_PROCESSING && pivot->effect == EFFECT_NONE;
+    if (acts(&order->steps[workflow->pivot]))
+        return workflow->pivot;
+    uint64_t behind = behind_pivot(workflow);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if ((behind >> i & 1) != 0 && acts(&order->steps[i]))
+            return (int)i;
+    }
+    return -1;
 }
 
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)

@@ -41,6 +41,20 @@ void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marke
     assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_COMPENSATING);
 }
 
+static void reject_past_pivot(struct decide_ctx *ctx, uint32_t passed)
+{
+    struct text pivot = ctx->order->steps[ctx->workflow->pivot].name;
+    if (passed == (uint32_t)ctx->workflow->pivot)
+        decide_reject(ctx, "PastPivot",
+                      "the pivot %.*s has started: the order can no longer be undone",
+                      TEXT_ARG(pivot));
+    else
+        decide_reject(
+            ctx, "PastPivot",
+            "step %.*s after the pivot %.*s has started: the order can no longer be undone",
+            TEXT_ARG(ctx->order->steps[passed].name), TEXT_ARG(pivot));
+}
+
 bool decide_may_turn_back(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
@@ -59,10 +73,9 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
             TEXT_ARG(order->details.order_id));
         return false;
     }
-    if (!order_can_be_undone(order, ctx->workflow)) {
-        decide_reject(ctx, "PastPivot",
-                      "the pivot %.*s has started: the order can no longer be undone",
-                      TEXT_ARG(order->steps[ctx->workflow->pivot].name));
+    int passed = order_past_pivot(order, ctx->workflow);
+    if (passed >= 0) {
+        reject_past_pivot(ctx, (uint32_t)passed);
         return false;
     }
     assert(order->state == ORDER_PROCESSING || order->state == ORDER_ERROR);

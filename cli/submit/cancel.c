@@ -97,8 +97,8 @@ static const struct cli_verb verbs[] = {
     {
         .arguments = "[ORDER...|-]",
         .arguments_max = -1,
-        .summary = "Cancels orders: they are compensated, unless the pivot has started. Exit code "
-                   "1: the scheduler refused.",
+        .summary = "Cancels orders: they are compensated, unless the pivot, or a step after it, "
+                   "has started. Exit code 1: the scheduler refused.",
         .examples = "reeve cancel 536365 --reason 'ordered twice'\n"
                     "reeve cancel - --reason 'test data' --yes < ids.txt",
         .flags = flags,

@@ -21,6 +21,7 @@ struct history {
     const struct workflow *target; /* the latest that an order was to be moved to; or NULL */
     struct order order;
     int64_t now;
+    bool busy_operator; /* one that commands at random, whatever the order is doing */
     struct rules rules;
     struct services services;
     struct agents agents;

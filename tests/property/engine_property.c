@@ -28,6 +28,10 @@ static uint64_t decisions;
 
 static void something_happens(void)
 {
+    if (history.busy_operator && dice_percent(&history.dice, 15)) {
+        senders_any_operator();
+        return;
+    }
     uint32_t roll = dice_roll(&history.dice, 1100);
     if (roll < 120)
         history.now += dice_roll(&history.dice, 1500);
@@ -161,6 +165,7 @@ static void run_case(uint64_t seed)
     history.target = NULL;
     history.services.workflow = history.workflow;
     history.now = 1000000;
+    history.busy_operator = dice_percent(&history.dice, 25);
     rules_init(&history.rules, history.workflow, rare);
     if (dice_percent(&history.dice, 5))
         senders_operator(); /* on an order that does not exist yet */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_rules.h"
 
+#include "tests/property/engine_random.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,6 +15,8 @@ static const char *const rare_names[] = {
     [RARE_CANCELLED_IN_ERROR] = "cancelled or compensated in Error",
     [RARE_PAST_PIVOT] = "cancel past the pivot",
     [RARE_PIVOT_TURNED_BACK] = "turned back after a pivot without effect",
+    [RARE_SKIPPED_PIVOT_TURNED_BACK] = "turned back after a pivot that was skipped by hand",
+    [RARE_PAST_SKIPPED_PIVOT] = "cancel past a pivot that was skipped by hand",
     [RARE_UNKNOWN_PIVOT_IN_ERROR] = "unknown pivot exhausted",
     [RARE_ORDER_TIMED_OUT] = "order timed out",
     [RARE_ORDER_TIMED_OUT_PAST_PIVOT] = "order timed out past the pivot",
@@ -104,10 +108,17 @@ struct event rules_peek(const struct rules *rules, uint32_t ahead)
 
 bool rules_way_back(const struct rules *rules)
 {
-    if (rules->workflow->pivot < 0)
+    int pivot = rules->workflow->pivot;
+    if (pivot < 0)
         return true;
-    const struct way *way = &rules->steps[rules->workflow->pivot].ways[DIRECTION_DO];
-    return way->state != WAY_RUNNING && way->effect == EFFECT_NONE;
+    uint64_t passed = steps_behind(rules->workflow, pivot) | UINT64_C(1) << pivot;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        const struct way *way = &rules->steps[i].ways[DIRECTION_DO];
+        bool acts = way->state == WAY_RUNNING || way->effect != EFFECT_NONE;
+        if ((passed >> i & 1) != 0 && acts)
+            return false;
+    }
+    return true;
 }
 
 bool rules_any_runs(const struct rules *rules)
@@ -175,6 +186,8 @@ static void compensation_started(struct rules *rules)
     if (rules->workflow->pivot >= 0 &&
         rules->steps[rules->workflow->pivot].ways[DIRECTION_DO].attempt > 0)
         rules->rare[RARE_PIVOT_TURNED_BACK]++;
+    if (rules->workflow->pivot >= 0 && rules->steps[rules->workflow->pivot].skipped)
+        rules->rare[RARE_SKIPPED_PIVOT_TURNED_BACK]++;
     if (rules->error)
         rules->rare[RARE_CANCELLED_IN_ERROR]++;
     rules->phase = PHASE_BACKWARD;
@@ -212,10 +225,14 @@ static void compensated(struct rules *rules)
 {
     RULE(rules, rules->phase == PHASE_BACKWARD && !rules->error, "compensated out of turn");
     RULE(rules, !rules_any_runs(rules), "compensated while an attempt runs");
+    uint64_t behind = steps_behind(rules->workflow, rules->workflow->pivot);
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
         bool undone = rules->steps[i].ways[DIRECTION_UNDO].state == WAY_DONE;
         RULE(rules, undone == rules_to_undo(rules, i), "step %u is %s", i,
              undone ? "undone for nothing" : "not undone");
+        RULE(rules,
+             (behind >> i & 1) == 0 || rules->steps[i].ways[DIRECTION_DO].effect == EFFECT_NONE,
+             "compensated, but step %u behind the pivot remains", i);
     }
     rules->phase = PHASE_COMPENSATED;
     rules->rare[RARE_ENDED_PAUSED] += rules->paused;

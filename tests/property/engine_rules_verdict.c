@@ -30,6 +30,7 @@ static const char *turn_back(struct rules *rules)
     if (rules_way_back(rules))
         return NULL;
     rules->rare[RARE_PAST_PIVOT]++;
+    rules->rare[RARE_PAST_SKIPPED_PIVOT] += rules->steps[rules->workflow->pivot].skipped;
     return "PastPivot";
 }
 

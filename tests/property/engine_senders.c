@@ -140,6 +140,39 @@ void senders_operator(void)
         senders_resubmit(all ? (struct text){0} : workflow->steps[step].name, false, timeout_ms);
 }
 
+/* Whatever the order is doing. */
+void senders_any_operator(void)
+{
+    uint32_t step = dice_roll(&history.dice, history.workflow->step_count);
+    struct command cancel = {.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("order-7")};
+    switch (dice_roll(&history.dice, 8)) {
+    case 0:
+        cancel.cancel_order =
+            (struct cancel_order){cancel.order_id, TEXT("anna"), TEXT("a mistake"), {0}};
+        history_command(&cancel);
+        return;
+    case 1:
+        senders_compensate();
+        return;
+    case 2:
+        senders_resubmit(history.workflow->steps[step].name,
+                         services_nothing_applied(&history.services, step), 0);
+        return;
+    case 3:
+        senders_pause(dice_percent(&history.dice, 50));
+        return;
+    case 4:
+        senders_migrate();
+        return;
+    case 5:
+        end_by_hand(step);
+        return;
+    default: /* of what waits or has failed */
+        senders_end_a_step();
+        return;
+    }
+}
+
 void senders_ask(const struct deadline *deadline)
 {
     struct order lasting; /* the kept command borrows from it */

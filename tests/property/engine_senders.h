@@ -15,8 +15,9 @@ void senders_resubmit(struct text step, bool anew, int64_t timeout_ms);
 void senders_compensate(void);
 void senders_pause(bool pause); /* else: resume */
 void senders_migrate(void);
-void senders_end_a_step(void); /* by hand */
-void senders_operator(void);   /* any of these */
+void senders_end_a_step(void);   /* by hand */
+void senders_operator(void);     /* any of these, mostly one that makes sense */
+void senders_any_operator(void); /* any command of operators, at any step */
 void senders_ask(const struct deadline *deadline);
 void senders_supervisor(bool early);
 /* The owner serves its queue. Only the owner starts steps that are queued without a time. */

@@ -258,6 +258,8 @@ UNDOS = {
     "compensation of a pivot that may be applied": ("I9: behind the pivot", log(
         *BEHIND, at(20, "Compensated", failed("B", effect="unknown"), exhausted("B"),
                     mark("CompensationStarted"), skipped("B", 1), COMPENSATED))),
+    "compensation while a step behind a skipped pivot runs": ("I9: behind the pivot", log(
+        *PIVOT_SKIPPED, at(30, "Compensating", *UNDOING))),
     "compensation begins twice": ("I3: from Compensating to Compensating", log(
         *FORWARD, HEIR, at(16, "Compensating", *UNDOING))),
     "Compensated by a failure": ("I9: Compensated, but not undone", log(

@@ -30,6 +30,9 @@ PIVOT = {"Name": "pivot", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "St
     {"Name": "A", "Agent": "one", "After": [], "Catch": [
         {"ErrorEquals": ["Fraud"], "Next": "$error"}]},
     {"Name": "B", "Agent": "one", "Pivot": True}]}
+REFUSED_PIVOT = {"Name": "refused-pivot", "Version": 1, "Defaults": {
+    "TimeoutSeconds": 0.1, "OnExhausted": "error"}, "Steps": [
+        {"Name": "A", "Agent": "one", "Pivot": True}, {"Name": "B", "Agent": "one"}]}
 PARALLEL = {"Name": "parallel", "Version": 1, "Steps": [
     {"Name": "A", "Agent": "one", "After": [], "Compensate": {"Action": "UndoA"}},
     {"Name": "B", "Agent": "one", "After": [], "Compensate": {"Action": "UndoB"}},
@@ -52,7 +55,7 @@ BARE = {**TWO, "Version": 3, "Steps": [
     {"Name": "Z", "Agent": "one"},
     {"Name": "A", "Agents": ["one", "two"]}, {"Name": "B", "Agent": "one"}]}
 # The first definition counts.
-WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, PARALLEL, {**TWO, "Steps": []})
+WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, {**TWO, "Steps": []})
 
 
 # ---- events ----
@@ -283,6 +286,10 @@ WAITING = at(0, "Processing", *begun(), queued("A"))
 PIVOT_START = at(0, "Processing", *begun(PIVOT), started("A"))
 IN_ERROR = (PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), *FAILED))
 BEHIND = (PIVOT_START, at(10, "Processing", succeeded("A"), started("B", at=NOW + 10)))
+PIVOT_SKIPPED = (at(0, "Processing", *begun(REFUSED_PIVOT), started("A")),
+                 at(10, "Error", failed("A"), exhausted("A"), *FAILED),
+                 at(20, "Processing", skipped_by_hand("A"), mark("OrderResumed"),
+                    mark("AlertClosed"), started("B", at=NOW + 20)))
 BOTH = at(0, "Processing", *begun(PARALLEL), started("A"), started("B"))
 HALF = (WAITING, at(5, "Processing", started("A", at=NOW + 5, reason="one: 1 free")),
         at(10, "Processing", succeeded("A"), queued("B", since=NOW + 10)))

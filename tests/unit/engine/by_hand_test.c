@@ -207,6 +207,87 @@ Test(engine_by_hand, gives_no_deadline_to_an_undo)
          " AlertClosed(Resubmitted) StepStarted(A undo 2 g1)\n");
 }
 
+/* ---- the pivot: what is done behind it is never undone ---- */
+
+#define PIVOT_FAILED                                                                          \
+    "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"                              \
+    "ok A 1 => StepSucceeded(A do 1) StepStarted(P do 1)\n"                                   \
+    "fail P 1 No none => StepFailed(P do 1 No none x1) StepExhausted(P do 1) OrderFailed(No)" \
+    " AlertRaised(No)\n"
+
+Test(engine_by_hand, leaves_no_way_back_once_a_step_behind_a_skipped_pivot_is_applied)
+{
+    TELL("A{c} P<-A{p,e} B<-P{e} C<-B{e}", PIVOT_FAILED
+         "skip P => StepSkippedByHand(P do 1) OrderResumed(Skipped) AlertClosed(Skipped)"
+         " StepStarted(B do 1)\n"
+         "cancel => CommandRejected(PastPivot)\n"
+         "said step B after the pivot P has started: the order can no longer be undone\n"
+         "ok B 1 => StepSucceeded(B do 1) StepStarted(C do 1)\n"
+         "cancel => CommandRejected(PastPivot)\n"
+         "compensate => CommandRejected(PastPivot)\n"
+         "fail C 1 No => StepFailed(C do 1 No none x1) StepExhausted(C do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "compensate => CommandRejected(PastPivot)\n"
+         "order Error A=Processed(do 1) P=Skipped(do 1) B=Processed(do 1) C=Error(do 1)\n");
+}
+
+Test(engine_by_hand, fails_at_its_deadline_behind_a_skipped_pivot)
+{
+    TELL("T60000 A{c} P<-A{p,e} B<-P{e} C<-B{e,r9}", PIVOT_FAILED
+         "skip P => StepSkippedByHand(P do 1) OrderResumed(Skipped) OrderDeadlineSet(+60000)"
+         " AlertClosed(Skipped) StepStarted(B do 1)\n"
+         "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "resubmit => StepResubmitted(B do 1 g0) OrderResumed(Resubmitted)"
+         " OrderDeadlineSet(+60000) AlertClosed(Resubmitted) StepStarted(B do 2)\n"
+         "ok B 2 => StepSucceeded(B do 2) StepStarted(C do 1)\n"
+         "fail C 1 No none => StepFailed(C do 1 No none x1) StepRetryScheduled(C do 1 +1000)\n"
+         "wait 61000\n"
+         "timeout => OrderTimedOut(States.Timeout) OrderFailed(States.Timeout)"
+         " AlertRaised(States.Timeout)\n");
+}
+
+/* Also where they stand before it in the file. */
+Test(engine_by_hand, counts_the_steps_behind_the_pivot_wherever_they_stand)
+{
+    TELL("C<-B{e} B<-P{e} P<-A{p,e} A{c}", PIVOT_FAILED
+         "skip P => StepSkippedByHand(P do 1) OrderResumed(Skipped) AlertClosed(Skipped)"
+         " StepStarted(B do 1)\n"
+         "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "skip B => StepSkippedByHand(B do 1) OrderResumed(Skipped) AlertClosed(Skipped)"
+         " StepStarted(C do 1)\n"
+         "cancel => CommandRejected(PastPivot)\n");
+}
+
+/* Skipping says that nothing was done: while nothing behind it is either, there is a way back. */
+Test(engine_by_hand, undoes_an_order_whose_pivot_was_skipped_and_that_did_nothing_behind_it)
+{
+    TELL("A{c} P<-A{p,e} B<-P{e}", PIVOT_FAILED
+         "pause => OrderPaused\n"
+         "skip P => StepSkippedByHand(P do 1) OrderResumed(Skipped) AlertClosed(Skipped)\n"
+         "resume => OrderPauseEnded StepStarted(B do 1)\n"
+         "fail B 1 No none => StepFailed(B do 1 No none x1) StepExhausted(B do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
+         " AlertClosed(Cancelled) StepStarted(A undo 1)\n");
+    TELL("A{c} P<-A{p,e} B<-P{e}", PIVOT_FAILED
+         "pause => OrderPaused\n"
+         "skip P => StepSkippedByHand(P do 1) OrderResumed(Skipped) AlertClosed(Skipped)\n"
+         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled) StepSkipped(B do 0)\n"
+         "resume => OrderPauseEnded StepStarted(A undo 1)\n");
+}
+
+Test(engine_by_hand, counts_a_pivot_that_was_completed_by_hand_as_passed)
+{
+    TELL("A{c} P<-A{p,e} B<-P{e}",
+         PIVOT_FAILED "pause => OrderPaused\n"
+                      "complete P => StepCompletedByHand(P do 1) OrderResumed(Completed)"
+                      " AlertClosed(Completed)\n"
+                      "cancel => CommandRejected(PastPivot)\n"
+                      "said the pivot P has started: the order can no longer be undone\n");
+}
+
 Test(engine_by_hand, needs_an_order)
 {
     TELL("A", "complete A => CommandRejected(UnknownOrder)\n"

@@ -43,14 +43,25 @@ export function stepsFor(action, order, workflow) {
   }).map((step) => step.step);
 }
 
+// Whether the pivot or a step after it runs or may have had an effect: then nothing is undone.
+function pastPivot(order, workflow) {
+  const steps = workflow?.steps ?? [];
+  const passed = new Set(steps.filter((step) => step.pivot).map((step) => step.step));
+  let known = -1;
+  while (passed.size !== known) {
+    known = passed.size;
+    for (const step of steps) {
+      if (step.after.some((name) => passed.has(name))) passed.add(step.step);
+    }
+  }
+  return order.steps.some((step) => passed.has(step.step) &&
+    (step.state === 'Processing' || step.effect !== 'none'));
+}
+
 // The actions that make sense for one order. `canMove`: to another version.
 export function actionsFor(order, workflow, canMove) {
   if (ended(order)) return [];
-  const pivot = workflow?.steps.find((step) => step.pivot);
-  const pivotStep = pivot && order.steps.find((step) => step.step === pivot.step);
-  const pastPivot = pivotStep && (pivotStep.state === 'Processed' || pivotStep.state === 'Processing' ||
-    (pivotStep.effect !== 'none' && pivotStep.attempt > 0));
-  const canUndo = phase(order) !== 'Compensating' && !pastPivot;
+  const canUndo = phase(order) !== 'Compensating' && !pastPivot(order, workflow);
   const sensible = {
     resubmit: order.state === 'Error',
     complete: stepsFor('complete', order, workflow).length > 0,

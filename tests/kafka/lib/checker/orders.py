@@ -342,11 +342,13 @@ class OrderRules(ByHandRules):
                 self.find("I9", offset, f"{order.key}: undone {order.undone}, not in reverse order")
 
     def way_back(self, order):
-        """False: the pivot has started, and it is not known to have had no effect."""
+        """False: the pivot or a step behind it has started, and it is not known to have had no
+        effect."""
         if order.workflow is None or order.workflow.pivot is None:
             return True
-        pivot = order.step(order.workflow.pivot)
-        return pivot.effect == "none" and not pivot.running("do")
+        passed = order.workflow.behind(order.workflow.pivot) | {order.workflow.pivot}
+        return all(step.effect == "none" and not step.running("do")
+                   for name, step in order.steps.items() if name in passed)
 
     def on_CompensationStarted(self, order, decision, event, offset):
         if not self.way_back(order):

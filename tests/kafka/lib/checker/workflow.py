@@ -99,6 +99,10 @@ class Workflow:
                     plan.before.add(name)
                     waiting += self.steps[name].after
 
+    def behind(self, step):
+        """The names of the steps that wait for this one, directly or not."""
+        return {plan.name for plan in self.steps.values() if step in plan.before}
+
     def end(self, step, error):
         return self.steps[step].end(error, self.pivot in self.steps[step].before)
 
