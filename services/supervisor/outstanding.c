@@ -23,6 +23,7 @@ struct outstanding_entry {
     struct deadline deadline;
     uint64_t token;
     int64_t offset;   /* of the last command; -1: unknown */
+    int64_t sent_at;  /* when the last command was sent */
     int64_t asked_at; /* when it got there */
     int64_t next_at;  /* armed: when it is due; else when to repeat; INT64_MAX: on its way */
     int64_t wait_ms;
@@ -192,9 +193,10 @@ static void drop(struct outstanding *outstanding, struct outstanding_entry *entr
     free(order);
 }
 
-static void sending(struct outstanding *outstanding, struct outstanding_entry *entry)
+static void sending(struct outstanding *outstanding, struct outstanding_entry *entry, int64_t now)
 {
     arrive(outstanding, entry);
+    entry->sent_at = now;
     entry->tries++;
     entry->offset = -1;
     entry->on_its_way = true;
@@ -281,16 +283,16 @@ int64_t outstanding_next_repeat(const struct outstanding *outstanding)
     return heap_next(&outstanding->sent);
 }
 
-bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
+bool outstanding_take_due(struct outstanding *outstanding, int64_t scheduler_now, int64_t now,
                           struct outstanding_command *ret_command)
 {
-    if (outstanding->armed.count == 0 || heap_next(&outstanding->armed) > now)
+    if (outstanding->armed.count == 0 || heap_next(&outstanding->armed) > scheduler_now)
         return false;
     struct outstanding_entry *entry = outstanding->armed.entries[0];
     assert(entry->tries == 0);
     heap_remove(entry);
     heap_add(&outstanding->sent, entry, INT64_MAX);
-    sending(outstanding, entry);
+    sending(outstanding, entry, now);
     *ret_command =
         (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
     return true;
@@ -348,7 +350,7 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
                 outstanding->given_up = entry->deadline.due_at;
             drop(outstanding, entry);
         } else {
-            sending(outstanding, entry);
+            sending(outstanding, entry, now);
             assert(entry->tries > 1); /* the first time is outstanding_take_due() */
             *ret_command =
                 (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
@@ -372,6 +374,20 @@ void outstanding_settle(struct outstanding *outstanding, struct text order_id,
             drop(outstanding, entry);
         entry = next;
     }
+}
+
+/* A Decision may come before the acknowledgement of its command. */
+bool outstanding_was_asked(const struct outstanding *outstanding, struct text order_id,
+                           const struct deadline *deadline, int64_t offset, int64_t *ret_sent_at)
+{
+    const struct outstanding_entry *entry = find(outstanding, order_id, deadline);
+    assert(offset >= 0);
+    if (entry == NULL || entry->tries == 0)
+        return false;
+    if (entry->offset != offset && (entry->offset >= 0 || entry->tries > 1))
+        return false;
+    *ret_sent_at = entry->sent_at;
+    return true;
 }
 
 bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,

@@ -46,9 +46,9 @@ uint32_t outstanding_armed(const struct outstanding *outstanding);
  * there is none. */
 int64_t outstanding_next_due(const struct outstanding *outstanding);
 int64_t outstanding_next_repeat(const struct outstanding *outstanding);
-/* The next armed one, if it is due at `now`: it is being requested for the first time from now on.
- * The token goes to outstanding_sent(). */
-bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
+/* The next armed one, if it is due at `scheduler_now`: it is being requested for the first time
+ * from now on. The token goes to outstanding_sent(). */
+bool outstanding_take_due(struct outstanding *outstanding, int64_t scheduler_now, int64_t now,
                           struct outstanding_command *ret_command);
 /* The order does not have the deadline any more. */
 void outstanding_forget(struct outstanding *outstanding, uint64_t token);
@@ -67,6 +67,10 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
 /* These are the deadlines that the order still has: the others have their outcome. */
 void outstanding_settle(struct outstanding *outstanding, struct text order_id,
                         const struct deadline *deadlines, uint32_t count);
+/* The command at `offset`, for this deadline, was decided: whether it was sent from this table.
+ * *ret_sent_at: when, or before that. */
+bool outstanding_was_asked(const struct outstanding *outstanding, struct text order_id,
+                           const struct deadline *deadline, int64_t offset, int64_t *ret_sent_at);
 /* The scheduler rejected the command: it is not due for `early_ms`. False: the deadline is not in
  * the table (any more), as it is left to the caller when it is due so much later. */
 bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,

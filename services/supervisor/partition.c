@@ -27,16 +27,17 @@ int64_t partition_mono_ms(const struct supervisor_partition *partition)
     return clock_mono_ms(partition->cluster->service->clock);
 }
 
-/* A clock that is slow makes no command late, and one that is fast makes only the first one early,
- * which measures it. So a supervisor with a wrong clock may stay in its group. */
+/* The scheduler's. This machine's clock counts as far as neither the brokers nor the scheduler are
+ * known to show another time: one that is slow makes no command late once something is decided, and
+ * one that is fast makes only the first one early, which measures it. So a supervisor with a wrong
+ * clock may stay in its group. */
 static int64_t time_now(const struct supervisor_partition *partition)
 {
     const struct clock *clock = partition->cluster->service->clock;
     int64_t wall = clock_wall_ms(clock);
     int64_t brokers = clock_guard_broker_ms(&partition->clock_guard, clock_mono_us(clock));
-    int64_t theirs = partition->scheduler_ms + partition_mono_ms(partition);
-    int64_t now = wall < brokers ? wall : brokers;
-    return partition->clock_is_fast || theirs > now ? theirs : now;
+    return scheduler_clock_now(&partition->scheduler_clock, wall < brokers ? wall : brokers,
+                               partition_mono_ms(partition));
 }
 
 static int64_t at_least(int64_t delay_ms, int64_t floor_ms)
@@ -182,29 +183,44 @@ static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
 /* ---- what the log shows ---- */
 
 /* The scheduler answers an early command with the time when it is due: the deadline is armed again,
- * by the scheduler's clock. */
+ * by the scheduler's clock. Other early commands, and steps for which the owner found no capacity,
+ * have the same event. */
 static void learn_not_due(struct supervisor_partition *partition, struct text order_id,
                           const struct decision *decision, const struct command_rejected *rejected,
                           const struct deadline *deadlines, uint32_t count)
 {
-    if (rejected->due_at == 0)
-        return;
-    metrics_add(partition->metrics->early, 1);
-    partition->clock_is_fast = true;
-    partition->scheduler_ms = decision->decided_at - partition_mono_ms(partition);
-    for (uint32_t i = 0; i < count; i++)
-        if (deadlines[i].due_at == rejected->due_at)
-            outstanding_postpone(partition->outstanding, order_id, &deadlines[i],
-                                 rejected->due_at - decision->decided_at,
-                                 partition_mono_ms(partition));
+    int64_t sent_at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (deadlines[i].due_at != rejected->due_at)
+            continue;
+        if (outstanding_was_asked(partition->outstanding, order_id, &deadlines[i],
+                                  decision->command_offset, &sent_at)) {
+            metrics_add(partition->metrics->early, 1);
+            scheduler_clock_refused(&partition->scheduler_clock, decision->decided_at, sent_at);
+        }
+        outstanding_postpone(partition->outstanding, order_id, &deadlines[i],
+                             rejected->due_at - decision->decided_at, partition_mono_ms(partition));
+    }
+}
+
+static int64_t newest_decided_at(const struct supervisor_partition *partition)
+{
+    return view_checkpoint(follower_view(partition->follower))->newest_decided_at;
+}
+
+static void learn_time(struct supervisor_partition *partition, enum record_kind kind)
+{
+    int64_t mono_ms = partition_mono_ms(partition);
+    if (kind == RECORD_RESET)
+        scheduler_clock_reset(&partition->scheduler_clock, newest_decided_at(partition), mono_ms);
+    else
+        scheduler_clock_decided(&partition->scheduler_clock, newest_decided_at(partition), mono_ms);
 }
 
 static void learn_from_decision(struct supervisor_partition *partition,
                                 const struct decision *decision, const struct deadline *deadlines,
                                 uint32_t count)
 {
-    if (decision->decided_at - partition_mono_ms(partition) > partition->scheduler_ms)
-        partition->scheduler_ms = decision->decided_at - partition_mono_ms(partition);
     for (uint32_t i = 0; i < decision->event_count; i++)
         if (decision->events[i].kind == EVENT_COMMAND_REJECTED)
             learn_not_due(partition, decision->order_id, decision,
@@ -235,6 +251,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
     if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
         metrics_add(partition->metrics->skipped, 1);
     bool decided = folded->kind == RECORD_DECISION;
+    if (folded->admission == ADMITTED)
+        learn_time(partition, folded->kind);
     if (folded->admission != ADMITTED || (!decided && folded->kind != RECORD_STATEMENT))
         return;
     struct text order_id = decided ? folded->record->decision.order_id
@@ -258,6 +276,8 @@ static void on_checked(void *ctx)
     struct supervisor_partition *partition = ctx;
     partition->caught_up = false;
     move_cursor(partition, 0, TEXT(""));
+    scheduler_clock_decided(&partition->scheduler_clock, newest_decided_at(partition),
+                            partition_mono_ms(partition));
     follower_run(partition->follower, INT64_MAX);
 }
 
@@ -327,7 +347,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
     partition->cluster = cluster;
     partition->number = number;
     partition->metrics = metrics;
-    partition->scheduler_ms = INT64_MIN / 2;
+    scheduler_clock_init(&partition->scheduler_clock);
     clock_guard_init(&partition->clock_guard,
                      config_ms(cluster->service->config, "clock.skew.max.ms"));
     enum error_class class = follower_new(cluster, number, options, &follower_ops, partition,

@@ -141,6 +141,7 @@ void partition_send_due(struct supervisor_partition *partition)
 {
     struct outstanding_command due;
     while (may_send(partition) && !partition_waits_for_clock(partition) &&
-           outstanding_take_due(partition->outstanding, partition->now, &due))
+           outstanding_take_due(partition->outstanding, partition->now,
+                                partition_mono_ms(partition), &due))
         send_command(partition, &due);
 }

@@ -7,6 +7,7 @@
 #include "kafka/clock_guard.h"
 #include "services/supervisor/outstanding.h"
 #include "services/supervisor/partition.h"
+#include "services/supervisor/scheduler_clock.h"
 
 /* Where the index is read on: every deadline before it is armed or outstanding, gave way, or is
  * over. It spares walking over tombstones as well. */
@@ -29,9 +30,7 @@ struct supervisor_partition {
     struct supervisor_cursor cursor;
     int64_t sweep_at;  /* monotonic */
     int64_t folded_ms; /* when the last folded record was appended */
-    /* The scheduler's time as its Decisions show it, less the monotonic time when they came. */
-    int64_t scheduler_ms;
-    bool clock_is_fast; /* the scheduler found a command early: its time counts from then on */
+    struct scheduler_clock scheduler_clock;
     /* What the acknowledgements of commands say about this clock. */
     struct clock_guard clock_guard;
     uint64_t measuring; /* the token of a command; 0: none */

@@ -25,7 +25,7 @@ static void send_all(struct sent *sent)
         int size = snprintf(sent->names[i], sizeof(sent->names[i]), "order-%d", i);
         sent->orders[i] = (struct text){sent->names[i], (uint32_t)size};
         outstanding_arm(sent->outstanding, sent->orders[i], &deadline);
-        cr_assert(outstanding_take_due(sent->outstanding, NOW_MS, &due));
+        cr_assert(outstanding_take_due(sent->outstanding, NOW_MS, NOW_MS, &due));
         sent->tokens[i] = due.token;
     }
 }
@@ -137,4 +137,35 @@ Test(outstanding, does_not_count_what_went_to_a_topic_that_was_made_again)
     cr_assert_eq(on_their_way(&sent, 50), ORDERS);
     cr_assert_eq(on_their_way(&sent, 0), 0);
     outstanding_free(sent.outstanding);
+}
+
+Test(outstanding, knows_the_answer_to_a_command_of_its_own)
+{
+    struct sent sent;
+    struct outstanding_command again;
+    int64_t sent_at = 0;
+    send_all(&sent);
+    /* The answer may come before the acknowledgement. */
+    cr_assert(outstanding_was_asked(sent.outstanding, sent.orders[0], &deadline, 70, &sent_at));
+    cr_assert_eq(sent_at, NOW_MS);
+    deliver_all(&sent, 100);
+    cr_assert(outstanding_was_asked(sent.outstanding, sent.orders[1], &deadline, 101, &sent_at));
+    cr_assert(!outstanding_was_asked(sent.outstanding, sent.orders[1], &deadline, 99, &sent_at));
+    cr_assert(!outstanding_was_asked(sent.outstanding, TEXT("x"), &deadline, 101, &sent_at));
+    /* The answer to the first command would prove too much of one that was sent later. */
+    cr_assert(outstanding_repeat(sent.outstanding, NOW_MS + REPEAT_MS, 200, &again));
+    cr_assert(!outstanding_was_asked(sent.outstanding, again.order_id, &deadline, 100, &sent_at));
+    outstanding_sent(sent.outstanding, again.token, 300, NOW_MS + REPEAT_MS + 5);
+    cr_assert(outstanding_was_asked(sent.outstanding, again.order_id, &deadline, 300, &sent_at));
+    cr_assert_eq(sent_at, NOW_MS + REPEAT_MS);
+    outstanding_free(sent.outstanding);
+}
+
+Test(outstanding, has_not_asked_for_what_is_armed)
+{
+    struct outstanding *outstanding = outstanding_new();
+    int64_t sent_at = 0;
+    outstanding_arm(outstanding, TEXT("order"), &deadline);
+    cr_assert(!outstanding_was_asked(outstanding, TEXT("order"), &deadline, 0, &sent_at));
+    outstanding_free(outstanding);
 }

@@ -16,24 +16,6 @@ static bool count_visit(const char *name, void *ctx)
     return false;
 }
 
-/* Opens the partition and lets it fold. */
-static void open_and_fold(struct supervised_world *world)
-{
-    world_open(world);
-    world_run(world, 500);
-    cr_assert(supervisor_partition_is_ready(world->partition));
-}
-
-/* The scheduler decides at each step. */
-static void run_with_scheduler(struct supervised_world *world, int64_t ms)
-{
-    for (int64_t passed = 0; passed < ms; passed += WORLD_STEP_MS) {
-        world_run(world, WORLD_STEP_MS);
-        world_decide(world);
-    }
-    world_settle(world);
-}
-
 Test(supervisor, asks_when_a_step_is_due)
 {
     struct supervised_world *world = world_new("A");

@@ -34,6 +34,20 @@ void world_claim(struct supervised_world *world, int32_t partition_count)
     append(world, claim.instance, RECORD_CLAIM, &claim);
 }
 
+void world_reset(struct supervised_world *world, int64_t newest_decided_at)
+{
+    int64_t low = 0;
+    int64_t end = 0;
+    broker_memory_bounds(world->kafka, "p.events", 0, &low, &end);
+    struct partition_reset reset = {.expected_offset = end,
+                                    .by = TEXT("ann"),
+                                    .reason = TEXT("test"),
+                                    .next_command_offset = -1,
+                                    .newest_decided_at = newest_decided_at};
+    append(world, reset.by, RECORD_RESET, &reset);
+    world_claim(world, 1);
+}
+
 static void make_log(struct supervised_world *world, int32_t partition_count)
 {
     static const char *const topics[] = {"p.commands", "p.events", "p.submissions",
@@ -190,14 +204,19 @@ static void decide(struct supervised_world *world, const struct command *cmd, in
 }
 
 /* The test's own commands take part in <p>.commands as well, so that offsets stay true. */
-static void command(struct supervised_world *world, const struct command *cmd, int64_t at)
+static int64_t append_command(struct supervised_world *world, const struct command *cmd)
 {
     world->bytes.size = 0;
     codec_encode(world->codec, (enum record_kind)cmd->kind, cmd, &world->bytes);
     world->next_command = 1 + broker_memory_append(world->kafka, "p.commands", 0, cmd->order_id,
                                                    (struct text){(const char *)world->bytes.data,
                                                                  (uint32_t)world->bytes.size});
-    decide(world, cmd, world->next_command - 1, at);
+    return world->next_command - 1;
+}
+
+static void command(struct supervised_world *world, const struct command *cmd, int64_t at)
+{
+    decide(world, cmd, append_command(world, cmd), at);
 }
 
 void world_submit(struct supervised_world *world, uint32_t number, int64_t at)
@@ -233,6 +252,50 @@ void world_report(struct supervised_world *world, uint32_t number)
                                            .instance = TEXT("agent-1"),
                                            .output = TEXT("{}")};
     command(world, &cmd, world->right.now_wall_ms);
+}
+
+void world_recover(struct supervised_world *world, uint32_t number)
+{
+    const struct step *step = &world->orders[number].order.steps[0];
+    world_decide(world);
+    heap_arena_reset(&world->scratch);
+    struct command cmd = {.kind = COMMAND_RECOVER_STEP, .order_id = name_of(world, number)};
+    cmd.recover_step = (struct recover_step){.order_id = cmd.order_id,
+                                             .step = step->name,
+                                             .direction = DIRECTION_DO,
+                                             .attempt = step->attempt,
+                                             .complete_by = step->complete_by,
+                                             .by = TEXT("supervisor-0")};
+    command(world, &cmd, world->right.now_wall_ms);
+}
+
+void world_find_no_capacity(struct supervised_world *world, uint32_t number)
+{
+    enum { RETRY_MS = 100 };
+    const struct order *order = &world->orders[number].order;
+    int64_t now = world->right.now_wall_ms;
+    world_decide(world);
+    heap_arena_reset(&world->scratch);
+    struct command cmd = {.kind = COMMAND_START_STEP, .order_id = name_of(world, number)};
+    cmd.start_step = (struct start_step){
+        .order_id = cmd.order_id, .step = order->steps[0].name, .by = TEXT("scheduler")};
+    struct event rejected = {.kind = EVENT_COMMAND_REJECTED};
+    rejected.command_rejected = (struct command_rejected){.command = COMMAND_START_STEP,
+                                                          .code = TEXT("NotYetDue"),
+                                                          .reason = TEXT("no capacity"),
+                                                          .by = TEXT("scheduler"),
+                                                          .due_at = now + RETRY_MS};
+    struct decision decision = {.claim_id = world->claim_id,
+                                .sequence = world->sequence++,
+                                .command_offset = append_command(world, &cmd),
+                                .command_time = now,
+                                .order_id = cmd.order_id,
+                                .order_version = order->version,
+                                .decided_at = now,
+                                .emitted_through = -1,
+                                .events = &rejected,
+                                .event_count = 1};
+    append(world, cmd.order_id, RECORD_DECISION, &decision);
 }
 
 void world_lose_decision(struct supervised_world *world, uint32_t number,
@@ -283,6 +346,22 @@ int64_t world_waiting(struct supervised_world *world)
     int64_t high = 0;
     broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
     return high - world->next_command;
+}
+
+void open_and_fold(struct supervised_world *world)
+{
+    world_open(world);
+    world_run(world, 500);
+    cr_assert(supervisor_partition_is_ready(world->partition));
+}
+
+void run_with_scheduler(struct supervised_world *world, int64_t ms)
+{
+    for (int64_t passed = 0; passed < ms; passed += WORLD_STEP_MS) {
+        world_run(world, WORLD_STEP_MS);
+        world_decide(world);
+    }
+    world_settle(world);
 }
 
 void world_count(struct supervised_world *world)

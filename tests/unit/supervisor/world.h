@@ -60,10 +60,16 @@ void world_settle(struct supervised_world *world);
 
 /* Another scheduler claims the partition, when there are that many. */
 void world_claim(struct supervised_world *world, int32_t partition_count);
+/* An operator lowers the time of the newest Decision, and the scheduler claims again. */
+void world_reset(struct supervised_world *world, int64_t newest_decided_at);
 /* Submits order `number`, and decides it at once, at the time `at`. */
 void world_submit(struct supervised_world *world, uint32_t number, int64_t at);
 /* The step's first attempt succeeds; decided at once. */
 void world_report(struct supervised_world *world, uint32_t number);
+/* Another supervisor asks for the recovery of the step's attempt; decided at once. */
+void world_recover(struct supervised_world *world, uint32_t number);
+/* Its owner asks for a start of the step, for which there is no capacity; decided at once. */
+void world_find_no_capacity(struct supervised_world *world, uint32_t number);
 /* The last decision, which was about this order, is lost; `before` is what the order was. */
 void world_lose_decision(struct supervised_world *world, uint32_t number,
                          const struct order *before);
@@ -71,6 +77,10 @@ void world_lose_decision(struct supervised_world *world, uint32_t number,
 void world_decide(struct supervised_world *world);
 /* At most this many of them. */
 void world_decide_some(struct supervised_world *world, uint32_t most);
+/* Opens the partition and lets it fold. */
+void open_and_fold(struct supervised_world *world);
+/* Time passes as in world_run(); the scheduler decides at each step. */
+void run_with_scheduler(struct supervised_world *world, int64_t ms);
 /* How many commands wait. */
 int64_t world_waiting(struct supervised_world *world);
 /* Counts the commands that have reached <p>.commands since the last time. */
