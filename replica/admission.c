@@ -117,10 +117,10 @@ enum admission admission_decision(struct checkpoint *checkpoint, const struct de
 /* What a Continuation states is what a checkpoint keeps, but for what is the reader's own: the
  * cluster, where it began and stands, what it has skipped, how far the log may be trimmed, and the
  * flags (8 bytes with what fills them up), which follow from the rest. Of its own it has written_at
- * and trimmed. */
+ * and trimmed, and who claimed and when. */
 _Static_assert(sizeof(struct checkpoint) - CLUSTER_ID_BYTES_MAX - sizeof(int64_t) -
                        (5 + 1 + 3 * CHECKPOINT_SKIPS_MAX) * sizeof(int64_t) ==
-                   sizeof(struct continuation) - 2 * sizeof(int64_t),
+                   sizeof(struct continuation) - 3 * sizeof(int64_t) - sizeof(struct text),
                "a Continuation states every field of the bookkeeping");
 
 void admission_state(const struct checkpoint *checkpoint, struct continuation *ret_continuation)

@@ -50,8 +50,10 @@ struct view_options {
     const char *path;   /* the store's directory */
     size_t cache_bytes; /* bound of clean orders in memory */
     bool deadlines;     /* keep the deadline index (supervisor, verify) */
-    /* Keep history and secondary indexes (console). What concerns no order (Claims,
-     * undecodable commands) is in the history of the order "". */
+    /* Keep history and secondary indexes (console). What concerns no order (Claims, Resets,
+     * undecodable commands, the Continuation with which a trimmed log begins) is in the history of
+     * the order "". Where an order was accepted before that, its history has the Statement by which
+     * it became known, and what was decided since. */
     bool history;
     bool continuations; /* keep where they are: for an owner, who trims */
     /* The scheduler's index. NULL: none. It and its context are borrowed until view_close(). */

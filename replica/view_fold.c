@@ -169,6 +169,7 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
         return view_fold_statement(view, record, folded, ret_error);
     if (folded->kind == RECORD_EXPIRY && expected)
         return view_fold_expiry(view, record, folded, ret_error);
+    bool begins = admission_begins(&view->checkpoint);
     folded->admission = admission_record(&view->checkpoint, &view->record, record->offset);
     if (folded->admission == ADMISSION_DIFFERS)
         return error_set(ret_error, ERROR_FATAL, "ContinuationDiffers",
@@ -183,7 +184,7 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
     if (folded->admission == ADMITTED && folded->kind == RECORD_CONTINUATION)
         take_continuation(view, record);
     if (view->options.history && folded->admission == ADMITTED &&
-        (folded->kind == RECORD_CLAIM || folded->kind == RECORD_RESET))
+        (folded->kind == RECORD_CLAIM || folded->kind == RECORD_RESET || begins))
         store_batch_put_history(view->batch, TEXT(""), record->offset, record->value);
     return ERROR_OK;
 }

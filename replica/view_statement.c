@@ -76,6 +76,9 @@ enum error_class view_fold_statement(struct view *view, const struct broker_reco
     view_folded_before(entry, folded);
     folded->differs = is_different(view, statement, entry);
     replace(view, &statement->order, entry, record->offset, folded);
+    if (view->options.history && !folded->existed)
+        store_batch_put_history(view->batch, statement->order.details.order_id, record->offset,
+                                record->value);
     return ERROR_OK;
 }
 

@@ -95,9 +95,11 @@ struct continuation {
     int64_t previous_claim_decisions;
     int64_t guarded_offset;
     int64_t guards;
-    int32_t format;     /* the newest STATE_FORMAT that the log has shown; 0: not stated */
-    int64_t written_at; /* by the owner's clock */
-    int64_t trimmed;    /* nothing before this offset is needed; -1: says nothing about it */
+    int32_t format;       /* the newest STATE_FORMAT that the log has shown; 0: not stated */
+    int64_t written_at;   /* by the owner's clock */
+    int64_t trimmed;      /* nothing before this offset is needed; -1: says nothing about it */
+    struct text instance; /* of the claim, as is the next; "": not stated */
+    int64_t claimed_at;
 };
 
 /* Of the state that an order has: rises with each field of OrderRow. What an older owner restates

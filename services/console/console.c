@@ -30,6 +30,12 @@ static void on_decided(void *ctx, struct console_partition *partition,
         order_waits_ended(console->order_waits, decision->order_id);
 }
 
+static void on_renewed(void *ctx)
+{
+    struct console *console = ctx;
+    changes_forget(console->changes);
+}
+
 static enum error_class open_partition(struct console *console, int32_t number,
                                        struct error *ret_error)
 {
@@ -41,8 +47,8 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                    .path = path,
                                    .cache_bytes = cache > CACHE_BYTES_MIN ? cache : CACHE_BYTES_MIN,
                                    .history = true};
-    return console_partition_new(console->cluster, number, &options, on_decided, console,
-                                 &console->partitions[number], ret_error);
+    return console_partition_new(console->cluster, number, &options, on_decided, on_renewed,
+                                 console, &console->partitions[number], ret_error);
 }
 
 static void on_commands_settled(void *ctx)

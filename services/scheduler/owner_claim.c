@@ -157,6 +157,7 @@ static void claim_partition(struct owner *owner)
     ssize_t random = getrandom(claim.claim_id.bytes, sizeof(claim.claim_id.bytes), 0);
     assert(random == (ssize_t)sizeof(claim.claim_id.bytes));
     owner->claim_id = claim.claim_id;
+    owner->claimed_at = claim.claimed_at;
     owner->claim_number++;
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner_set_state(owner, OWNER_CLAIMING);

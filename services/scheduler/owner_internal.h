@@ -121,6 +121,7 @@ struct owner {
     bool asking;         /* for the end of the log */
     /* the claim */
     struct uuid claim_id;
+    int64_t claimed_at;
     uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
     uint64_t outstanding;  /* answers that still name this struct */
     int64_t claim_offset;

@@ -74,9 +74,11 @@ bool owner_continue(struct owner *owner, int64_t trimmed)
     admission_state(view_checkpoint(view), &continuation);
     continuation.written_at = clock_wall_ms(clock);
     continuation.trimmed = trimmed;
+    continuation.instance = text_of(owner->cluster->service->instance_id);
+    continuation.claimed_at = owner->claimed_at;
     owner->sent_us = owner->measured_us = clock_mono_us(clock);
-    if (!owner_append(owner, RECORD_CONTINUATION, &continuation,
-                      text_of(owner->cluster->service->instance_id), on_continued, &value))
+    if (!owner_append(owner, RECORD_CONTINUATION, &continuation, continuation.instance,
+                      on_continued, &value))
         return false;
     owner_set_state(owner, OWNER_CONTINUING);
     owner->trim.announced = trimmed;

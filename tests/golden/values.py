@@ -206,7 +206,7 @@ RECORDS = {
         "next_command_offset": 72, "last_command_offset": -1, "last_command_time": at(40),
         "newest_decided_at": at(41), "emitted_through": -1, "claim_decisions": 73,
         "previous_claim_decisions": 74, "guarded_offset": 75, "guards": 4, "written_at": at(42),
-        "format": 6, "trimmed": 79},
+        "format": 6, "trimmed": 79, "instance": "scheduler-7", "claimed_at": at(48)},
     "Statement": {"claim_id": uid(9), "sequence": 80, "format": 7, "order": ORDER_ROW},
     "Expiry": {"claim_id": uid(10), "sequence": 81, "decided_at": at(47), "ended_at": at(31), **ID},
     "Reset": {"expected_offset": 76, "next_command_offset": -1, "newest_decided_at": at(44),

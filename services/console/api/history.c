@@ -13,6 +13,7 @@ struct history {
     size_t bytes;
     bool more;
     int64_t last;              /* offset of the last entry */
+    int64_t begins_at;         /* -1: there is no order */
     const struct order *order; /* as it is now; NULL: there is none */
     struct error error;
 };
@@ -42,6 +43,8 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
     if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
                      &history->error) != ERROR_OK)
         return false;
+    if (record.kind == RECORD_STATEMENT)
+        return true; /* see find_statement() */
     if (record.kind != RECORD_DECISION) {
         error_set(&history->error, ERROR_FATAL, "StoreDamaged",
                   "the history of an order holds another record");
@@ -59,6 +62,36 @@ static bool is_whole(const struct history *history)
 {
     int64_t start = view_checkpoint(console_partition_view(history->partition))->start;
     return history->order != NULL ? history->order->accepted_offset >= start : start == 0;
+}
+
+static bool find_statement(void *ctx, int64_t offset, struct text value)
+{
+    struct history *history = ctx;
+    struct console *console = history->console;
+    struct record record;
+    heap_arena_reset(&console->scratch);
+    if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
+                     &history->error) != ERROR_OK)
+        return false;
+    if (record.kind == RECORD_STATEMENT)
+        history->begins_at = offset;
+    return record.kind != RECORD_STATEMENT;
+}
+
+/* From where on all that was decided about the order is here. What changed an order before the
+ * Statement by which the console got to know it is not. */
+static enum error_class find_beginning(struct history *history, struct text order_id,
+                                       struct error *ret_error)
+{
+    struct view *view = console_partition_view(history->partition);
+    history->begins_at = -1;
+    if (history->order == NULL)
+        return ERROR_OK;
+    history->begins_at =
+        is_whole(history) ? history->order->accepted_offset : history->order->stated_offset;
+    if (is_whole(history))
+        return ERROR_OK;
+    return store_scan_history(view_store(view), order_id, 0, find_statement, history, ret_error);
 }
 
 /* Empty histories are those of unknown orders, as even a refused submission has an entry; or of
@@ -84,6 +117,8 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
     const struct checkpoint *checkpoint =
         view_checkpoint(console_partition_view(history->partition));
     render_put(body, "log_start", json_integer(checkpoint->start));
+    render_put(body, "begins_at",
+               history->begins_at >= 0 ? json_integer(history->begins_at) : json_null());
     render_put(body, "whole", json_boolean(is_whole(history)));
     owners_respond(history->console->owners, exchange, body);
 }
@@ -111,7 +146,8 @@ void serve_history(struct http_exchange *exchange, void *userdata)
     if (settled &&
         store_scan_history(view_store(view), order_id, after + 1, visit_decision, &history,
                            &error) == ERROR_OK &&
-        view_order(view, order_id, &history.order, &error) == ERROR_OK) {
+        view_order(view, order_id, &history.order, &error) == ERROR_OK &&
+        find_beginning(&history, order_id, &error) == ERROR_OK) {
         respond_history(exchange, &history, order_id, after);
         return;
     }

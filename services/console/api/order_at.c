@@ -37,6 +37,8 @@ static bool visit(void *ctx, int64_t offset, struct text value)
     if (codec_decode(replay->console->cluster->codec, value, true, &scratch->arena, &record,
                      &replay->error) != ERROR_OK)
         return false;
+    if (record.kind == RECORD_STATEMENT)
+        return true; /* what was decided before it is not kept */
     replay->at = offset;
     if (record.kind != RECORD_DECISION || !decision_changes_order(&record.decision))
         return true;

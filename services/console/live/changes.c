@@ -238,6 +238,14 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
         loop_defer(cluster_loop(changes->cluster), &changes->work);
 }
 
+void changes_forget(struct changes *changes)
+{
+    forget_all(changes);
+    changes->first = ++changes->next;
+    if (changes->watchers != NULL)
+        loop_defer(cluster_loop(changes->cluster), &changes->work);
+}
+
 /* ---- requests ---- */
 
 bool changes_cursor_read(const struct changes *changes, const char *text, uint64_t *ret_number)

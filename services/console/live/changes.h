@@ -40,6 +40,9 @@ void changes_free(struct changes *changes);
 void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
                  const struct decision *decision, const struct order *order);
 
+/* What was read before may be untrue: every client that watches gets "reset". */
+void changes_forget(struct changes *changes);
+
 /* Answers the exchange, now or later:
  *
  *     after=CURSOR   of the last answer; left out: begin with the next change

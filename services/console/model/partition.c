@@ -15,6 +15,7 @@ struct console_partition {
     struct follower *follower;
     struct codec *codec;
     console_partition_decided decided;
+    console_partition_renewed renewed;
     void *ctx;
     bool was_ready;
     bool caught_up; /* since the last stop or drop */
@@ -51,16 +52,20 @@ static void keep_reset(struct console_partition *partition, struct text by, stru
     keep_text(reason, kept->reason, sizeof(kept->reason));
 }
 
+static void keep_claimed(struct console_partition *partition, const struct uuid *claim_id,
+                         struct text instance, int64_t claimed_at, int64_t offset)
+{
+    struct console_claim *kept = &partition->claim;
+    *kept = (struct console_claim){
+        .known = true, .offset = offset, .claim_id = *claim_id, .claimed_at = claimed_at};
+    keep_text(instance, kept->instance, sizeof(kept->instance));
+    partition->claims[partition->claim_count++ % CONSOLE_CLAIMS] = *kept;
+}
+
 static void keep_claim(struct console_partition *partition, const struct claim *claim,
                        int64_t offset)
 {
-    struct console_claim *kept = &partition->claim;
-    *kept = (struct console_claim){.known = true,
-                                   .offset = offset,
-                                   .claim_id = claim->claim_id,
-                                   .claimed_at = claim->claimed_at};
-    keep_text(claim->instance, kept->instance, sizeof(kept->instance));
-    partition->claims[partition->claim_count++ % CONSOLE_CLAIMS] = *kept;
+    keep_claimed(partition, &claim->claim_id, claim->instance, claim->claimed_at, offset);
     if (claim->has_reset) /* of an old log */
         keep_reset(partition, claim->reset.by, claim->reset.reason, claim->claimed_at, offset);
 }
@@ -71,6 +76,9 @@ static void keep_act(struct console_partition *partition, const struct record *r
 {
     if (record->kind == RECORD_CLAIM)
         keep_claim(partition, &record->claim, offset);
+    else if (record->kind == RECORD_CONTINUATION && !partition->claim.known) /* a trimmed log's */
+        keep_claimed(partition, &record->continuation.claim_id, record->continuation.instance,
+                     record->continuation.claimed_at, offset);
     else if (record->kind == RECORD_RESET)
         keep_reset(partition, record->reset.by, record->reset.reason, record->reset.reset_at,
                    offset);
@@ -192,6 +200,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
     }
     if (folded->kind != RECORD_DECISION) {
         keep_act(partition, folded->record, record->offset);
+        if (folded->kind == RECORD_RESET && partition->caught_up)
+            partition->renewed(partition->ctx);
         return;
     }
     count_change(partition, folded);
@@ -203,8 +213,11 @@ static void on_folded(void *ctx, const struct broker_record *record,
 static void on_caught_up(void *ctx)
 {
     struct console_partition *partition = ctx;
+    bool again = partition->was_ready && !partition->caught_up;
     partition->caught_up = partition->was_ready = true;
     partition->behind = false;
+    if (again)
+        partition->renewed(partition->ctx);
 }
 
 static void forget(struct console_partition *partition)
@@ -247,7 +260,8 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 enum error_class console_partition_new(struct cluster *cluster, int32_t number,
                                        const struct view_options *options,
-                                       console_partition_decided decided, void *ctx,
+                                       console_partition_decided decided,
+                                       console_partition_renewed renewed, void *ctx,
                                        struct console_partition **ret_partition,
                                        struct error *ret_error)
 {
@@ -257,6 +271,7 @@ enum error_class console_partition_new(struct cluster *cluster, int32_t number,
     partition->number = number;
     partition->codec = options->codec;
     partition->decided = decided;
+    partition->renewed = renewed;
     partition->ctx = ctx;
     partition->counted = -1;
     struct view_options with_stats = *options;

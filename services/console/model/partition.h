@@ -13,7 +13,7 @@ struct console_partition;
 /* The latest Claim. */
 struct console_claim {
     bool known;
-    int64_t offset;
+    int64_t offset; /* where the Claim was trimmed: of the Continuation that names it */
     struct uuid claim_id;
     char instance[WHO_BYTES_MAX + 1];
     int64_t claimed_at;
@@ -35,10 +35,15 @@ typedef void (*console_partition_decided)(void *ctx, struct console_partition *p
                                           const struct broker_record *record,
                                           const struct view_folded *folded);
 
+/* What was read of the partition before may be untrue: an operator has reset it, or the log was
+ * folded again, or read on after a stop. Answers about it are current. */
+typedef void (*console_partition_renewed)(void *ctx);
+
 /* New. FATAL when the store's directory cannot be used. */
 enum error_class console_partition_new(struct cluster *cluster, int32_t number,
                                        const struct view_options *options,
-                                       console_partition_decided decided, void *ctx,
+                                       console_partition_decided decided,
+                                       console_partition_renewed renewed, void *ctx,
                                        struct console_partition **ret_partition,
                                        struct error *ret_error);
 /* Commits what is folded. */

@@ -277,3 +277,35 @@ Test(console_events, ends_the_streams_when_it_shuts_down)
     hang_up(&client);
     json_decref(world_get(world, 503, "/api/events"));
 }
+
+static int64_t end_of(const char *id)
+{
+    int64_t low = 0, high = 0;
+    broker_memory_bounds(world->kafka, "t.events", world_partition(id), &low, &high);
+    return high;
+}
+
+/* What the page shows may never have been decided. */
+Test(console_events, tells_pages_to_read_again_when_a_part_of_the_log_is_skipped)
+{
+    struct client client;
+    follow(&client, "", "");
+    int64_t before = end_of("one");
+    submit("one");
+    expect(&client, "\"order_id\":\"one\"");
+    world_skip(world, world_partition("one"), before);
+    expect(&client, "event: reset\ndata: {}\n");
+    json_decref(world_get(world, 404, "/api/orders/one")); /* it is folded again by then */
+    hang_up(&client);
+}
+
+Test(console_events, tells_pages_to_read_again_after_a_reset)
+{
+    struct client client;
+    follow(&client, "", "");
+    submit("one");
+    expect(&client, "\"order_id\":\"one\"");
+    world_reset(world, world_partition("one"), end_of("one"));
+    expect(&client, "event: reset\ndata: {}\n");
+    hang_up(&client);
+}

@@ -175,3 +175,77 @@ Test(console_history, is_whole_in_a_log_that_was_not_trimmed)
     cr_assert(json_is_true(world_at(history, "whole")));
     json_decref(history);
 }
+
+static void expect_begins_at(int64_t begins_at, bool whole)
+{
+    json_t *history = world_get(world, 200, "/api/orders/o/history");
+    cr_expect_eq(world_int(history, "begins_at"), begins_at);
+    cr_expect_eq(json_is_true(world_at(history, "whole")), whole);
+    json_decref(history);
+}
+
+/* What changed the order between where the log begins and where it was restated is not kept. */
+Test(console_history, begins_where_the_order_was_restated)
+{
+    make_order(TEXT(""));
+    int64_t start = world_trim_begin(world, "o");
+    world_report(world, "o", "B", true);
+    world_schedule(world);
+    world_trim_end(world, "o", start);
+    world_open(world);
+    expect_begins_at(start + 2, false);
+    world_report(world, "o", "A", true);
+    world_schedule(world);
+    world_settle(world);
+    expect_begins_at(start + 2, false);
+    world_close(world);
+    world_open(world);
+    expect_begins_at(start + 2, false);
+    json_t *refused = world_get(world, 409, "/api/orders/o/at/99");
+    cr_assert_not_null(strstr(world_text(refused, "detail"), "does not begin with"));
+    json_decref(refused);
+}
+
+Test(console_history, begins_where_the_order_was_accepted)
+{
+    make_order(TEXT(""));
+    world_open(world);
+    expect_begins_at(1, true); /* the log begins with a Claim */
+}
+
+/* ---- the owner of a partition whose log was trimmed ---- */
+
+static void expect_owner(const char *instance, const char *verdict)
+{
+    char path[64];
+    json_t *partitions = world_get(world, 200, "/api/partitions");
+    snprintf(path, sizeof(path), "partitions.%d.claim.instance", world_partition("o"));
+    cr_expect_str_eq(world_text(partitions, path), instance);
+    snprintf(path, sizeof(path), "partitions.%d.verdict", world_partition("o"));
+    cr_expect_str_eq(world_text(partitions, path), verdict);
+    json_decref(partitions);
+}
+
+Test(console_history, knows_the_owner_of_a_trimmed_log)
+{
+    make_order(TEXT(""));
+    world_trim(world, "o");
+    world_open(world);
+    expect_owner("scheduler-1", "ok");
+    world_close(world);
+    world_open(world);
+    expect_owner("scheduler-1", "ok");
+}
+
+Test(console_history, closes_the_alerts_of_owners_before_a_trimmed_log)
+{
+    make_order(TEXT(""));
+    world_alert(world, world_partition("o"), true, "Stalled", "commands wait");
+    world_claim(world, world_partition("o"), "scheduler-2");
+    world_trim(world, "o");
+    world_open(world);
+    expect_owner("scheduler-2", "ok");
+    json_t *alerts = world_get(world, 200, "/api/alerts?open=1");
+    cr_expect_eq(json_array_size(world_at(alerts, "partitions")), 0);
+    json_decref(alerts);
+}

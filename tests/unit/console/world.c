@@ -64,8 +64,10 @@ struct world *world_new(uint64_t seed, const char *workflow)
     snprintf(world->folder, sizeof(world->folder), "/tmp/console-XXXXXX");
     cr_assert(mkdtemp(world->folder) != NULL);
     make_topics(world);
-    for (int32_t i = 0; i < WORLD_PARTITIONS; i++)
+    for (int32_t i = 0; i < WORLD_PARTITIONS; i++) {
+        world->partitions[i].folded = admission_begin();
         world_claim(world, i, "scheduler-1");
+    }
     return world;
 }
 
@@ -279,6 +281,7 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     decision.claim_id = world->partitions[partition].claim_id;
     decision.sequence = world->partitions[partition].sequence++;
     append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
+    admission_decision(&world->partitions[partition].folded, &decision);
     fold(world, &decision);
 }
 
@@ -303,6 +306,9 @@ void world_claim(struct world *world, int32_t partition, const char *instance)
     claim.claim_id.bytes[1] = ++world->partitions[partition].claims;
     world->partitions[partition].claim_id = claim.claim_id;
     world->partitions[partition].sequence = 0;
+    world->partitions[partition].instance = instance;
+    world->partitions[partition].claimed_at = claim.claimed_at;
+    admission_claim(&world->partitions[partition].folded, &claim);
     append(world, "t.events", partition, TEXT(""), RECORD_CLAIM, &claim);
 }
 
@@ -316,34 +322,55 @@ void world_reset(struct world *world, int32_t partition, int64_t offset)
     append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
 }
 
+void world_skip(struct world *world, int32_t partition, int64_t from)
+{
+    int64_t low = 0, high = 0;
+    broker_memory_bounds(world->kafka, "t.events", partition, &low, &high);
+    struct partition_reset reset = {.expected_offset = high,
+                                    .next_command_offset = -1,
+                                    .has_skip = true,
+                                    .skip = {from, high},
+                                    .by = TEXT("ann"),
+                                    .reason = TEXT("another client wrote here"),
+                                    .reset_at = ++world->now};
+    append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
+}
+
 static int64_t go_on(struct world *world, int32_t partition, int64_t trimmed)
 {
-    struct continuation continuation = {.claim_id = world->partitions[partition].claim_id,
-                                        .sequence = world->partitions[partition].sequence++,
-                                        .first_claim_id = world->partitions[partition].claim_id,
-                                        .partition_count = WORLD_PARTITIONS,
-                                        .next_command_offset =
-                                            world->partitions[partition].next_command,
-                                        .last_command_offset = -1,
-                                        .emitted_through = -1,
-                                        .previous_claim_decisions = -1,
-                                        .guarded_offset = -1,
-                                        .trimmed = trimmed};
+    struct continuation continuation;
+    admission_state(&world->partitions[partition].folded, &continuation);
+    continuation.sequence = world->partitions[partition].sequence++;
+    continuation.trimmed = trimmed;
+    continuation.instance = text_of(world->partitions[partition].instance);
+    continuation.claimed_at = world->partitions[partition].claimed_at;
+    world->partitions[partition].folded.next_sequence++;
     return append(world, "t.events", partition, TEXT(""), RECORD_CONTINUATION, &continuation);
+}
+
+int64_t world_trim_begin(struct world *world, const char *order_id)
+{
+    return go_on(world, world_partition(order_id), -1);
 }
 
 int64_t world_trim(struct world *world, const char *order_id)
 {
+    int64_t start = world_trim_begin(world, order_id);
+    world_trim_end(world, order_id, start);
+    return start;
+}
+
+void world_trim_end(struct world *world, const char *order_id, int64_t start)
+{
     int32_t partition = world_partition(order_id);
-    int64_t start = go_on(world, partition, -1);
     struct statement statement = {.claim_id = world->partitions[partition].claim_id,
                                   .sequence = world->partitions[partition].sequence++,
                                   .format = STATE_FORMAT,
                                   .order = *world_order(world, order_id)};
+    world->partitions[partition].folded.next_sequence++;
     append(world, "t.events", partition, text_of(order_id), RECORD_STATEMENT, &statement);
     go_on(world, partition, start);
     broker_memory_trim(world->kafka, "t.events", partition, start);
-    return start;
 }
 
 static bool leaves(const struct world_order *order, const struct expiry *expiry)
@@ -364,6 +391,7 @@ void world_expire(struct world *world, const char *order_id)
                             .ended_at = world_order(world, order_id)->ended_at,
                             .order_id = text_of(order_id)};
     append(world, "t.events", partition, TEXT(""), RECORD_EXPIRY, &expiry);
+    admission_expiry(&world->partitions[partition].folded, &expiry);
     for (uint32_t i = 0; i < world->order_count; i++)
         if (world_partition(world->orders[i].id) == partition && leaves(&world->orders[i], &expiry))
             world->orders[i].order = (struct order){0};

@@ -44,6 +44,9 @@ struct world {
         int64_t sequence;
         int64_t next_command;
         uint8_t claims;
+        const char *instance; /* of the claim, as is the next */
+        int64_t claimed_at;
+        struct checkpoint folded; /* what the owner states in a Continuation */
     } partitions[WORLD_PARTITIONS];
     /* of the request under way */
     bool answered;
@@ -84,9 +87,15 @@ void world_schedule(struct world *world);
 void world_claim(struct world *world, int32_t partition, const char *instance);
 /* An operator resets the partition, whose log ends there. */
 void world_reset(struct world *world, int32_t partition, int64_t offset);
+/* The same, and it skips what is in the log from that offset on. */
+void world_skip(struct world *world, int32_t partition, int64_t from);
 /* The owner of the order's partition restates it and trims the log to where that began. The console
  * has not read it yet. Returns where it begins. */
 int64_t world_trim(struct world *world, const char *order_id);
+/* The same in two steps: the owner writes where the log is to begin, and may decide before the
+ * rest. */
+int64_t world_trim_begin(struct world *world, const char *order_id);
+void world_trim_end(struct world *world, const char *order_id, int64_t start);
 /* The order, or NULL. */
 const struct order *world_order(struct world *world, const char *order_id);
 /* An alert in <p>.alerts; about partition -1: about an instance. */

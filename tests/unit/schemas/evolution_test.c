@@ -117,6 +117,8 @@ Test(schemas_evolution, reads_a_log_from_before_trimming)
     cr_assert_eq(continuation->guarded_offset, 75);
     cr_assert_eq(continuation->format, 0);
     cr_assert_eq(continuation->trimmed, -1, "it says nothing about a trim");
+    cr_assert(text_empty(continuation->instance), "nor about its claim");
+    cr_assert_eq(continuation->claimed_at, 0);
     kit_deinit(&kit);
 }
 

@@ -141,7 +141,9 @@ static const struct continuation continuation = {.claim_id = UUID(7),
                                                  .guards = 4,
                                                  .written_at = AT(42),
                                                  .format = 6,
-                                                 .trimmed = 79};
+                                                 .trimmed = 79,
+                                                 .instance = T("scheduler-7"),
+                                                 .claimed_at = AT(48)};
 static const struct partition_reset reset = {.expected_offset = 76,
                                              .next_command_offset = -1,
                                              .newest_decided_at = AT(44),

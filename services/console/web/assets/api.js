@@ -99,12 +99,12 @@ export const orderPath = (id) => `/api/orders/${encodeURIComponent(id)}`;
 export const orderPage = (id) => `/orders/${encodeURIComponent(id)}`;
 
 // The history of an order, at most `max` Decisions; {entries, complete, trimmed}: the offset before
-// which nothing is kept, or null.
+// which not everything is kept, or null.
 export async function fullHistory(id, max = 5000) {
   const entries = [];
   for (let after = null; ;) {
     const page = await get(`${orderPath(id)}/history${query({ limit: 1000, after })}`);
-    const trimmed = page.whole === false ? page.log_start : null;
+    const trimmed = page.whole === false ? page.begins_at ?? page.log_start : null;
     entries.push(...page.entries);
     if (page.next === null || page.next === undefined) return { entries, complete: true, trimmed };
     if (entries.length >= max) return { entries, complete: false, trimmed };
