@@ -3,6 +3,8 @@
 
 #include "replica/settings.h"
 
+enum { READ_MS = 1000 }; /* what reading the topics may take where start.timeout.ms is over */
+
 static void on_ready(void *ctx)
 {
     struct cli_session *session = ctx;
@@ -39,6 +41,8 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
                                  .config = cli->config,
                                  .on_no_broker = report_no_broker,
                                  .on_no_broker_ctx = cli};
+    int64_t deadline =
+        clock_mono_ms(session->context.clock) + config_ms(cli->config, "start.timeout.ms");
     enum error_class class = loop_new(session->context.clock, &session->context.loop, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -46,11 +50,12 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
     class = cluster_open(&session->context, flags, on_ready, session, &session->cluster, ret_error);
     if (class == ERROR_OK)
         session->cluster->silent = true; /* what stops a partition is alerted by the services */
+    int64_t left = deadline - clock_mono_ms(session->context.clock);
     if (class == ERROR_OK &&
-        !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
+        !cli_session_wait(session, is_ready, session, left > READ_MS ? left : READ_MS))
         class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
-                          "cannot read <prefix>.schemas or <prefix>.workflows: see `reeve topics "
-                          "check`");
+                          "cannot read %s or %s: see `reeve topics check`",
+                          session->cluster->topics.schemas, session->cluster->topics.workflows);
     if (class != ERROR_OK)
         cli_session_close(session);
     return class;

@@ -306,8 +306,9 @@ static void ask_for_metadata(struct kafka_client *kafka)
         return;
     struct metadata_job *look = calloc(1, sizeof(*look));
     assert(look != NULL);
-    *look = (struct metadata_job){
-        .job = {metadata_run, metadata_done, NULL}, .kafka = kafka, .rk = kafka->reader_handle.rk};
+    *look = (struct metadata_job){.job = {.run = metadata_run, .done = metadata_done},
+                                  .kafka = kafka,
+                                  .rk = kafka->reader_handle.rk};
     kafka->metadata_asked = true;
     kafka_jobs_submit(&kafka->jobs, &look->job);
 }
@@ -365,6 +366,7 @@ static void kafka_free(struct broker *broker)
     kafka_groups_close(kafka);
     kafka_jobs_deinit(&kafka->jobs); /* first: they use the reader handle */
     kafka_admin_deinit(kafka);
+    kafka_silent_deinit(kafka);
     kafka_handle_close(&kafka->reader_handle);
     kafka_oauth_stop(kafka->oauth);
     /* What was abandoned may still ask for a token. */

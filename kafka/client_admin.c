@@ -192,6 +192,8 @@ static void on_answered(struct kafka_job *job)
     if (call->group != NULL && kafka_error_class(call->code) == ERROR_RETRY &&
         call->code != RD_KAFKA_RESP_ERR__WAIT_COORD)
         be_quiet_about(call->kafka, call->group);
+    if (call->group == NULL)
+        kafka_note_answer(call->kafka, call->topic, call->partition, call->code);
     if (failed)
         kafka_error_set(&error, call->code,
                         call->group != NULL ? "the committed offset in" : "deleting records of",
@@ -211,7 +213,7 @@ static struct admin_call *call_new(struct kafka_client *kafka, const char *topic
 {
     struct admin_call *call = calloc(1, sizeof(*call));
     assert(call != NULL);
-    *call = (struct admin_call){.job = {run, on_answered, NULL},
+    *call = (struct admin_call){.job = {.run = run, .done = on_answered},
                                 .kafka = kafka,
                                 .rk = kafka->reader_handle.rk,
                                 .topic = strdup(topic),
@@ -229,6 +231,7 @@ void kafka_delete_records(struct broker *broker, const char *topic, int32_t part
     struct admin_call *call = call_new(kafka, topic, partition, delete_run, ctx);
     call->offset = before;
     call->deleted = done;
+    call->job.doubtful = kafka_is_silent(kafka, topic, partition);
     kafka_jobs_submit(&kafka->jobs, &call->job);
 }
 

@@ -252,7 +252,7 @@ void kafka_probe(struct kafka_client *kafka)
         return;
     struct probe_job *probe = calloc(1, sizeof(*probe));
     assert(probe != NULL);
-    *probe = (struct probe_job){.job = {probe_run, probe_done, NULL},
+    *probe = (struct probe_job){.job = {.run = probe_run, .done = probe_done},
                                 .kafka = kafka,
                                 .rk = kafka->reader_handle.rk,
                                 .timeout_ms = health->down ? ANSWER_DOWN_MS : ANSWER_MS};

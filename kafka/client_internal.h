@@ -15,7 +15,12 @@
 #include <pthread.h>
 
 enum {
-    KAFKA_JOB_THREADS_MAX = 8,
+    /* A container of compose/ may have 512 processes and threads, and librdkafka, RocksDB and the
+     * HTTP server have theirs. */
+    KAFKA_JOB_THREADS_MAX = 256,  /* of all clients of the process together */
+    KAFKA_JOB_THREADS_LEAST = 8,  /* that each client may start in any case */
+    KAFKA_JOB_DOUBTFUL_MAX = 16,  /* jobs that run at a time and probably find no answer */
+    KAFKA_JOB_STACK = 256 * 1024, /* bytes */
     KAFKA_LOG_LIMITS = 16,
     KAFKA_TOPIC_HANDLES_MAX = 1024, /* cached per producer, unless more are in use */
 };
@@ -155,20 +160,28 @@ bool kafka_log_tokens(struct kafka_client *kafka);
 struct kafka_job {
     void (*run)(struct kafka_job *job);  /* on a worker thread */
     void (*done)(struct kafka_job *job); /* on the loop; frees the job */
+    /* What it asks did not answer the last time, such as a partition without a leader: it waits
+     * behind others of that kind, and none of the rest waits behind it. */
+    bool doubtful;
     struct kafka_job *next;
+};
+
+struct kafka_job_list {
+    struct kafka_job *first;
+    struct kafka_job *last;
+    uint32_t count;
 };
 
 struct kafka_jobs {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    struct kafka_job *first; /* waiting; `lock` guards it and all below but the wakeup */
-    struct kafka_job *last;
-    struct kafka_job *finished_first;
-    struct kafka_job *finished_last;
+    struct kafka_job_list queued; /* `lock` guards it and all below but the wakeup */
+    struct kafka_job_list doubtful;
+    struct kafka_job_list finished;
     pthread_t threads[KAFKA_JOB_THREADS_MAX];
     uint32_t thread_count;
-    uint32_t queued_count; /* from first to last */
     uint32_t idle_count;
+    uint32_t doubtful_running;
     uint32_t pending; /* waiting, running, or finished without a call of `done` yet */
     bool stopping;
     struct loop_wakeup wakeup;
@@ -179,6 +192,14 @@ enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,
 void kafka_jobs_submit(struct kafka_jobs *jobs, struct kafka_job *job);
 /* Finishes all jobs, calls their `done`, ends the threads. */
 void kafka_jobs_deinit(struct kafka_jobs *jobs);
+
+/* ---- partitions that did not answer (client_silent.c) ---- */
+
+/* Whether the last query of topic[partition] got no answer. */
+bool kafka_is_silent(const struct kafka_client *kafka, const char *topic, int32_t partition);
+void kafka_note_answer(struct kafka_client *kafka, const char *topic, int32_t partition,
+                       rd_kafka_resp_err_t code);
+void kafka_silent_deinit(struct kafka_client *kafka);
 
 /* ---- clients that are being destroyed, each on a thread of its own ---- */
 
@@ -396,6 +417,7 @@ struct kafka_client {
     int64_t metadata_until_ms;                /* then it is read again */
     bool metadata_asked;                      /* a job reads it */
     struct kafka_jobs jobs;
+    struct kafka_silent *silent; /* partitions that did not answer (client_silent.c) */
     struct kafka_ends ends;
     struct kafka_oauth *oauth; /* NULL: no tokens */
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];

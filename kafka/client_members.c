@@ -153,7 +153,7 @@ void kafka_members_query(struct kafka_client *kafka, const char *group, const ch
 {
     struct kafka_members *query = calloc(1, sizeof(*query));
     assert(query != NULL && *slot == NULL);
-    *query = (struct kafka_members){.job = {members_run, members_done, NULL},
+    *query = (struct kafka_members){.job = {.run = members_run, .done = members_done},
                                     .slot = slot,
                                     .rk = kafka->reader_handle.rk,
                                     .group = strdup(group),

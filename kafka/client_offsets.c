@@ -155,7 +155,7 @@ static void committed_done(struct kafka_job *job)
         loop_defer(group->kafka->loop, &group->query);
 }
 
-/* All waiting queries in one job: there are few threads. */
+/* All waiting queries in one job: one answer holds them all. */
 void kafka_group_on_query(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
@@ -178,7 +178,7 @@ void kafka_group_on_query(struct loop *loop, struct loop_deferred *deferred, voi
     }
     struct committed_job *query = calloc(1, sizeof(*query));
     assert(query != NULL);
-    *query = (struct committed_job){.job = {committed_run, committed_done, NULL},
+    *query = (struct committed_job){.job = {.run = committed_run, .done = committed_done},
                                     .group = group,
                                     .rk = group->handle.rk,
                                     .list = list};

@@ -185,7 +185,8 @@ struct offset_job {
 struct offsets_query {
     struct offset_job low;
     struct offset_job high;
-    uint32_t left; /* jobs without a result */
+    uint32_t left;              /* jobs without a result */
+    struct kafka_client *kafka; /* not for the jobs' threads */
     rd_kafka_t *rk;
     int32_t partition;
     broker_offsets_done done;
@@ -194,7 +195,7 @@ struct offsets_query {
 };
 
 /* rd_kafka_query_watermark_offsets() waits for a dead leader until it is back, whatever the timeout
- * (librdkafka before 2.3), and there are few threads for jobs. */
+ * (librdkafka before 2.3). */
 static void offset_run(struct kafka_job *base)
 {
     struct offset_job *job = (struct offset_job *)base;
@@ -216,6 +217,7 @@ static void offset_done(struct kafka_job *base)
         return;
     rd_kafka_resp_err_t code =
         query->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? query->low.code : query->high.code;
+    kafka_note_answer(query->kafka, query->topic, query->partition, code);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         kafka_error_set(&error, code, "offsets of", query->topic, query->partition);
     if (query->done != NULL)
@@ -226,8 +228,11 @@ static void offset_done(struct kafka_job *base)
 static void submit_offset(struct kafka_client *kafka, struct offsets_query *query,
                           struct offset_job *job, int64_t logical)
 {
-    *job = (struct offset_job){
-        .job = {offset_run, offset_done, NULL}, .query = query, .logical = logical, .offset = -1};
+    bool doubtful = kafka_is_silent(kafka, query->topic, query->partition);
+    *job = (struct offset_job){.job = {offset_run, offset_done, doubtful, NULL},
+                               .query = query,
+                               .logical = logical,
+                               .offset = -1};
     query->left++;
     kafka_jobs_submit(&kafka->jobs, &job->job);
 }
@@ -240,6 +245,7 @@ static void query_offsets(struct kafka_client *kafka, const char *topic, int32_t
     size_t size = strlen(topic) + 1;
     struct offsets_query *query = calloc(1, sizeof(*query) + size);
     assert(query != NULL);
+    query->kafka = kafka;
     query->rk = kafka->reader_handle.rk;
     query->partition = partition;
     query->done = done;

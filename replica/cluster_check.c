@@ -6,7 +6,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { METADATA_MS = 3000, CLAIM_WITHIN = 1000 /* records from the beginning of the log */ };
+enum {
+    METADATA_MS = 3000,
+    SETTINGS_MS = 5000,
+    ANSWER_MS = 500,    /* a broker that is up takes less */
+    CLAIM_WITHIN = 1000 /* records from the beginning of the log */
+};
 
 #define FIXED                                                                               \
     "the number was fixed when the topics were created, since it decides where an order's " \
@@ -25,25 +30,33 @@ static void report_wait(const struct cluster *cluster, const char *servers,
         log_warning("no broker answers yet", LOG_STR("servers", servers));
 }
 
-static enum error_class count_partitions(struct cluster *cluster, struct error *ret_error)
+/* Of what a starting process may wait for the brokers, capped; not less than an answer takes. */
+static int left_ms(const struct cluster *cluster, int64_t deadline, int most)
+{
+    int64_t left = deadline - clock_mono_ms(cluster->service->clock);
+    return left > most ? most : left < ANSWER_MS ? ANSWER_MS : (int)left;
+}
+
+static enum error_class count_partitions(struct cluster *cluster, int64_t deadline,
+                                         struct error *ret_error)
 {
     const char *servers = config_string(cluster->service->config, "kafka.bootstrap.servers");
     int32_t commands = 0;
     int32_t events = 0;
     struct error refusal;
     enum error_class refused;
-    int64_t deadline = clock_mono_ms(cluster->service->clock) +
-                       config_ms(cluster->service->config, "start.timeout.ms");
     bool reported = false;
     do {
-        commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+        commands = broker_partition_count(cluster->broker, cluster->topics.commands,
+                                          left_ms(cluster, deadline, METADATA_MS));
         refused = commands < 0 ? broker_refused(cluster->broker, &refusal) : ERROR_OK;
         if (refused == ERROR_REJECT)
             break;
         if (commands < 0 && !reported)
             report_wait(cluster, servers, refused != ERROR_OK ? &refusal : NULL);
         reported = reported || commands < 0;
-        events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
+        events = broker_partition_count(cluster->broker, cluster->topics.events,
+                                        left_ms(cluster, deadline, METADATA_MS));
     } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
     if ((commands < 0 || events < 0) && refused != ERROR_OK) {
         *ret_error = refusal;
@@ -68,7 +81,8 @@ static enum error_class count_partitions(struct cluster *cluster, struct error *
 }
 
 /* A user without the right to see the settings is warned, but not turned away. */
-static enum error_class check_settings(struct cluster *cluster, struct error *ret_error)
+static enum error_class check_settings(struct cluster *cluster, int64_t deadline,
+                                       struct error *ret_error)
 {
     struct cluster_kafka_options kafka;
     struct error error = {0};
@@ -79,7 +93,10 @@ static enum error_class check_settings(struct cluster *cluster, struct error *re
     if (class != ERROR_OK)
         return class;
     struct topics_plan plan = {.kafka = &kafka.options, .topics = &cluster->topics};
-    class = topics_check_start(&plan, &error);
+    do { /* the broker that is asked may be the one that is down */
+        plan.timeout_ms = left_ms(cluster, deadline, SETTINGS_MS);
+        class = topics_check_start(&plan, &error);
+    } while (class == ERROR_RETRY && clock_mono_ms(cluster->service->clock) < deadline);
     if (class == ERROR_OK || strcmp(error.code, "Denied") != 0) {
         *ret_error = error;
         return class;
@@ -93,8 +110,10 @@ static enum error_class check_settings(struct cluster *cluster, struct error *re
 enum error_class cluster_check_topics(struct cluster *cluster, bool settings,
                                       struct error *ret_error)
 {
-    enum error_class class = count_partitions(cluster, ret_error);
-    return class == ERROR_OK && settings ? check_settings(cluster, ret_error) : class;
+    int64_t deadline = clock_mono_ms(cluster->service->clock) +
+                       config_ms(cluster->service->config, "start.timeout.ms");
+    enum error_class class = count_partitions(cluster, deadline, ret_error);
+    return class == ERROR_OK && settings ? check_settings(cluster, deadline, ret_error) : class;
 }
 
 /* ---- while it runs ---- */

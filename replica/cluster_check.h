@@ -16,8 +16,9 @@ struct cluster_check {
     bool failed; /* reported */
 };
 
-/* Blocks. Sets the cluster's partition_count. `settings`: those of the topics are checked as well.
- * RETRY "BrokerUnavailable", REJECT "TopicsMissing", "PartitionsDiffer" or "Topics". */
+/* Blocks, for up to start.timeout.ms while the brokers do not answer. Sets the cluster's
+ * partition_count. `settings`: those of the topics are checked as well. RETRY "BrokerUnavailable",
+ * REJECT "TopicsMissing", "PartitionsDiffer" or "Topics". */
 enum error_class cluster_check_topics(struct cluster *cluster, bool settings,
                                       struct error *ret_error);
 

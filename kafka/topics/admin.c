@@ -475,6 +475,8 @@ enum error_class topics_check_start(const struct topics_plan *plan, struct error
         if (first[0] == '\0' && !plan->kafka->embedded)
             class = topics_admin_check_settings(&admin, false, &(size_t){0}, ret_error);
     }
+    if (class == ERROR_RETRY) /* a caller that tries again does not spin */
+        rd_kafka_event_destroy(rd_kafka_queue_poll(admin.queue, SETTLE_MS));
     close_admin(&admin);
     if (class != ERROR_OK || first[0] == '\0')
         return class;

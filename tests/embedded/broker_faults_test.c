@@ -335,7 +335,8 @@ Test(broker_faults, runs_concurrent_jobs_concurrently, .timeout = 30)
     lab_open(&lab);
     kafka = kafka_of(lab.broker);
     for (uint32_t i = 0; i <= BURST; i++) {
-        meetings[i] = (struct meeting){{meet, has_met, NULL}, i > 0 ? &barrier : NULL, &ended};
+        meetings[i] =
+            (struct meeting){{.run = meet, .done = has_met}, i > 0 ? &barrier : NULL, &ended};
         kafka_jobs_submit(&kafka->jobs, &meetings[i].job);
         if (i == 0)
             cr_assert(lab_wait(&lab, &ended, 1));
