@@ -84,7 +84,8 @@ struct resubmit_step {
     struct text step; /* empty: all that are in Error */
     struct text by;
     struct text reason;
-    bool new_generation; /* the operator knows that nothing was applied: a new key, effect none */
+    bool new_generation; /* the operator knows that nothing was applied: a new key, effect
+                             none; not where an attempt was reported as applied */
     int64_t timeout_ms;  /* of the order, from now on; 0: the workflow's */
 };
 
@@ -113,7 +114,7 @@ struct complete_step {
 struct skip_step {
     struct text order_id;
     struct text step;
-    bool nothing_applied; /* the operator knows it, whatever was reported */
+    bool nothing_applied; /* the operator knows it, although it was reported as unknown */
     struct text by;
     struct text reason;
 };

@@ -36,6 +36,37 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
     return true;
 }
 
+static enum effect effect_of(const struct step *step)
+{
+    return step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
+}
+
+/* The operator knows that no attempt of the step had an effect. */
+static bool is_vouched(const struct resubmit_step *cmd, const struct step *step)
+{
+    return cmd->new_generation && (text_empty(cmd->step) || text_equal(cmd->step, step->name));
+}
+
+/* False after it rejected: what was reported as applied is not made undone by anyone's word. */
+static bool may_vouch(struct decide_ctx *ctx)
+{
+    struct text id = ctx->order->details.order_id;
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        const struct step *step = &ctx->order->steps[i];
+        if (!may_resubmit(ctx->order, step) || !is_vouched(&ctx->cmd->resubmit_step, step) ||
+            effect_of(step) != EFFECT_APPLIED)
+            continue;
+        decide_reject(
+            ctx, "EffectRemains",
+            "%s of step %.*s was applied: `reeve step complete %.*s %.*s`, or resubmit it "
+            "without --nothing-applied",
+            step->direction == DIRECTION_DO ? "an attempt" : "an undo", TEXT_ARG(step->name),
+            TEXT_ARG(id), TEXT_ARG(step->name));
+        return false;
+    }
+    return true;
+}
+
 /* The key changes only where the last one had no effect, as far as the log shows or the operator
  * vouches for it: a remembered refusal must not be the answer for ever, and what may have been done
  * must not be done twice. */
@@ -43,10 +74,9 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
 {
     const struct resubmit_step *cmd = &ctx->cmd->resubmit_step;
     assert(step->state == STEP_ERROR);
-    enum effect effect = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
-    bool vouched =
-        cmd->new_generation && (text_empty(cmd->step) || text_equal(cmd->step, step->name));
-    uint32_t rise = effect == EFFECT_NONE || vouched ? 1 : 0;
+    bool vouched = is_vouched(cmd, step);
+    assert(!vouched || effect_of(step) != EFFECT_APPLIED);
+    uint32_t rise = effect_of(step) == EFFECT_NONE || vouched ? 1 : 0;
     uint32_t generation = step->generation[step->direction] + rise;
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_RESUBMITTED,
                                      .step_resubmitted = {.ref = step_attempt_ref(step),
@@ -80,6 +110,8 @@ void decide_resubmit(struct decide_ctx *ctx)
         decide_reject(ctx, "NoDeadline", "the order is being undone, which has no deadline");
         return;
     }
+    if (!may_vouch(ctx))
+        return;
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (may_resubmit(ctx->order, &ctx->order->steps[i]))
             resubmit(ctx, &ctx->order->steps[i]);

@@ -6,6 +6,8 @@
 #include "engine/limits.h"
 #include "replica/settings.h"
 
+#include <string.h>
+
 static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
                                    struct error *ret_error)
 {
@@ -29,10 +31,20 @@ static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
     return ERROR_OK;
 }
 
+/* An operator verifies what one step has done, not all that failed anywhere. */
+static bool vouches_blindly(const struct cli *cli)
+{
+    bool one = cli->argument_count == 1 && strcmp(cli->arguments[0], "-") != 0;
+    return cli_flag_given(cli, "nothing-applied") && cli_flag_value(cli, "step") == NULL && !one;
+}
+
 static int run(struct cli *cli)
 {
     static const struct operator_verb command = {
         .action = "resubmit", .step_flag = true, .add_fields = add_fields};
+    if (vouches_blindly(cli))
+        return cli_usage(cli, "--nothing-applied, for several orders, is about one step: name it "
+                              "with --step");
     return operator_command_run(cli, &command);
 }
 
@@ -43,8 +55,8 @@ static const struct cli_flag flags[] = {
     {"timeout", "DURATION",
      "The order's new deadline, such as 2h; by default its workflow's TimeoutSeconds from now on."},
     {"nothing-applied", NULL,
-     "You verified that no attempt of the step (without --step: of any step) had an effect: it "
-     "gets a new idempotency key."},
+     "You verified that no attempt of the step had an effect, and none was reported as applied: it "
+     "gets a new idempotency key. With one ORDER and without --step: of any step in Error."},
     OPERATOR_FLAGS,
     TARGET_FLAGS,
     CONSOLE_FLAG,

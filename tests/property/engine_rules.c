@@ -45,6 +45,7 @@ static const char *const rare_names[] = {
     [RARE_EXTENSION_EXHAUSTED] = "extension exhausted",
     [RARE_EXTENDED_OVERDUE] = "extended when it was overdue",
     [RARE_VOUCHED] = "resubmitted with a new key that was vouched for",
+    [RARE_VOUCH_REFUSED] = "vouched for no effect of what was applied",
     [RARE_EXPIRED] = "expired",
     [RARE_SUBMITTED_ANEW] = "submitted anew after its expiry",
     [RARE_COMPLETED] = "completed by hand",

@@ -50,12 +50,31 @@ static const char *resubmit(const struct rules *rules, const struct resubmit_ste
     return in_error ? NULL : "StepNotInError";
 }
 
+/* An operator vouches that nothing was applied, but an attempt was reported to be. */
+static bool contradicts(const struct rules *rules, const struct resubmit_step *asked)
+{
+    enum direction direction = rules->phase == PHASE_FORWARD ? DIRECTION_DO : DIRECTION_UNDO;
+    bool found = false;
+    for (uint32_t i = 0; i < rules->workflow->step_count && asked->new_generation; i++) {
+        const struct way *way = &rules->steps[i].ways[direction];
+        bool meant =
+            text_empty(asked->step) || text_equal(asked->step, rules->workflow->steps[i].name);
+        found = found || (meant && way->state == WAY_EXHAUSTED && way->effect == EFFECT_APPLIED);
+    }
+    return found;
+}
+
 static const char *resubmit_within(const struct rules *rules, const struct resubmit_step *asked)
 {
     const char *verdict = resubmit(rules, asked);
-    if (verdict == NULL && asked->timeout_ms != 0 && rules->phase == PHASE_BACKWARD)
+    if (verdict != NULL)
+        return verdict;
+    if (asked->timeout_ms != 0 && rules->phase == PHASE_BACKWARD)
         return "NoDeadline";
-    return verdict;
+    if (!contradicts(rules, asked))
+        return NULL;
+    rules->rare[RARE_VOUCH_REFUSED]++;
+    return "EffectRemains";
 }
 
 /* ---- by hand ---- */

@@ -123,6 +123,16 @@ void senders_end_a_step(void)
     end_by_hand(index);
 }
 
+/* What the operator says of the step: what is true, or what the log knows better. */
+static bool vouches(uint32_t index)
+{
+    bool known = index < history.order.step_count;
+    const struct step *step = known ? &history.order.steps[index] : NULL;
+    if (known && step->direction == DIRECTION_DO && step->effect == EFFECT_APPLIED)
+        return true;
+    return services_nothing_applied(&history.services, index);
+}
+
 void senders_operator(void)
 {
     const struct workflow *workflow = history.workflow;
@@ -134,8 +144,7 @@ void senders_operator(void)
     else if (dice_percent(&history.dice, 25))
         senders_end_a_step();
     else if (!all && dice_percent(&history.dice, 50))
-        senders_resubmit(workflow->steps[step].name,
-                         services_nothing_applied(&history.services, step), timeout_ms);
+        senders_resubmit(workflow->steps[step].name, vouches(step), timeout_ms);
     else
         senders_resubmit(all ? (struct text){0} : workflow->steps[step].name, false, timeout_ms);
 }
@@ -155,8 +164,7 @@ void senders_any_operator(void)
         senders_compensate();
         return;
     case 2:
-        senders_resubmit(history.workflow->steps[step].name,
-                         services_nothing_applied(&history.services, step), 0);
+        senders_resubmit(history.workflow->steps[step].name, vouches(step), 0);
         return;
     case 3:
         senders_pause(dice_percent(&history.dice, 50));

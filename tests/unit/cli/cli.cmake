@@ -22,6 +22,7 @@ reeve_test(cli
         output_test.c
         partition_test.c
         reasons_test.c
+        resubmit_test.c
         session_kit.c
         skip_check_test.c
         step_test.c

@@ -181,6 +181,45 @@ Test(engine_operator, issues_a_new_key_for_the_named_step_only)
          " StepStarted(B do 2 g1)\n");
 }
 
+/* What was applied would be done again under a new key, and its effect forgotten. */
+Test(engine_operator, issues_no_new_key_for_what_was_reported_as_applied)
+{
+    TELL("A{c,e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "fail A 1 No applied => StepFailed(A do 1 No applied x1) StepExhausted(A do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "resubmit A anew => CommandRejected(EffectRemains)\n"
+         "said an attempt of step A was applied\n"
+         "resubmit anew => CommandRejected(EffectRemains)\n"
+         "resubmit A => StepResubmitted(A do 1 g0) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 2)\n"
+         "fail A 2 No none => StepFailed(A do 2 No applied x1) StepExhausted(A do 2)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
+         " StepStarted(A undo 1)\n"
+         "fail A 1 No applied undo => StepFailed(A undo 1 No applied x1) StepExhausted(A undo 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "resubmit anew => CommandRejected(EffectRemains)\n"
+         "said an undo of step A was applied\n"
+         "resubmit => StepResubmitted(A undo 1 g0) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A undo 2)\n");
+}
+
+/* The word of the operator is about the named step; another one keeps its key. */
+Test(engine_operator, issues_a_new_key_next_to_a_step_that_was_applied)
+{
+    TELL("A{e} B{e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+         "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "fail B 1 No applied => StepFailed(B do 1 No applied x1) StepExhausted(B do 1)\n"
+         "resubmit anew => CommandRejected(EffectRemains)\n"
+         "resubmit B anew => CommandRejected(EffectRemains)\n"
+         "resubmit A anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
+         " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
+         " StepStarted(B do 2)\n");
+}
+
 Test(engine_operator, starts_steps_that_became_ready_in_error_on_resuming)
 {
     TELL("A{e} B C<-B",

@@ -154,6 +154,8 @@ function versionFields(target) {
   ];
 }
 
+const several = (target) => !target.ids || target.ids.length > 1;
+
 function fieldsOf(action, target) {
   const made = [];
   const wants = ACTIONS[action].fields;
@@ -178,15 +180,21 @@ function fieldsOf(action, target) {
       action === 'resubmit'
         ? ' I verified that no attempt had an effect: use a new idempotency key'
         : ' I verified that no attempt had an effect'));
+  if (action === 'resubmit')
+    made.push(labelled('Step without effect', h('input', { name: 'vouched', maxlength: 64, autocomplete: 'off',
+      value: several(target) ? target.filters?.step ?? target.step ?? '' : '' }), several(target)
+      ? 'The same step of every order; needed for a new idempotency key.'
+      : 'The one that gets the new idempotency key; if it is empty, all steps in Error.'));
   return made;
 }
 
 // What the form says, as {body, words} for the API and the command line; throws what is wrong.
-function readForm(action, form) {
+function readForm(action, target, form) {
   const value = (name) => form.elements[name]?.value.trim() ?? '';
   const body = { by: value('by'), reason: value('reason') };
   const words = [];
-  const step = value('step');
+  const nothing = Boolean(form.elements.nothing?.checked);
+  const step = action === 'resubmit' && nothing ? value('vouched') : value('step');
   if (step) body.step = step;
   if (value('error_name')) body.error_name = value('error_name');
   if (value('output')) {
@@ -203,7 +211,8 @@ function readForm(action, form) {
     body.timeout_ms = milliseconds(value('timeout'));
     words.push('--timeout', value('timeout').replace(/\s/g, ''));
   }
-  if (form.elements.nothing?.checked) {
+  if (nothing) {
+    if (!step && several(target)) throw new Error('Step without effect: expected its name, for several orders');
     body[action === 'resubmit' ? 'new_generation' : 'nothing_applied'] = true;
     words.push('--nothing-applied');
   }
@@ -218,9 +227,9 @@ function readForm(action, form) {
 }
 
 // The orders that the form is about: to migrate, only those of the version that have not ended; to
-// end a step, as from the command line, only those where it is in progress or in Error.
+// act on a named step, as from the command line, only those where it is in progress or in Error.
 function filtersFor(target, asked) {
-  if (ACTIONS[asked.action].stepArgument) return [{ ...target.filters, step: asked.step }];
+  if (asked.step) return [{ ...target.filters, step: asked.step }];
   if (!asked.versions) return [target.filters];
   const filters = { ...target.filters, workflow: asked.body.workflow, workflow_version: String(asked.body.from_version) };
   return filters.state ? [filters] : UNFINISHED.map((state) => ({ ...filters, state }));
@@ -237,8 +246,10 @@ function commandOf(action, target, asked, dry) {
   if (!target.ids) {
     const { workflow, workflow_version, step, ...rest } = target.filters;
     if (!asked.versions) Object.assign(rest, { workflow, workflow_version });
-    if (!stepArgument) Object.assign(rest, { step });
+    if (!stepArgument) Object.assign(rest, { step: asked.step || step });
     words.push(...filterWords(rest));
+  } else if (!stepArgument && asked.step) {
+    words.push('--step', asked.step);
   }
   words.push(...asked.words);
   if (dry) words.push('--dry-run');
@@ -380,7 +391,7 @@ export function openAction(action, target, done) {
   const showCommand = () => {
     let asked;
     try {
-      asked = readForm(action, form);
+      asked = readForm(action, target, form);
     } catch {
       return;
     }
@@ -389,9 +400,9 @@ export function openAction(action, target, done) {
 
   const readAsked = () => {
     try {
-      const asked = readForm(action, form);
+      const asked = readForm(action, target, form);
       const shown = target.filters?.step;
-      if (ACTIONS[action].stepArgument && shown && asked.step !== shown)
+      if (asked.step && shown && asked.step !== shown)
         throw new Error(`Step: expected ${visible(shown)}, by which the list is filtered`);
       problem.textContent = '';
       return asked;
