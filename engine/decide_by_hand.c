@@ -102,8 +102,8 @@ void decide_complete_step(struct decide_ctx *ctx)
 {
     const struct complete_step *cmd = &ctx->cmd->complete_step;
     uint32_t index = 0;
-    assert(cmd->output.size <= STEP_OUTPUT_BYTES_MAX);
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX && cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->output.size <= STEP_OUTPUT_BYTES_READ_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     const struct step *step = require_step(ctx, cmd->step, &index);
     if (step == NULL)
         return;
@@ -153,7 +153,7 @@ void decide_skip_step(struct decide_ctx *ctx)
 {
     const struct skip_step *cmd = &ctx->cmd->skip_step;
     uint32_t index = 0;
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX && cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     const struct step *step = require_step(ctx, cmd->step, &index);
     if (step == NULL || !may_skip(ctx, step))
         return;
@@ -170,8 +170,8 @@ void decide_fail_step(struct decide_ctx *ctx)
 {
     const struct fail_step *cmd = &ctx->cmd->fail_step;
     uint32_t index = 0;
-    assert(cmd->error_name.size <= ERROR_NAME_BYTES_MAX);
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX && cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->error_name.size <= ERROR_NAME_BYTES_READ_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     const struct step *step = require_step(ctx, cmd->step, &index);
     if (step == NULL)
         return;

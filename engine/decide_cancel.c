@@ -7,8 +7,8 @@
 void decide_cancel(struct decide_ctx *ctx)
 {
     const struct cancel_order *cmd = &ctx->cmd->cancel_order;
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
-    assert(cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX);
+    assert(cmd->by.size <= WHO_BYTES_READ_MAX);
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
     struct order_marked marked = {.code = TEXT("Cancelled"), .reason = cmd->reason, .by = cmd->by};

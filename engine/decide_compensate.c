@@ -7,8 +7,8 @@
 void decide_compensate(struct decide_ctx *ctx)
 {
     const struct compensate_order *cmd = &ctx->cmd->compensate_order;
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
-    assert(cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX);
+    assert(cmd->by.size <= WHO_BYTES_READ_MAX);
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
     decide_turn_back(ctx, &(struct order_marked){

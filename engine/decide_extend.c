@@ -22,8 +22,8 @@ void decide_extend(struct decide_ctx *ctx)
 {
     const struct extend_step *cmd = &ctx->cmd->extend_step;
     uint32_t index = 0;
-    assert(cmd->progress.size <= MESSAGE_BYTES_MAX);
-    assert(cmd->instance.size <= WHO_BYTES_MAX);
+    assert(cmd->progress.size <= MESSAGE_BYTES_READ_MAX);
+    assert(cmd->instance.size <= WHO_BYTES_READ_MAX);
     const struct step *step =
         decide_require_attempt(ctx, cmd->step, cmd->direction, cmd->attempt, &index);
     if (step == NULL)

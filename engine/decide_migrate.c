@@ -191,7 +191,7 @@ void decide_migrate(struct decide_ctx *ctx)
 {
     const struct migrate_order *cmd = &ctx->cmd->migrate_order;
     const struct workflow *target = ctx->input->target;
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX && cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     if (!ctx->exists) {
         decide_reject_unknown_order(ctx);
         return;

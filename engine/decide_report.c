@@ -103,10 +103,10 @@ static void fail(struct decide_ctx *ctx, uint32_t index)
 void decide_report(struct decide_ctx *ctx)
 {
     const struct report_step *report = &ctx->cmd->report_step;
-    assert(report->output.size <= STEP_OUTPUT_BYTES_MAX);
-    assert(report->error_name.size <= ERROR_NAME_BYTES_MAX);
-    assert(report->error_message.size <= MESSAGE_BYTES_MAX);
-    assert(report->instance.size <= WHO_BYTES_MAX);
+    assert(report->output.size <= STEP_OUTPUT_BYTES_READ_MAX);
+    assert(report->error_name.size <= ERROR_NAME_BYTES_READ_MAX);
+    assert(report->error_message.size <= MESSAGE_BYTES_READ_MAX);
+    assert(report->instance.size <= WHO_BYTES_READ_MAX);
     if (!ctx->exists) {
         ignore(ctx, "UnknownOrder", TEXT("there is no such order"));
         return;

@@ -91,8 +91,8 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
 void decide_resubmit(struct decide_ctx *ctx)
 {
     const struct resubmit_step *cmd = &ctx->cmd->resubmit_step;
-    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
-    assert(cmd->by.size <= WHO_BYTES_MAX);
+    assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX);
+    assert(cmd->by.size <= WHO_BYTES_READ_MAX);
     if (!decide_require_order(ctx))
         return;
     if (ctx->order->state != ORDER_ERROR) {

@@ -109,7 +109,7 @@ bool event_changes_order(enum event_kind kind)
 
 bool decision_changes_order(const struct decision *decision)
 {
-    assert(decision->event_count > 0 && decision->event_count <= DECISION_EVENTS_MAX);
+    assert(decision->event_count > 0 && decision->event_count <= DECISION_EVENTS_READ_MAX);
     for (uint32_t i = 0; i < decision->event_count; i++) {
         if (event_changes_order(decision->events[i].kind))
             return true;

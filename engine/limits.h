@@ -6,24 +6,33 @@
 
 #include "base/limits.h"
 
+/* With REEVE_DOUBLE_LIMITS the build stands for the next version, as tests need one: it writes
+ * twice as much of everything that readers have room for. */
+#ifdef REEVE_DOUBLE_LIMITS
+#define RAISABLE(limit) (2 * (limit))
+#else
+#define RAISABLE(limit) (limit)
+#endif
+
+/* What this version writes, and takes from those who ask it to. */
 enum {
     /* texts, in bytes */
     ORDER_ID_BYTES_MAX = 128, /* also the Kafka key; no control characters, no '/' */
-    CUSTOMER_BYTES_MAX = 256,
-    CURRENCY_BYTES = 3, /* ISO 4217, upper case */
-    SKU_BYTES_MAX = 128,
-    DESCRIPTION_BYTES_MAX = 512,
-    ATTRIBUTE_NAME_BYTES_MAX = 128,
-    ATTRIBUTE_VALUE_BYTES_MAX = 4096,
-    TRACEPARENT_BYTES_MAX = 64,
+    CUSTOMER_BYTES_MAX = RAISABLE(256),
+    CURRENCY_BYTES_MAX = 3, /* ISO 4217, upper case, and no shorter */
+    SKU_BYTES_MAX = RAISABLE(128),
+    DESCRIPTION_BYTES_MAX = RAISABLE(512),
+    ATTRIBUTE_NAME_BYTES_MAX = RAISABLE(128),
+    ATTRIBUTE_VALUE_BYTES_MAX = RAISABLE(4096),
+    TRACEPARENT_BYTES_MAX = RAISABLE(64),
     ERROR_NAME_BYTES_MAX = 64,
-    MESSAGE_BYTES_MAX = 1024,     /* error messages, reasons of operators */
-    WHO_BYTES_MAX = 128,          /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = 8192, /* JSON text */
+    MESSAGE_BYTES_MAX = RAISABLE(1024),     /* error messages, reasons of operators */
+    WHO_BYTES_MAX = RAISABLE(128),          /* who asked: an operator, an instance */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(8192), /* JSON text */
 
     /* counts */
-    ORDER_LINES_MAX = 2000,
-    ORDER_ATTRIBUTES_MAX = 64,
+    ORDER_LINES_MAX = RAISABLE(2000),
+    ORDER_ATTRIBUTES_MAX = RAISABLE(64),
     WORKFLOW_STEPS_MAX = 64, /* a set of steps is one uint64_t */
     STEP_AGENTS_MAX = 8,     /* that one step names */
     WORKFLOW_AGENTS_MAX = WORKFLOW_STEPS_MAX * STEP_AGENTS_MAX,
@@ -31,7 +40,7 @@ enum {
     CATCHERS_MAX = 8,
     ERRORS_EQUAL_MAX = 8, /* names in one ErrorEquals */
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
-    DECISION_EVENTS_MAX = 4 * WORKFLOW_STEPS_MAX + 16,
+    DECISION_EVENTS_MAX = RAISABLE(4 * WORKFLOW_STEPS_MAX + 16),
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
     COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
@@ -40,6 +49,40 @@ enum {
     ORDER_DETAILS_BYTES_MAX = 640 * 1024, /* an order as submitted, encoded */
     INPUT_BYTES_MAX = 1024 * 1024,        /* one record on submissions or commands */
     WORKFLOW_BYTES_MAX = 256 * 1024,      /* a workflow file */
+};
+
+/* What this version reads from a record, keeps and passes on: a newer version may write more,
+ * within these limits. More than that is for the version after it, see schemas/COMPATIBILITY.md. A
+ * name is part of topics and keys, and some counts are the size of an array: of these, no more can
+ * be read than is written. */
+enum {
+    ORDER_ID_BYTES_READ_MAX = ORDER_ID_BYTES_MAX,
+    NAME_BYTES_READ_MAX = NAME_BYTES_MAX,
+    TOPIC_BYTES_READ_MAX = TOPIC_BYTES_MAX,
+    CURRENCY_BYTES_READ_MAX = CURRENCY_BYTES_MAX,
+    ERROR_NAME_BYTES_READ_MAX = ERROR_NAME_BYTES_MAX,
+    CUSTOMER_BYTES_READ_MAX = 512,
+    SKU_BYTES_READ_MAX = 256,
+    DESCRIPTION_BYTES_READ_MAX = 1024,
+    ATTRIBUTE_NAME_BYTES_READ_MAX = 256,
+    ATTRIBUTE_VALUE_BYTES_READ_MAX = 8192,
+    TRACEPARENT_BYTES_READ_MAX = 128,
+    MESSAGE_BYTES_READ_MAX = 2048,
+    WHO_BYTES_READ_MAX = 256,
+    STEP_OUTPUT_BYTES_READ_MAX = 16384,
+
+    ORDER_LINES_READ_MAX = 4000,
+    ORDER_ATTRIBUTES_READ_MAX = 128,
+    WORKFLOW_STEPS_READ_MAX = WORKFLOW_STEPS_MAX,
+    RETRIERS_READ_MAX = RETRIERS_MAX,
+    DECISION_EVENTS_READ_MAX = 2 * (4 * WORKFLOW_STEPS_MAX + 16),
+    COMMAND_HEADERS_READ_MAX = COMMAND_HEADERS_MAX,
+
+    INPUT_BYTES_READ_MAX = INPUT_BYTES_MAX,
+    META_BYTES_READ_MAX = META_BYTES_MAX,
+    WORKFLOW_BYTES_READ_MAX = 2 * WORKFLOW_BYTES_MAX,
+    /* A Decision, Statement or row: what the order in it has come to still fits a record. */
+    ORDER_RECORD_BYTES_READ_MAX = 5 * RECORD_BYTES_MAX / 8,
 };
 
 #define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */
@@ -61,6 +104,15 @@ _Static_assert(ORDER_DETAILS_BYTES_MAX +
                        4 * MESSAGE_BYTES_MAX <
                    RECORD_BYTES_MAX,
                "the largest Statement fits a record");
+/* The order of the largest record that is read, with all that its steps can still get. */
+_Static_assert(ORDER_RECORD_BYTES_READ_MAX +
+                       WORKFLOW_STEPS_MAX *
+                           (STEP_OUTPUT_BYTES_READ_MAX + MESSAGE_BYTES_READ_MAX + 1024) +
+                       4 * MESSAGE_BYTES_READ_MAX <
+                   RECORD_BYTES_MAX,
+               "whatever was read can be stated again");
+_Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
+               "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 

@@ -29,7 +29,7 @@ bool order_step_queued(const struct order *order, const struct step *step)
 static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,
                                      struct arena *arena)
 {
-    assert(count <= ORDER_LINES_MAX);
+    assert(count <= ORDER_LINES_READ_MAX);
     if (count == 0)
         return NULL;
     assert(lines != NULL);
@@ -45,7 +45,7 @@ static struct order_line *lines_copy(const struct order_line *lines, uint32_t co
 static struct attribute *attributes_copy(const struct attribute *attributes, uint32_t count,
                                          struct arena *arena)
 {
-    assert(count <= ORDER_ATTRIBUTES_MAX);
+    assert(count <= ORDER_ATTRIBUTES_READ_MAX);
     if (count == 0)
         return NULL;
     assert(attributes != NULL);

@@ -162,7 +162,10 @@ void order_details_copy(const struct order_details *details, struct arena *arena
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order);
 
 /* Largest "order/step/direction/generation". */
-enum { IDEMPOTENCY_KEY_BYTES_MAX = ORDER_ID_BYTES_MAX + NAME_BYTES_MAX + 24 };
+enum {
+    IDEMPOTENCY_KEY_BYTES_MAX = ORDER_ID_BYTES_MAX + NAME_BYTES_MAX + 24,
+    IDEMPOTENCY_KEY_BYTES_READ_MAX = IDEMPOTENCY_KEY_BYTES_MAX
+};
 /* "order/step/direction/generation": the same over all attempts, owners and restarts. New in the
  * arena. The generation is the step's current one of `direction`. */
 struct text order_idempotency_key(const struct order *order, const struct step *step,

@@ -2,6 +2,7 @@
 /* The fold of agent_table.h: entries by key and, for routing, by agent. The topic is read in
  * agent_table_follow.c. */
 #include "base/names.h"
+#include "base/utf8.h"
 #include "replica/agent_table_internal.h"
 
 #include <assert.h>
@@ -224,7 +225,7 @@ static int64_t beat_of(const struct agent_health *health)
 
 static void keep(char *ret_text, size_t size, struct text text)
 {
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
 }
 
 /* Whether that may matter to routing. */

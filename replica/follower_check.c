@@ -190,9 +190,30 @@ static void check_continuation(struct follower *follower, const struct broker_re
         read_last(follower);
 }
 
+/* Nothing can be said about a log whose beginning only a newer version can read. */
+static bool stops_at_newer(struct follower *follower, const struct broker_record *record)
+{
+    struct record decoded;
+    struct error why;
+    struct error error;
+    const struct codec *codec = follower->cluster->codec;
+    heap_arena_reset(&follower->cluster->scratch);
+    if (admission_skips(view_checkpoint(follower->view), record->offset) ||
+        !codec_is_newer(codec, record->value) ||
+        codec_decode(follower->cluster->codec, record->value, true,
+                     &follower->cluster->scratch.arena, &decoded, &why) == ERROR_OK)
+        return false;
+    view_refusal(codec, record, &why, &error);
+    error.class = ERROR_FATAL;
+    follower_stop(follower, &error);
+    return true;
+}
+
 static void check_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
+    if (stops_at_newer(follower, record))
+        return;
     if (follower->low > 0)
         check_continuation(follower, record);
     else

@@ -132,6 +132,11 @@ struct view_folded {
 enum error_class view_fold(struct view *view, const struct broker_record *record,
                            struct view_folded *ret_folded, struct error *ret_error);
 
+/* What it means that codec_decode() refuses a record of the log for this reason: RETRY:
+ * "UnknownSchema". FATAL: "UnknownEvent", of a newer version; "UndecodableEvent". */
+enum error_class view_refusal(const struct codec *codec, const struct broker_record *record,
+                              const struct error *why, struct error *ret_error);
+
 /* The owner's own Decision, before it is acknowledged at its offset: `value` are the bytes
  * appended. Asserts that it is admitted. */
 enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,

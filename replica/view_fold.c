@@ -189,21 +189,22 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
     return ERROR_OK;
 }
 
-static bool is_own_schema(const struct codec *codec, uint64_t fingerprint)
+enum error_class view_refusal(const struct codec *codec, const struct broker_record *record,
+                              const struct error *why, struct error *ret_error)
 {
-    bool own = false;
-    for (int kind = 1; kind < RECORD_KIND_COUNT && !own; kind++)
-        own = codec_fingerprint(codec, (enum record_kind)kind) == fingerprint;
-    return own;
-}
-
-/* An event, or a value where this version does not have it: a new symbol, for instance. */
-static bool is_of_newer_version(const struct view *view, uint64_t fingerprint,
-                                const struct error *error)
-{
-    return strcmp(error->code, "UnknownEvent") == 0 ||
-           (strcmp(error->code, "BadValue") == 0 &&
-            !is_own_schema(view->options.codec, fingerprint));
+    if (strcmp(why->code, "UnknownSchema") == 0)
+        return error_set(ret_error, ERROR_RETRY, "UnknownSchema",
+                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
+                         (long long)record->offset, why->message);
+    if (codec_is_newer(codec, record->value))
+        return error_set(ret_error, ERROR_FATAL, "UnknownEvent",
+                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
+                         (long long)record->offset, why->message);
+    return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
+                     "%s[%d]@%lld: %s: only reeve may write to this topic; stop the third-party "
+                     "client, then skip the record with `reeve partition reset --partition %d`",
+                     record->topic, record->partition, (long long)record->offset, why->message,
+                     record->partition);
 }
 
 /* *ret_foreign: it lacks our framing, so it cannot be a record of the log. */
@@ -217,21 +218,8 @@ static enum error_class decode(struct view *view, const struct broker_record *re
         return ERROR_OK;
     enum error_class class = codec_decode(view->options.codec, record->value, true,
                                           &view->scratch.arena, &view->record, &error);
-    if (class == ERROR_OK)
-        return ERROR_OK;
-    if (strcmp(error.code, "UnknownSchema") == 0)
-        return error_set(ret_error, ERROR_RETRY, "UnknownSchema",
-                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
-                         (long long)record->offset, error.message);
-    if (is_of_newer_version(view, fingerprint, &error))
-        return error_set(ret_error, ERROR_FATAL, "UnknownEvent",
-                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
-                         (long long)record->offset, error.message);
-    return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
-                     "%s[%d]@%lld: %s: only reeve may write to this topic; stop the third-party "
-                     "client, then skip the record with `reeve partition reset --partition %d`",
-                     record->topic, record->partition, (long long)record->offset, error.message,
-                     record->partition);
+    return class == ERROR_OK ? ERROR_OK
+                             : view_refusal(view->options.codec, record, &error, ret_error);
 }
 
 /* Only a Continuation may be where a trimmed log begins; and where newer versions have written
@@ -241,11 +229,13 @@ static enum error_class check_beginning(struct view *view, const struct broker_r
                                         struct error *ret_error)
 {
     struct record decoded;
-    bool lawful = !admission_skips(&view->checkpoint, record->offset) &&
-                  codec_decode(view->options.codec, record->value, true, &view->scratch.arena,
-                               &decoded, NULL) == ERROR_OK &&
-                  decoded.kind == RECORD_CONTINUATION;
-    if (!lawful)
+    struct error why;
+    bool skipped = admission_skips(&view->checkpoint, record->offset);
+    enum error_class class = codec_decode(view->options.codec, record->value, true,
+                                          &view->scratch.arena, &decoded, &why);
+    if (class != ERROR_OK && !skipped && codec_is_newer(view->options.codec, record->value))
+        return view_refusal(view->options.codec, record, &why, ret_error);
+    if (class != ERROR_OK || skipped || decoded.kind != RECORD_CONTINUATION)
         return error_set(ret_error, ERROR_FATAL, "LogTruncated",
                          "%s[%d] begins at offset %lld, and that record is not a Continuation that "
                          "counts: something else than reeve deleted its beginning. The topic needs "
@@ -265,8 +255,11 @@ static enum error_class fold_any(struct view *view, const struct broker_record *
                                  struct view_folded *folded, struct error *ret_error)
 {
     bool foreign = false;
-    if (admission_begins(&view->checkpoint) && check_beginning(view, record, ret_error) != ERROR_OK)
-        return ERROR_FATAL;
+    if (admission_begins(&view->checkpoint)) {
+        enum error_class class = check_beginning(view, record, ret_error);
+        if (class != ERROR_OK)
+            return class;
+    }
     if (admission_skips(&view->checkpoint, record->offset)) {
         folded->admission = SKIPPED_RANGE;
         return ERROR_OK;

@@ -37,13 +37,14 @@ struct record_binding;
 struct field_binding {
     const char *name;
     enum field_kind kind;
-    bool is_time;    /* a number of milliseconds since the epoch; 0: none */
-    bool required;   /* a writer without it cannot be mapped; else zeros or `fallback` */
-    uint32_t offset; /* of the member */
-    uint32_t size;   /* of the member */
-    uint32_t count;  /* offset of the count or flag */
-    uint32_t limit;
-    int32_t fallback;                 /* of a number or an enum */
+    bool is_time;        /* a number of milliseconds since the epoch; 0: none */
+    bool required;       /* a writer without it cannot be mapped; else zeros or `fallback` */
+    uint32_t offset;     /* of the member */
+    uint32_t size;       /* of the member */
+    uint32_t count;      /* offset of the count or flag */
+    uint32_t limit;      /* of what is asked for and written here */
+    uint32_t read_limit; /* of what is read and passed on */
+    int32_t fallback;    /* of a number or an enum */
     const struct enum_names *symbols; /* FIELD_ENUM */
     const struct record_binding *sub; /* record, pointer, optional; elements of an array */
 };
@@ -60,14 +61,22 @@ struct record_binding {
 #define FIELD_AS(avro_name, field_kind, need, type, member)        \
     .name = (avro_name), .kind = (field_kind), .required = (need), \
     .offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
-#define F_TEXT_AS(avro_name, need, type, member, max)                       \
+/* `name` stands for the constants name_MAX and name_READ_MAX. */
+#define LIMITS(name)                                                                            \
+    .limit = name##_MAX,                                                                        \
+    .read_limit = name##_READ_MAX + 0 * sizeof(struct {                                         \
+                                        _Static_assert((int)name##_READ_MAX >= (int)name##_MAX, \
+                                                       "what is written is read");              \
+                                        int unused;                                             \
+                                    })
+#define F_TEXT_AS(avro_name, need, type, member, limits)                    \
     {                                                                       \
-        FIELD_AS(avro_name, FIELD_TEXT, need, type, member), .limit = (max) \
+        FIELD_AS(avro_name, FIELD_TEXT, need, type, member), LIMITS(limits) \
     }
-#define F_TEXT(need, type, member, max) F_TEXT_AS(#member, need, type, member, max)
-#define F_BYTES(need, type, member, max)                                   \
+#define F_TEXT(need, type, member, limits) F_TEXT_AS(#member, need, type, member, limits)
+#define F_BYTES(need, type, member, limits)                                \
     {                                                                      \
-        FIELD_AS(#member, FIELD_BYTES, need, type, member), .limit = (max) \
+        FIELD_AS(#member, FIELD_BYTES, need, type, member), LIMITS(limits) \
     }
 #define F_BOOL(need, type, member)                        \
     {                                                     \
@@ -77,11 +86,13 @@ struct record_binding {
     {                                                    \
         FIELD_AS(#member, FIELD_I32, need, type, member) \
     }
-#define F_U32_AS(avro_name, need, type, member, max)                       \
-    {                                                                      \
-        FIELD_AS(avro_name, FIELD_U32, need, type, member), .limit = (max) \
+#define F_U32_UP_TO(avro_name, need, type, member, max)                                         \
+    {                                                                                           \
+        FIELD_AS(avro_name, FIELD_U32, need, type, member), .limit = (max), .read_limit = (max) \
     }
-#define F_U32(need, type, member) F_U32_AS(#member, need, type, member, INT32_MAX)
+#define F_U32_AS(avro_name, need, type, member) \
+    F_U32_UP_TO(avro_name, need, type, member, INT32_MAX)
+#define F_U32(need, type, member) F_U32_AS(#member, need, type, member)
 #define F_I64(need, type, member)                        \
     {                                                    \
         FIELD_AS(#member, FIELD_I64, need, type, member) \
@@ -113,10 +124,10 @@ struct record_binding {
     {                                                                            \
         FIELD_AS(#member, field_kind, REQUIRED, type, member), .sub = &(binding) \
     }
-#define F_ARRAY(need, type, member, count_member, max, binding)                                    \
+#define F_ARRAY(need, type, member, count_member, limits, binding)                                 \
     {                                                                                              \
         FIELD_AS(#member, FIELD_ARRAY, need, type, member), .count = offsetof(type, count_member), \
-                                                            .limit = (max), .sub = &(binding)      \
+                                                            LIMITS(limits), .sub = &(binding)      \
     }
 #define BINDING(type, table)                                                                 \
     {                                                                                        \

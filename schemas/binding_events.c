@@ -4,44 +4,44 @@
 
 /* The three fields that every event about an attempt begins with. */
 #define REF_FIELDS(need, type)                                                 \
-    F_TEXT_AS("step", need, type, ref.step, NAME_BYTES_MAX),                   \
+    F_TEXT_AS("step", need, type, ref.step, NAME_BYTES),                       \
         F_ENUM_AS("direction", need, type, ref.direction, direction_names, 0), \
-        F_U32_AS("attempt", need, type, ref.attempt, INT32_MAX)
-#define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES_MAX)
-#define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES_MAX)
+        F_U32_AS("attempt", need, type, ref.attempt)
+#define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES)
+#define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES)
 
 static const struct field_binding plan_fields[] = {
-    F_TEXT(REQUIRED, struct step_plan, name, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct step_plan, agent, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_plan, name, NAME_BYTES),
+    F_TEXT(REQUIRED, struct step_plan, agent, NAME_BYTES),
 };
 static const struct record_binding binding_plan = BINDING(struct step_plan, plan_fields);
 
 static const struct field_binding accepted_fields[] = {
     F_SUB(FIELD_RECORD, struct order_accepted, details, binding_order_details),
-    F_ARRAY(REQUIRED, struct order_accepted, steps, step_count, WORKFLOW_STEPS_MAX, binding_plan),
+    F_ARRAY(REQUIRED, struct order_accepted, steps, step_count, WORKFLOW_STEPS, binding_plan),
     F_TIME(OPTIONAL, struct order_accepted, complete_by),
     F_I64(OPTIONAL, struct order_accepted, margin_ms),
 };
 static const struct field_binding started_fields[] = {
     REF_FIELDS(REQUIRED, struct step_started),
     F_U32(OPTIONAL, struct step_started, generation),
-    F_TEXT(REQUIRED, struct step_started, agent, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct step_started, action, NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct step_started, locked_by, WHO_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_started, agent, NAME_BYTES),
+    F_TEXT(REQUIRED, struct step_started, action, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct step_started, locked_by, WHO_BYTES),
     F_TIME(REQUIRED, struct step_started, complete_by),
     F_I64(OPTIONAL, struct step_started, margin_ms),
-    F_TEXT(OPTIONAL, struct step_started, routing_reason, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_started, routing_reason, MESSAGE_BYTES),
     F_I64_OR(struct step_started, inputs, STEP_INPUTS_ALL),
 };
 static const struct field_binding succeeded_fields[] = {
     REF_FIELDS(REQUIRED, struct step_succeeded),
-    F_TEXT(OPTIONAL, struct step_succeeded, output, STEP_OUTPUT_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_succeeded, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct step_succeeded),
 };
 static const struct field_binding failed_fields[] = {
     REF_FIELDS(REQUIRED, struct step_failed),
-    F_TEXT(REQUIRED, struct step_failed, error_name, ERROR_NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct step_failed, error_message, MESSAGE_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_failed, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct step_failed, error_message, MESSAGE_BYTES),
     F_ENUM(OPTIONAL, struct step_failed, effect, effect_names, EFFECT_UNKNOWN),
     F_U32(REQUIRED, struct step_failed, failure_count),
     BY_FIELD(struct step_failed),
@@ -56,7 +56,7 @@ static const struct field_binding timed_out_fields[] = {
 static const struct field_binding retry_fields[] = {
     REF_FIELDS(REQUIRED, struct step_retry_scheduled),
     F_TIME(REQUIRED, struct step_retry_scheduled, retry_at),
-    F_U32_AS("retrier", REQUIRED, struct step_retry_scheduled, retrier, RETRIERS_MAX - 1),
+    F_U32_UP_TO("retrier", REQUIRED, struct step_retry_scheduled, retrier, RETRIERS_MAX - 1),
     F_U32(REQUIRED, struct step_retry_scheduled, retry),
 };
 static const struct field_binding step_marked_fields[] = {
@@ -70,14 +70,14 @@ static const struct field_binding resubmitted_fields[] = {
     REASON_FIELD(struct step_resubmitted),
 };
 static const struct field_binding order_marked_fields[] = {
-    F_TEXT(OPTIONAL, struct order_marked, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct order_marked, code, ERROR_NAME_BYTES),
     REASON_FIELD(struct order_marked),
     BY_FIELD(struct order_marked),
-    F_TEXT(OPTIONAL, struct order_marked, step, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct order_marked, step, NAME_BYTES),
 };
 static const struct field_binding rejected_fields[] = {
     F_ENUM(REQUIRED, struct command_rejected, command, command_kind_names, 0),
-    F_TEXT(REQUIRED, struct command_rejected, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct command_rejected, code, ERROR_NAME_BYTES),
     REASON_FIELD(struct command_rejected),
     BY_FIELD(struct command_rejected),
     REF_FIELDS(OPTIONAL, struct command_rejected),
@@ -86,28 +86,27 @@ static const struct field_binding rejected_fields[] = {
 static const struct field_binding ignored_fields[] = {
     REF_FIELDS(REQUIRED, struct report_ignored),
     F_BOOL(REQUIRED, struct report_ignored, succeeded),
-    F_TEXT(REQUIRED, struct report_ignored, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct report_ignored, code, ERROR_NAME_BYTES),
     REASON_FIELD(struct report_ignored),
     BY_FIELD(struct report_ignored),
 };
 /* Cut to what a dead letter keeps (replica/dead_letter.h). In older logs, the key may be as large
  * as the value. */
 static const struct field_binding header_fields[] = {
-    F_BYTES(REQUIRED, struct command_header, name, META_BYTES_MAX),
-    F_BYTES(REQUIRED, struct command_header, value, META_BYTES_MAX),
+    F_BYTES(REQUIRED, struct command_header, name, META_BYTES),
+    F_BYTES(REQUIRED, struct command_header, value, META_BYTES),
 };
 static const struct record_binding binding_header = BINDING(struct command_header, header_fields);
 static const struct field_binding undecodable_fields[] = {
-    F_BYTES(REQUIRED, struct undecodable, bytes, INPUT_BYTES_MAX),
-    F_BYTES(REQUIRED, struct undecodable, key, INPUT_BYTES_MAX),
+    F_BYTES(REQUIRED, struct undecodable, bytes, INPUT_BYTES),
+    F_BYTES(REQUIRED, struct undecodable, key, INPUT_BYTES),
     REASON_FIELD(struct undecodable),
     F_BOOL(OPTIONAL, struct undecodable, quarantined),
-    F_TEXT(OPTIONAL, struct undecodable, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct undecodable, code, ERROR_NAME_BYTES),
     F_U32(OPTIONAL, struct undecodable, value_bytes),
-    F_TEXT(OPTIONAL, struct undecodable, value_xxh128, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct undecodable, value_xxh128, ERROR_NAME_BYTES),
     F_U32(OPTIONAL, struct undecodable, meta_bytes),
-    F_ARRAY(OPTIONAL, struct undecodable, headers, header_count, COMMAND_HEADERS_MAX,
-            binding_header),
+    F_ARRAY(OPTIONAL, struct undecodable, headers, header_count, COMMAND_HEADERS, binding_header),
 };
 
 static const struct field_binding queued_fields[] = {
@@ -118,16 +117,16 @@ static const struct field_binding queued_fields[] = {
 };
 static const struct field_binding extended_fields[] = {
     REF_FIELDS(REQUIRED, struct step_extended),
-    F_TEXT(REQUIRED, struct step_extended, action, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_extended, action, NAME_BYTES),
     F_TIME(REQUIRED, struct step_extended, complete_by),
-    F_TEXT(OPTIONAL, struct step_extended, progress, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_extended, progress, MESSAGE_BYTES),
     BY_FIELD(struct step_extended),
     F_I64_OR(struct step_extended, inputs, STEP_INPUTS_ALL),
 };
 
 static const struct field_binding completed_by_hand_fields[] = {
     REF_FIELDS(REQUIRED, struct step_completed_by_hand),
-    F_TEXT(OPTIONAL, struct step_completed_by_hand, output, STEP_OUTPUT_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_completed_by_hand, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct step_completed_by_hand),
     REASON_FIELD(struct step_completed_by_hand),
 };
@@ -138,7 +137,7 @@ static const struct field_binding skipped_by_hand_fields[] = {
 };
 static const struct field_binding failed_by_hand_fields[] = {
     REF_FIELDS(REQUIRED, struct step_failed_by_hand),
-    F_TEXT(REQUIRED, struct step_failed_by_hand, error_name, ERROR_NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_failed_by_hand, error_name, ERROR_NAME_BYTES),
     F_U32(REQUIRED, struct step_failed_by_hand, failure_count),
     BY_FIELD(struct step_failed_by_hand),
     REASON_FIELD(struct step_failed_by_hand),
@@ -153,7 +152,7 @@ static const struct field_binding deadline_set_fields[] = {
 static const struct field_binding migrated_fields[] = {
     F_U32(REQUIRED, struct order_migrated, from_version),
     F_U32(REQUIRED, struct order_migrated, workflow_version),
-    F_ARRAY(REQUIRED, struct order_migrated, steps, step_count, WORKFLOW_STEPS_MAX, binding_plan),
+    F_ARRAY(REQUIRED, struct order_migrated, steps, step_count, WORKFLOW_STEPS, binding_plan),
     BY_FIELD(struct order_migrated),
     REASON_FIELD(struct order_migrated),
 };
@@ -214,13 +213,13 @@ static const struct field_binding decision_fields[] = {
     F_I64(REQUIRED, struct decision, sequence),
     F_I64(REQUIRED, struct decision, command_offset),
     F_TIME(REQUIRED, struct decision, command_time),
-    F_TEXT(OPTIONAL, struct decision, order_id, ORDER_ID_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct decision, order_id, ORDER_ID_BYTES),
     F_U64(OPTIONAL, struct decision, order_version),
     F_ENUM(OPTIONAL, struct decision, order_state, order_state_names, ORDER_PENDING),
-    F_TEXT(OPTIONAL, struct decision, reply_to, TOPIC_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct decision, reply_to, TOPIC_BYTES),
     F_TIME(REQUIRED, struct decision, decided_at),
     F_I64_OR(struct decision, emitted_through, -1),
     {FIELD_AS("events", FIELD_EVENTS, REQUIRED, struct decision, events),
-     .count = offsetof(struct decision, event_count), .limit = DECISION_EVENTS_MAX},
+     .count = offsetof(struct decision, event_count), LIMITS(DECISION_EVENTS)},
 };
 const struct record_binding binding_decision = BINDING(struct decision, decision_fields);

@@ -3,13 +3,13 @@
  */
 #include "schemas/binding.h"
 
-enum { SHORT_BYTES_MAX = 32 };
+enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
 
-#define ORDER_ID_FIELD(type) F_TEXT(REQUIRED, type, order_id, ORDER_ID_BYTES_MAX)
-#define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES_MAX)
-#define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES_MAX)
-#define ATTEMPT_FIELDS(type)                      \
-    F_TEXT(REQUIRED, type, step, NAME_BYTES_MAX), \
+#define ORDER_ID_FIELD(type) F_TEXT(REQUIRED, type, order_id, ORDER_ID_BYTES)
+#define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES)
+#define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES)
+#define ATTEMPT_FIELDS(type)                  \
+    F_TEXT(REQUIRED, type, step, NAME_BYTES), \
         F_ENUM(REQUIRED, type, direction, direction_names, 0), F_U32(REQUIRED, type, attempt)
 
 /* ---- commands ---- */
@@ -18,18 +18,18 @@ static const struct field_binding cancel_fields[] = {
     ORDER_ID_FIELD(struct cancel_order),
     BY_FIELD(struct cancel_order),
     REASON_FIELD(struct cancel_order),
-    F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES),
 };
 static const struct field_binding report_fields[] = {
     ORDER_ID_FIELD(struct report_step),
     ATTEMPT_FIELDS(struct report_step),
     F_BOOL(REQUIRED, struct report_step, succeeded),
-    F_TEXT(OPTIONAL, struct report_step, output, STEP_OUTPUT_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct report_step, error_name, ERROR_NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct report_step, error_message, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct report_step, output, STEP_OUTPUT_BYTES),
+    F_TEXT(OPTIONAL, struct report_step, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct report_step, error_message, MESSAGE_BYTES),
     F_ENUM(OPTIONAL, struct report_step, effect, effect_names, EFFECT_UNKNOWN),
-    F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES),
 };
 static const struct field_binding recover_fields[] = {
     ORDER_ID_FIELD(struct recover_step),
@@ -55,7 +55,7 @@ static const struct field_binding compensate_fields[] = {
 };
 static const struct field_binding resubmit_fields[] = {
     ORDER_ID_FIELD(struct resubmit_step),
-    F_TEXT(OPTIONAL, struct resubmit_step, step, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct resubmit_step, step, NAME_BYTES),
     BY_FIELD(struct resubmit_step),
     REASON_FIELD(struct resubmit_step),
     F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
@@ -65,28 +65,28 @@ static const struct field_binding extend_fields[] = {
     ORDER_ID_FIELD(struct extend_step),
     ATTEMPT_FIELDS(struct extend_step),
     F_TIME(REQUIRED, struct extend_step, complete_by),
-    F_TEXT(OPTIONAL, struct extend_step, progress, MESSAGE_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct extend_step, progress, MESSAGE_BYTES),
+    F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES),
 };
 static const struct field_binding complete_fields[] = {
     ORDER_ID_FIELD(struct complete_step),
-    F_TEXT(REQUIRED, struct complete_step, step, NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct complete_step, output, STEP_OUTPUT_BYTES_MAX),
+    F_TEXT(REQUIRED, struct complete_step, step, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct complete_step, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct complete_step),
     REASON_FIELD(struct complete_step),
 };
 static const struct field_binding skip_step_fields[] = {
     ORDER_ID_FIELD(struct skip_step),
-    F_TEXT(REQUIRED, struct skip_step, step, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct skip_step, step, NAME_BYTES),
     F_BOOL(OPTIONAL, struct skip_step, nothing_applied),
     BY_FIELD(struct skip_step),
     REASON_FIELD(struct skip_step),
 };
 static const struct field_binding fail_fields[] = {
     ORDER_ID_FIELD(struct fail_step),
-    F_TEXT(REQUIRED, struct fail_step, step, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct fail_step, error_name, ERROR_NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct fail_step, step, NAME_BYTES),
+    F_TEXT(REQUIRED, struct fail_step, error_name, ERROR_NAME_BYTES),
     BY_FIELD(struct fail_step),
     REASON_FIELD(struct fail_step),
 };
@@ -102,7 +102,7 @@ static const struct field_binding resume_fields[] = {
 };
 static const struct field_binding migrate_fields[] = {
     ORDER_ID_FIELD(struct migrate_order),
-    F_TEXT(OPTIONAL, struct migrate_order, workflow, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct migrate_order, workflow, NAME_BYTES),
     F_U32(OPTIONAL, struct migrate_order, from_version),
     F_U32(REQUIRED, struct migrate_order, version),
     BY_FIELD(struct migrate_order),
@@ -129,14 +129,14 @@ static const struct record_binding migrate_order = BINDING(struct migrate_order,
 /* The struct within struct claim has no name: its fields are bound from the claim's start. */
 static const struct field_binding claim_reset_fields[] = {
     {FIELD_AS("next_command_offset", FIELD_I64, REQUIRED, struct claim, reset.next_command_offset)},
-    F_TEXT_AS("by", OPTIONAL, struct claim, reset.by, WHO_BYTES_MAX),
-    F_TEXT_AS("reason", OPTIONAL, struct claim, reset.reason, MESSAGE_BYTES_MAX),
+    F_TEXT_AS("by", OPTIONAL, struct claim, reset.by, WHO_BYTES),
+    F_TEXT_AS("reason", OPTIONAL, struct claim, reset.reason, MESSAGE_BYTES),
 };
 static const struct record_binding claim_reset = BINDING(struct claim, claim_reset_fields);
 
 static const struct field_binding claim_fields[] = {
     F_UUID(struct claim, claim_id),
-    F_TEXT(REQUIRED, struct claim, instance, WHO_BYTES_MAX),
+    F_TEXT(REQUIRED, struct claim, instance, WHO_BYTES),
     F_TIME(REQUIRED, struct claim, claimed_at),
     F_I32(REQUIRED, struct claim, partition_count),
     {.name = "reset",
@@ -191,7 +191,7 @@ static const struct field_binding expiry_fields[] = {
     F_I64(REQUIRED, struct expiry, sequence),
     F_TIME(REQUIRED, struct expiry, decided_at),
     F_TIME(REQUIRED, struct expiry, ended_at),
-    F_TEXT(REQUIRED, struct expiry, order_id, ORDER_ID_BYTES_MAX),
+    F_TEXT(REQUIRED, struct expiry, order_id, ORDER_ID_BYTES),
 };
 static const struct record_binding expiry = BINDING(struct expiry, expiry_fields);
 
@@ -211,8 +211,8 @@ static const struct field_binding reset_fields[] = {
      .size = sizeof(struct partition_reset),
      .count = offsetof(struct partition_reset, has_skip),
      .sub = &skip_range},
-    F_TEXT(REQUIRED, struct partition_reset, by, WHO_BYTES_MAX),
-    F_TEXT(REQUIRED, struct partition_reset, reason, MESSAGE_BYTES_MAX),
+    F_TEXT(REQUIRED, struct partition_reset, by, WHO_BYTES),
+    F_TEXT(REQUIRED, struct partition_reset, reason, MESSAGE_BYTES),
     F_TIME(REQUIRED, struct partition_reset, reset_at),
 };
 static const struct record_binding partition_reset = BINDING(struct partition_reset, reset_fields);
@@ -220,25 +220,25 @@ static const struct record_binding partition_reset = BINDING(struct partition_re
 /* ---- effects ---- */
 
 static const struct field_binding output_fields[] = {
-    F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES),
 };
 static const struct record_binding step_output = BINDING(struct step_output, output_fields);
 
 static const struct field_binding request_fields[] = {
     ORDER_ID_FIELD(struct step_request),
-    F_TEXT_AS("step", REQUIRED, struct step_request, ref.step, NAME_BYTES_MAX),
+    F_TEXT_AS("step", REQUIRED, struct step_request, ref.step, NAME_BYTES),
     F_ENUM_AS("direction", REQUIRED, struct step_request, ref.direction, direction_names, 0),
-    F_U32_AS("attempt", REQUIRED, struct step_request, ref.attempt, INT32_MAX),
+    F_U32_AS("attempt", REQUIRED, struct step_request, ref.attempt),
     F_U32(OPTIONAL, struct step_request, generation),
-    F_TEXT(REQUIRED, struct step_request, agent, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct step_request, action, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct step_request, idempotency_key, IDEMPOTENCY_KEY_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct step_request, do_key, IDEMPOTENCY_KEY_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_request, agent, NAME_BYTES),
+    F_TEXT(REQUIRED, struct step_request, action, NAME_BYTES),
+    F_TEXT(REQUIRED, struct step_request, idempotency_key, IDEMPOTENCY_KEY_BYTES),
+    F_TEXT(OPTIONAL, struct step_request, do_key, IDEMPOTENCY_KEY_BYTES),
     F_TIME(REQUIRED, struct step_request, complete_by),
     F_BOOL(OPTIONAL, struct step_request, extension),
     F_SUB(FIELD_POINTER, struct step_request, order, binding_order_details),
-    F_ARRAY(OPTIONAL, struct step_request, outputs, output_count, WORKFLOW_STEPS_MAX, step_output),
+    F_ARRAY(OPTIONAL, struct step_request, outputs, output_count, WORKFLOW_STEPS, step_output),
     F_UUID(struct step_request, claim_id),
     F_I64(REQUIRED, struct step_request, decision_offset),
     F_U64(REQUIRED, struct step_request, order_version),
@@ -248,7 +248,7 @@ static const struct record_binding step_request = BINDING(struct step_request, r
 static const struct field_binding change_fields[] = {
     ATTEMPT_FIELDS(struct step_change),
     F_ENUM(REQUIRED, struct step_change, state, step_state_names, 0),
-    F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES),
 };
 static const struct record_binding step_change = BINDING(struct step_change, change_fields);
 
@@ -261,18 +261,18 @@ static const struct field_binding status_fields[] = {
     F_I32(REQUIRED, struct status_update, command_partition),
     F_I64(REQUIRED, struct status_update, command_offset),
     F_I64_OR(struct status_update, decision_offset, -1),
-    F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES_MAX),
-    F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS_MAX, step_change),
+    F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES),
+    F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS, step_change),
 };
 static const struct record_binding status_update = BINDING(struct status_update, status_fields);
 
 static const struct field_binding alert_fields[] = {
-    F_TEXT(OPTIONAL, struct operator_alert, order_id, ORDER_ID_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct operator_alert, order_id, ORDER_ID_BYTES),
     F_BOOL(REQUIRED, struct operator_alert, raised),
-    F_TEXT(REQUIRED, struct operator_alert, code, ERROR_NAME_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct operator_alert, message, MESSAGE_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct operator_alert, step, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct operator_alert, code, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct operator_alert, message, MESSAGE_BYTES),
+    F_TEXT(OPTIONAL, struct operator_alert, step, NAME_BYTES),
     BY_FIELD(struct operator_alert),
     F_U64(OPTIONAL, struct operator_alert, order_version),
     F_I32(REQUIRED, struct operator_alert, partition),
@@ -285,15 +285,15 @@ static const struct record_binding operator_alert = BINDING(struct operator_aler
 /* ---- side topics ---- */
 
 static const struct field_binding workflow_fields[] = {
-    F_TEXT(REQUIRED, struct workflow_definition, name, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct workflow_definition, name, NAME_BYTES),
     F_U32(REQUIRED, struct workflow_definition, version),
-    F_TEXT_AS("source", REQUIRED, struct workflow_definition, text, WORKFLOW_BYTES_MAX),
-    F_TEXT(REQUIRED, struct workflow_definition, format, SHORT_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct workflow_definition, deployed_by, WHO_BYTES_MAX),
+    F_TEXT_AS("source", REQUIRED, struct workflow_definition, text, WORKFLOW_BYTES),
+    F_TEXT(REQUIRED, struct workflow_definition, format, SHORT_BYTES),
+    F_TEXT(OPTIONAL, struct workflow_definition, deployed_by, WHO_BYTES),
     F_TIME(OPTIONAL, struct workflow_definition, deployed_at),
 };
 static const struct field_binding activation_fields[] = {
-    F_TEXT(REQUIRED, struct workflow_activation, name, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct workflow_activation, name, NAME_BYTES),
     F_U32(REQUIRED, struct workflow_activation, version),
     F_BOOL(REQUIRED, struct workflow_activation, active),
     BY_FIELD(struct workflow_activation),
@@ -306,8 +306,8 @@ static const struct record_binding workflow_definition =
     BINDING(struct workflow_definition, workflow_fields);
 
 static const struct field_binding health_fields[] = {
-    F_TEXT(REQUIRED, struct agent_health, agent, NAME_BYTES_MAX),
-    F_TEXT(REQUIRED, struct agent_health, instance, WHO_BYTES_MAX),
+    F_TEXT(REQUIRED, struct agent_health, agent, NAME_BYTES),
+    F_TEXT(REQUIRED, struct agent_health, instance, WHO_BYTES),
     F_U32(OPTIONAL, struct agent_health, capacity),
     F_U32(OPTIONAL, struct agent_health, in_flight),
     F_U32(OPTIONAL, struct agent_health, queued),
@@ -315,16 +315,16 @@ static const struct field_binding health_fields[] = {
     F_I64(OPTIONAL, struct agent_health, latency_p50_ms),
     F_I64(OPTIONAL, struct agent_health, latency_p95_ms),
     F_U32(OPTIONAL, struct agent_health, errors_permille),
-    F_TEXT(OPTIONAL, struct agent_health, circuit, SHORT_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct agent_health, version, WHO_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct agent_health, last_error, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct agent_health, circuit, SHORT_BYTES),
+    F_TEXT(OPTIONAL, struct agent_health, version, WHO_BYTES),
+    F_TEXT(OPTIONAL, struct agent_health, last_error, MESSAGE_BYTES),
     F_I64(OPTIONAL, struct agent_health, heartbeat_ms),
     F_TIME(REQUIRED, struct agent_health, reported_at),
 };
 static const struct record_binding agent_health = BINDING(struct agent_health, health_fields);
 
 static const struct field_binding agent_pause_fields[] = {
-    F_TEXT(REQUIRED, struct agent_pause, agent, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct agent_pause, agent, NAME_BYTES),
     F_BOOL(REQUIRED, struct agent_pause, paused),
     BY_FIELD(struct agent_pause),
     REASON_FIELD(struct agent_pause),
@@ -337,9 +337,9 @@ _Static_assert(sizeof(leadership_kinds) / sizeof(char *) == LEADERSHIP_KIND_COUN
                "all have a symbol");
 static const struct enum_names leadership_kind_names = ENUM_NAMES(leadership_kinds);
 static const struct field_binding leadership_fields[] = {
-    F_TEXT(REQUIRED, struct leadership, role, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct leadership, role, NAME_BYTES),
     F_ENUM(REQUIRED, struct leadership, kind, leadership_kind_names, 0),
-    F_TEXT(REQUIRED, struct leadership, instance, WHO_BYTES_MAX),
+    F_TEXT(REQUIRED, struct leadership, instance, WHO_BYTES),
     F_UUID(struct leadership, candidate_id),
     F_U32(OPTIONAL, struct leadership, rank),
     F_I64_OR(struct leadership, term, -1),
@@ -358,7 +358,7 @@ static const struct field_binding resolution_fields[] = {
     F_I32(REQUIRED, struct dead_letter_resolution, partition),
     F_I64(REQUIRED, struct dead_letter_resolution, offset),
     F_ENUM(REQUIRED, struct dead_letter_resolution, kind, resolution_kind_names, 0),
-    F_TEXT(OPTIONAL, struct dead_letter_resolution, topic, TOPIC_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct dead_letter_resolution, topic, TOPIC_BYTES),
     F_I64_OR(struct dead_letter_resolution, replayed_partition, -1),
     F_I64_OR(struct dead_letter_resolution, replayed_offset, -1),
     F_BOOL(OPTIONAL, struct dead_letter_resolution, corrected),

@@ -42,8 +42,8 @@ struct submission_sender {
     struct text reply_to;
 };
 static const struct field_binding sender_fields[] = {
-    F_TEXT(OPTIONAL, struct submission_sender, order_id, ORDER_ID_BYTES_MAX),
-    F_TEXT(OPTIONAL, struct submission_sender, reply_to, TOPIC_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct submission_sender, order_id, ORDER_ID_BYTES),
+    F_TEXT(OPTIONAL, struct submission_sender, reply_to, TOPIC_BYTES),
 };
 static const struct record_binding sender_binding =
     BINDING(struct submission_sender, sender_fields);
@@ -168,6 +168,15 @@ bool codec_knows(const struct codec *codec, uint64_t fingerprint)
     return *slot_of(codec, fingerprint) != NULL;
 }
 
+bool codec_is_newer(const struct codec *codec, struct text bytes)
+{
+    uint64_t fingerprint;
+    if (!codec_peek(bytes, &fingerprint))
+        return false;
+    const struct known *known = *slot_of(codec, fingerprint);
+    return known == NULL || known != codec->own[known->kind];
+}
+
 bool codec_peek(struct text bytes, uint64_t *ret_fingerprint)
 {
     if (bytes.size < FRAME_BYTES || memcmp(bytes.data, marker, sizeof(marker)) != 0)
@@ -213,11 +222,17 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     assert(buffer->size - start <= RECORD_BYTES_MAX);
 }
 
-/* What the structs demand besides each single value. */
-static enum error_class finish(struct record *record, enum record_kind kind,
+/* What the structs demand besides each single value. `size`: of the whole. */
+static enum error_class finish(struct record *record, enum record_kind kind, uint32_t size,
                                struct error *ret_error)
 {
     record->kind = kind;
+    bool holds_order =
+        kind == RECORD_DECISION || kind == RECORD_STATEMENT || kind == RECORD_ORDER_ROW;
+    if (holds_order && size > ORDER_RECORD_BYTES_READ_MAX)
+        return error_set(ret_error, ERROR_REJECT, "TooLong",
+                         "the record is %u bytes; the limit is %d", size,
+                         ORDER_RECORD_BYTES_READ_MAX);
     if (record_kind_is_command(kind)) {
         const uint8_t *member = (const uint8_t *)&record->command + base_of(kind);
         record->command.kind = (enum command_kind)kind;
@@ -257,7 +272,7 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     if (reader.at != reader.end)
         return error_set(ret_error, ERROR_REJECT, "TrailingBytes", "%zu bytes after the record",
                          (size_t)(reader.end - reader.at));
-    if (finish(&record, known->kind, ret_error) != ERROR_OK)
+    if (finish(&record, known->kind, bytes.size, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     *ret_record = record;
     return ERROR_OK;

@@ -6,7 +6,8 @@
  * checked against the bytes that are left and against engine/limits.h, exact end of input, enum and
  * union ranges, UTF-8, depth. Fields are mapped by name; what the writer does not have gets our
  * default, what we do not know is skipped (but an unknown event in a Decision is an error of class
- * FATAL, code "UnknownEvent"). One codec per thread: not thread-safe. */
+ * FATAL, code "UnknownEvent"). What a reader makes of a record that is refused depends on its
+ * schema: codec_is_newer(). One codec per thread: not thread-safe. */
 #ifndef SCHEMAS_CODEC_H
 #define SCHEMAS_CODEC_H
 
@@ -30,7 +31,8 @@ struct codec *codec_new(void);
 void codec_free(struct codec *codec);
 
 /* Appends the framed record. `record` is the union's member (struct command for commands). Asserts
- * limits: values were checked before they got here. */
+ * that readers have room for it: values were checked before they got here, those that arise here
+ * against the limits of writing, and those that were read against the limits of reading. */
 void codec_encode(struct codec *codec, enum record_kind kind, const void *record,
                   struct buffer *buffer);
 
@@ -54,6 +56,12 @@ void codec_read_sender(const struct codec *codec, struct text bytes, struct aren
 enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error);
 bool codec_knows(const struct codec *codec, uint64_t fingerprint);
 
+/* Framed, and with a schema that this build does not have as its own. Limits are in no schema, and
+ * a newer version may have raised them, as it may have added events and symbols. So if
+ * codec_decode() refuses such a record for whatever reason, it may be one of a newer version: it is
+ * not to be called a foreign one, and not to be lost. */
+bool codec_is_newer(const struct codec *codec, struct text bytes);
+
 /* Fingerprint of framed bytes, or false when they are not framed. */
 bool codec_peek(struct text bytes, uint64_t *ret_fingerprint);
 uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind);
@@ -68,10 +76,11 @@ enum error_class order_id_validate_new(struct text order_id, struct error *ret_e
 /* Identity of a submission: XXH3-128 over its content in canonical values, before a version is
  * pinned. */
 struct content_hash details_content_hash(const struct order_details *details);
-/* Limits and forms of a submission's values; REJECT with one clear line. Also sorts attributes by
- * name and refuses duplicates. */
+/* Forms of a submission's values, and the limits of reading; REJECT with one clear line. Also sorts
+ * attributes by name and refuses duplicates. For one that a front door has accepted, perhaps of
+ * another version: what all versions demand. */
 enum error_class details_validate(struct order_details *details, struct error *ret_error);
-/* Of an order that is submitted now. */
+/* Of an order that is submitted now: the limits of writing, and the rules for new ids. */
 enum error_class details_validate_new(struct order_details *details, struct error *ret_error);
 
 /* "12.5", "-3", "0.001" -> decimal; false when malformed or over its scale or precision. */

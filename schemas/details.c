@@ -48,22 +48,49 @@ static enum error_class check_text(const char *name, struct text text, uint32_t 
     return ERROR_OK;
 }
 
-static enum error_class check_names(const struct order_details *details, struct error *ret_error)
+/* How much of everything a submission may have. */
+struct details_limits {
+    uint32_t customer, traceparent, who, sku, description, attribute_name, attribute_value;
+    uint32_t lines, attributes, bytes;
+};
+static const struct details_limits new_limits = {CUSTOMER_BYTES_MAX,
+                                                 TRACEPARENT_BYTES_MAX,
+                                                 WHO_BYTES_MAX,
+                                                 SKU_BYTES_MAX,
+                                                 DESCRIPTION_BYTES_MAX,
+                                                 ATTRIBUTE_NAME_BYTES_MAX,
+                                                 ATTRIBUTE_VALUE_BYTES_MAX,
+                                                 ORDER_LINES_MAX,
+                                                 ORDER_ATTRIBUTES_MAX,
+                                                 ORDER_DETAILS_BYTES_MAX};
+static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
+                                                      TRACEPARENT_BYTES_READ_MAX,
+                                                      WHO_BYTES_READ_MAX,
+                                                      SKU_BYTES_READ_MAX,
+                                                      DESCRIPTION_BYTES_READ_MAX,
+                                                      ATTRIBUTE_NAME_BYTES_READ_MAX,
+                                                      ATTRIBUTE_VALUE_BYTES_READ_MAX,
+                                                      ORDER_LINES_READ_MAX,
+                                                      ORDER_ATTRIBUTES_READ_MAX,
+                                                      INPUT_BYTES_READ_MAX};
+
+static enum error_class check_names(const struct order_details *details,
+                                    const struct details_limits *limits, struct error *ret_error)
 {
     if (order_id_validate(details->order_id, ret_error) != ERROR_OK ||
-        check_text("customer", details->customer, 0, CUSTOMER_BYTES_MAX, ret_error) != ERROR_OK ||
+        check_text("customer", details->customer, 0, limits->customer, ret_error) != ERROR_OK ||
         check_text("workflow", details->workflow, 1, NAME_BYTES_MAX, ret_error) != ERROR_OK ||
         check_text("reply_to", details->reply_to, 0, TOPIC_BYTES_MAX, ret_error) != ERROR_OK ||
-        check_text("traceparent", details->traceparent, 0, TRACEPARENT_BYTES_MAX, ret_error) !=
+        check_text("traceparent", details->traceparent, 0, limits->traceparent, ret_error) !=
             ERROR_OK ||
-        check_text("submitted_by", details->submitted_by, 0, WHO_BYTES_MAX, ret_error) != ERROR_OK)
+        check_text("submitted_by", details->submitted_by, 0, limits->who, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (!name_characters_valid(details->workflow))
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
-    bool upper = details->currency.size == CURRENCY_BYTES;
-    for (uint32_t i = 0; upper && i < CURRENCY_BYTES; i++)
+    bool upper = details->currency.size == CURRENCY_BYTES_MAX;
+    for (uint32_t i = 0; upper && i < CURRENCY_BYTES_MAX; i++)
         upper = details->currency.data[i] >= 'A' && details->currency.data[i] <= 'Z';
     if (!upper)
         return INVALID("currency must be three upper-case letters (ISO 4217)");
@@ -75,12 +102,13 @@ static enum error_class check_names(const struct order_details *details, struct 
 }
 
 /* Adds the line to *total and *bytes. */
-static enum error_class check_line(const struct order_line *line, uint32_t index, int64_t *total,
+static enum error_class check_line(const struct order_line *line, uint32_t index,
+                                   const struct details_limits *limits, int64_t *total,
                                    uint64_t *bytes, struct error *ret_error)
 {
     struct error why;
-    if (check_text("sku", line->sku, 1, SKU_BYTES_MAX, &why) != ERROR_OK ||
-        check_text("description", line->description, 0, DESCRIPTION_BYTES_MAX, &why) != ERROR_OK)
+    if (check_text("sku", line->sku, 1, limits->sku, &why) != ERROR_OK ||
+        check_text("description", line->description, 0, limits->description, &why) != ERROR_OK)
         return INVALID("lines[%u].%.300s", index, why.message);
     if (line->quantity < 1 || line->quantity > QUANTITY_MAX)
         return INVALID("lines[%u].quantity is %lld; it must be 1 to %lld", index,
@@ -101,26 +129,27 @@ static int compare_attributes(const void *a, const void *b)
     return text_compare(((const struct attribute *)a)->name, ((const struct attribute *)b)->name);
 }
 
-static enum error_class check_attributes(struct order_details *details, uint64_t *bytes,
+static enum error_class check_attributes(struct order_details *details,
+                                         const struct details_limits *limits, uint64_t *bytes,
                                          struct error *ret_error)
 {
-    if (details->attribute_count > ORDER_ATTRIBUTES_MAX)
-        return INVALID("there are %u attributes; the limit is %d", details->attribute_count,
-                       ORDER_ATTRIBUTES_MAX);
+    if (details->attribute_count > limits->attributes)
+        return INVALID("there are %u attributes; the limit is %u", details->attribute_count,
+                       limits->attributes);
     if (details->attribute_count > 0)
         qsort(details->attributes, details->attribute_count, sizeof(struct attribute),
               compare_attributes);
     for (uint32_t i = 0; i < details->attribute_count; i++) {
         const struct attribute *attribute = &details->attributes[i];
         struct error why;
-        if (check_text("a name", attribute->name, 1, ATTRIBUTE_NAME_BYTES_MAX, &why) != ERROR_OK)
+        if (check_text("a name", attribute->name, 1, limits->attribute_name, &why) != ERROR_OK)
             return INVALID("attributes: %.300s", why.message);
         if (i > 0 && text_equal(attribute[-1].name, attribute->name))
             return INVALID("two attributes are named %.*s", TEXT_ARG(attribute->name));
-        if (attribute->value.size > ATTRIBUTE_VALUE_BYTES_MAX)
-            return INVALID("attributes.%.*s is %u bytes; the limit is %d",
+        if (attribute->value.size > limits->attribute_value)
+            return INVALID("attributes.%.*s is %u bytes; the limit is %u",
                            TEXT_ARG(attribute->name), attribute->value.size,
-                           ATTRIBUTE_VALUE_BYTES_MAX);
+                           limits->attribute_value);
         /* Line breaks and the like are welcome in a value. */
         if (!utf8_valid(attribute->value) ||
             (attribute->value.size > 0 &&
@@ -131,28 +160,34 @@ static enum error_class check_attributes(struct order_details *details, uint64_t
     return ERROR_OK;
 }
 
-enum error_class details_validate(struct order_details *details, struct error *ret_error)
+static enum error_class check(struct order_details *details, const struct details_limits *limits,
+                              struct error *ret_error)
 {
-    if (check_names(details, ret_error) != ERROR_OK)
+    if (check_names(details, limits, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (details->line_count > ORDER_LINES_MAX)
-        return INVALID("there are %u lines; the limit is %d", details->line_count, ORDER_LINES_MAX);
+    if (details->line_count > limits->lines)
+        return INVALID("there are %u lines; the limit is %u", details->line_count, limits->lines);
     int64_t total = 0;
     uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
     for (uint32_t i = 0; i < details->line_count; i++)
-        if (check_line(&details->lines[i], i, &total, &bytes, ret_error) != ERROR_OK)
+        if (check_line(&details->lines[i], i, limits, &total, &bytes, ret_error) != ERROR_OK)
             return ERROR_REJECT;
-    if (check_attributes(details, &bytes, ret_error) != ERROR_OK)
+    if (check_attributes(details, limits, &bytes, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (bytes > ORDER_DETAILS_BYTES_MAX)
-        return INVALID("the order has more than %d bytes", ORDER_DETAILS_BYTES_MAX);
+    if (bytes > limits->bytes)
+        return INVALID("the order has more than %u bytes", limits->bytes);
     return ERROR_OK;
+}
+
+enum error_class details_validate(struct order_details *details, struct error *ret_error)
+{
+    return check(details, &accepted_limits, ret_error);
 }
 
 enum error_class details_validate_new(struct order_details *details, struct error *ret_error)
 {
     enum error_class class = order_id_validate_new(details->order_id, ret_error);
-    return class == ERROR_OK ? details_validate(details, ret_error) : class;
+    return class == ERROR_OK ? check(details, &new_limits, ret_error) : class;
 }
 
 /* ---- identity ----
@@ -198,7 +233,7 @@ static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
 
 struct content_hash details_content_hash(const struct order_details *details)
 {
-    assert(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
+    assert(details->attribute_count <= ORDER_ATTRIBUTES_READ_MAX);
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
@@ -219,7 +254,7 @@ struct content_hash details_content_hash(const struct order_details *details)
         hash_number(&state, TAG_LINE_QUANTITY, line->quantity);
         hash_number(&state, TAG_LINE_UNIT_PRICE, line->unit_price.unscaled);
     }
-    struct attribute sorted[ORDER_ATTRIBUTES_MAX];
+    struct attribute sorted[ORDER_ATTRIBUTES_READ_MAX];
     if (details->attribute_count > 0) {
         memcpy(sorted, details->attributes, details->attribute_count * sizeof(sorted[0]));
         qsort(sorted, details->attribute_count, sizeof(sorted[0]), compare_attributes);

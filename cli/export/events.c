@@ -90,9 +90,10 @@ static void add_avro(struct events_export *events, const struct broker_record *f
 
 /* ---- JSON ---- */
 
+enum { ANY_BYTES_MAX = INT32_MAX, ANY_BYTES_READ_MAX = INT32_MAX };
 static const struct field_binding undecoded_fields[] = {
-    F_BYTES(OPTIONAL, struct broker_record, key, INT32_MAX),
-    F_BYTES(OPTIONAL, struct broker_record, value, INT32_MAX),
+    F_BYTES(OPTIONAL, struct broker_record, key, ANY_BYTES),
+    F_BYTES(OPTIONAL, struct broker_record, value, ANY_BYTES),
 };
 static const struct record_binding undecoded_binding =
     BINDING(struct broker_record, undecoded_fields);

@@ -279,7 +279,7 @@ static bool read_element(struct reader *reader, const struct op *op, uint8_t *el
         return avro_plan_decode(op->sub, reader, element);
     if (op->code == OP_ATTRIBUTES) {
         struct attribute *attribute = (struct attribute *)element;
-        return read_text(reader, op->name, ATTRIBUTE_NAME_BYTES_MAX, true, &attribute->name) &&
+        return read_text(reader, op->name, ATTRIBUTE_NAME_BYTES_READ_MAX, true, &attribute->name) &&
                avro_plan_decode(op->sub, reader, element);
     }
     assert(op->code == OP_EVENTS);

@@ -2,8 +2,9 @@
 /* Executes a plan the other way round: structs -> bytes. See plan.h.
  *
  * Values were checked before they got here; what would make a record that readers refuse is
- * asserted. The bytes of equal structs are equal: arrays and maps are one block, numbers have their
- * shortest form. */
+ * asserted. The limits are those of reading: what a newer version wrote is passed on whole. The
+ * bytes of equal structs are equal: arrays and maps are one block, numbers have their shortest
+ * form. */
 #include "base/utf8.h"
 #include "schemas/avro/plan.h"
 
@@ -63,7 +64,7 @@ static void write_element(const struct op *op, const uint8_t *element, struct bu
 {
     if (op->code == OP_ATTRIBUTES) {
         const struct attribute *attribute = (const struct attribute *)element;
-        write_text(buffer, ATTRIBUTE_NAME_BYTES_MAX, true, attribute->name);
+        write_text(buffer, ATTRIBUTE_NAME_BYTES_READ_MAX, true, attribute->name);
     }
     if (op->code != OP_EVENTS) {
         avro_plan_encode(op->sub, element, buffer);

@@ -220,7 +220,7 @@ static bool compile_elements(struct compiler *compiler, const struct avro_type *
     if (field->kind == FIELD_ATTRIBUTES) {
         static const struct field_binding value = {
             FIELD_AS("attributes", FIELD_TEXT, REQUIRED, struct attribute, value),
-            .limit = ATTRIBUTE_VALUE_BYTES_MAX};
+            LIMITS(ATTRIBUTE_VALUE_BYTES)};
         if (!compile_field(compiler, items, &value, 0, &list))
             return false;
         op->size = sizeof(struct attribute);
@@ -319,7 +319,7 @@ static bool compile_field(struct compiler *compiler, const struct avro_type *typ
     op->utf8 = field->kind == FIELD_TEXT;
     op->offset = base + field->offset;
     op->count = base + field->count;
-    op->limit = field->limit;
+    op->limit = field->read_limit;
     op->size = field->size;
     if (code == OP_ENUM)
         compile_enum(compiler, type, field->symbols, op);

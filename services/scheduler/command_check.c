@@ -216,23 +216,37 @@ static enum error_class check_size(const struct pending_command *pending, struct
     return ERROR_OK;
 }
 
+/* The value is refused. With a schema that is known and not ours, it is a newer version's command:
+ * RETRY. */
+static enum error_class refuse(const struct pending_command *pending, const struct codec *codec,
+                               const struct error *why, struct error *ret_error)
+{
+    uint64_t fingerprint;
+    if (codec_peek(pending->value, &fingerprint) && codec_knows(codec, fingerprint) &&
+        codec_is_newer(codec, pending->value))
+        return error_set(ret_error, ERROR_RETRY, "NewerVersion", "%s: %s", why->code, why->message);
+    *ret_error = *why;
+    return ERROR_REJECT;
+}
+
 enum error_class pending_command_read(const struct pending_command *pending, struct codec *codec,
                                       const struct topics *topics, int32_t partition,
                                       int32_t partition_count, struct arena *arena,
                                       struct command *ret_cmd, struct error *ret_error)
 {
     struct record record;
+    struct error error;
     assert(partition >= 0 && partition < partition_count);
     if (pending->unreadable_from >= 0)
         return error_set(ret_error, ERROR_REJECT, "Unreadable",
                          "the records from offset %" PRId64 " to %" PRId64
                          " cannot be read: their compressed batch is broken or too large",
                          pending->unreadable_from, pending->offset);
-    enum error_class class = check_size(pending, ret_error);
+    enum error_class class = check_size(pending, &error);
     if (class == ERROR_OK)
-        class = codec_decode(codec, pending->value, true, arena, &record, ret_error);
+        class = codec_decode(codec, pending->value, true, arena, &record, &error);
     if (class != ERROR_OK)
-        return ERROR_REJECT;
+        return refuse(pending, codec, &error, ret_error);
     if (!record_kind_is_command(record.kind))
         return error_set(ret_error, ERROR_REJECT, "NotACommand", "a %s is not a command",
                          record_kind_name(record.kind));

@@ -36,7 +36,7 @@ size_t pending_command_size(const struct pending_command *pending);
 
 /* Decodes; texts borrow from the record or are in the arena. REJECT: it is not a valid command; the
  * code and the reason are for its dead letter. "UnknownSchema" may change once <p>.schemas is read
- * again. */
+ * again. RETRY, code "NewerVersion": only a newer version can read it. */
 enum error_class pending_command_read(const struct pending_command *pending, struct codec *codec,
                                       const struct topics *topics, int32_t partition,
                                       int32_t partition_count, struct arena *arena,

@@ -14,7 +14,7 @@ enum {
     TICK_MS = 1000,
     RETRY_MS = 200,
     /* Ordinals of effects: a request has that of its event. */
-    ORDINAL_STATUS = DECISION_EVENTS_MAX,
+    ORDINAL_STATUS = DECISION_EVENTS_READ_MAX,
     ORDINAL_ALERT,
     ORDINAL_DEAD_LETTER
 };

@@ -36,7 +36,8 @@ static const unsigned may_follow[] = {
         BIT(OWNER_INSPECTING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_INSPECTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
     [OWNER_RUNNING] = BIT(OWNER_GUARDING) | BIT(OWNER_CONTINUING) | BIT(OWNER_STATING) |
-                      BIT(OWNER_EXPIRING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
+                      BIT(OWNER_EXPIRING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP) |
+                      BIT(OWNER_STOPPED),
     [OWNER_GUARDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_CONTINUING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_STATING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
@@ -151,7 +152,7 @@ void owner_failed_store(struct owner *owner, const struct error *error)
 void owner_stop(struct owner *owner, const struct error *error)
 {
     assert(error->class == ERROR_FATAL);
-    assert(owner->state == OWNER_INSPECTING);
+    assert(owner->state == OWNER_INSPECTING || owner->state == OWNER_RUNNING);
     owner_set_state(owner, OWNER_STOPPED);
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner_cycle_end(owner);
@@ -293,9 +294,12 @@ bool owner_is_running(const struct owner *owner)
 
 bool owner_is_outdated(const struct owner *owner)
 {
-    return owner->state == OWNER_STOPPED && (strcmp(owner->trouble.code, "UnknownSchema") == 0 ||
-                                             strcmp(owner->trouble.code, "UnknownEvent") == 0 ||
-                                             strcmp(owner->trouble.code, "UnknownFormat") == 0);
+    static const char *const codes[] = {"UnknownSchema", "UnknownEvent", "UnknownFormat",
+                                        OWNER_UNKNOWN_COMMAND};
+    bool outdated = false;
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        outdated |= strcmp(owner->trouble.code, codes[i]) == 0;
+    return owner->state == OWNER_STOPPED && outdated;
 }
 
 bool owner_is_busy(const struct owner *owner)

@@ -89,7 +89,7 @@ const char *owner_state_name(enum owner_state state);
 /* The transition table: whether `next` may follow `state`. */
 bool owner_state_may_follow(enum owner_state state, enum owner_state next);
 bool owner_is_running(const struct owner *owner);
-/* Stopped by a record that only this version cannot read. */
+/* Stopped by a record or a command that only this version cannot read. */
 bool owner_is_outdated(const struct owner *owner);
 /* A batch is on its way, or effects are. */
 bool owner_is_busy(const struct owner *owner);

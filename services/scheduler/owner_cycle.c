@@ -118,6 +118,13 @@ static void begin_refresh(struct owner *owner, bool *ret_fresh, const char *what
     owner->outstanding++;
 }
 
+static enum error_class read_head(struct owner *owner, struct command *cmd, struct error *ret_error)
+{
+    struct cluster *cluster = owner->cluster;
+    return pending_command_read(owner->head, cluster->codec, &cluster->topics, owner->partition,
+                                cluster->partition_count, &owner->batch.arena, cmd, ret_error);
+}
+
 /* What is not a valid command becomes an undecodable one, never an error. */
 static enum decide_result read_command(struct owner *owner, struct pending_command *pending,
                                        struct command *cmd)
@@ -125,17 +132,39 @@ static enum decide_result read_command(struct owner *owner, struct pending_comma
     struct error error;
     struct cluster *cluster = owner->cluster;
     assert(pending == owner->head);
-    if (pending_command_read(pending, cluster->codec, &cluster->topics, owner->partition,
-                             cluster->partition_count, &owner->batch.arena, cmd,
-                             &error) == ERROR_OK)
+    if (read_head(owner, cmd, &error) == ERROR_OK)
         return DECIDED;
     if (strcmp(error.code, "UnknownSchema") == 0 && !pending->schemas_fresh) {
         begin_refresh(owner, &pending->schemas_fresh, cluster->topics.schemas);
         cluster_refresh_schemas(cluster, on_refreshed, owner);
         return LATER;
     }
+    if (error.class == ERROR_RETRY)
+        return LATER; /* the owner stops when it is the first one */
     *cmd = pending_command_dead(pending, &error, false, &owner->batch.arena);
     return DECIDED;
+}
+
+/* The first command is one of a newer version that this one cannot read: only a newer owner may
+ * decide it, or an operator's reset pass it. Commands are not lost. */
+static bool stops_at_newer_command(struct owner *owner)
+{
+    struct error why;
+    struct error error;
+    struct command cmd;
+    if (owner->head == NULL || !codec_is_newer(owner->cluster->codec, owner->head->value))
+        return false;
+    heap_arena_reset(&owner->batch);
+    if (read_head(owner, &cmd, &why) != ERROR_RETRY)
+        return false;
+    error_set(&error, ERROR_FATAL, OWNER_UNKNOWN_COMMAND,
+              "%s[%d]@%lld is a command of a newer version (%.200s): upgrade this instance; if it "
+              "is a third-party client's, stop that client and pass the command with `reeve "
+              "partition reset --partition %d --next-command %lld`",
+              owner->cluster->topics.commands, owner->partition, (long long)owner->head->offset,
+              why.message, owner->partition, (long long)owner->head->offset + 1);
+    owner_stop(owner, &error);
+    return true;
 }
 
 static void quarantine_command(struct owner *owner, const struct pending_command *pending,
@@ -364,7 +393,7 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
     owner->blocked_by = NULL;
     if (blocked(owner) || owner_trim_turn(owner) || owner_expire_turn(owner))
         return;
-    if (owner->head == NULL || owner_turns_wait(owner))
+    if (owner->head == NULL || stops_at_newer_command(owner) || owner_turns_wait(owner))
         return;
     assert(owner->commands != NULL);
     assert(owner->item_count == 0);

@@ -101,6 +101,9 @@ struct owner_metrics {
 
 enum { OWNER_STALL_MS = 5000 }; /* without progress */
 
+/* The first command is one that only a newer version can read. */
+#define OWNER_UNKNOWN_COMMAND "UnknownCommand"
+
 struct owner {
     struct cluster *cluster;
     int32_t partition;

@@ -135,14 +135,17 @@ static void validate_cancel_content(struct arena *arena, struct validation *vali
 {
     struct cancel_order *cancel = &validation->command.cancel_order;
     if (cancel->reason.size > MESSAGE_BYTES_MAX || !utf8_valid(cancel->reason)) {
-        refuse(validation, "InvalidOrder", "reason must be UTF-8 of at most 1024 bytes");
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "InvalidOrder",
+                  "reason must be UTF-8 of at most %d bytes", MESSAGE_BYTES_MAX);
         return;
     }
     if (cancel->by.size > WHO_BYTES_MAX || !utf8_printable(cancel->by)) {
-        refuse(validation, "InvalidOrder", "by must be printable UTF-8 of at most 128 bytes");
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "InvalidOrder",
+                  "by must be printable UTF-8 of at most %d bytes", WHO_BYTES_MAX);
         return;
     }
-    _Static_assert(MESSAGE_BYTES_MAX == 1024 && WHO_BYTES_MAX == 128, "as the messages say");
     cancel->by = claimed_by(cancel->by, arena);
     validation->outcome = VALIDATION_ACCEPT;
 }

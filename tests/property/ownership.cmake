@@ -48,4 +48,4 @@ reeve_test(ownership-property
 # ownership_versions.c
 target_link_options(test-ownership-property PRIVATE
     LINKER:--wrap=codec_decode LINKER:--wrap=codec_encode LINKER:--wrap=codec_knows
-    LINKER:--wrap=codec_fingerprint)
+    LINKER:--wrap=codec_fingerprint LINKER:--wrap=codec_is_newer)

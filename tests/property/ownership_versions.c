@@ -253,6 +253,8 @@ void __wrap_codec_encode(struct codec *codec, enum record_kind kind, const void 
                          struct buffer *buffer);
 bool __real_codec_knows(const struct codec *codec, uint64_t fingerprint);
 bool __wrap_codec_knows(const struct codec *codec, uint64_t fingerprint);
+bool __real_codec_is_newer(const struct codec *codec, struct text bytes);
+bool __wrap_codec_is_newer(const struct codec *codec, struct text bytes);
 uint64_t __real_codec_fingerprint(const struct codec *codec, enum record_kind kind);
 uint64_t __wrap_codec_fingerprint(const struct codec *codec, enum record_kind kind);
 
@@ -307,6 +309,16 @@ bool __wrap_codec_knows(const struct codec *codec, uint64_t fingerprint)
         if (versions.usual[i] == fingerprint)
             fingerprint = versions.later[i];
     return __real_codec_knows(codec, fingerprint);
+}
+
+bool __wrap_codec_is_newer(const struct codec *codec, struct text bytes)
+{
+    uint64_t fingerprint = 0;
+    bool newer = false;
+    if (versions.mixed && is_older(codec) && codec_peek(bytes, &fingerprint))
+        for (uint32_t i = 0; i < LATER_KINDS; i++)
+            newer = newer || versions.usual[i] == fingerprint;
+    return newer || __real_codec_is_newer(codec, bytes);
 }
 
 /* The bytes in the topics are framed as usual, which is not the older version's frame. */

@@ -364,7 +364,7 @@ bool agent_ready(const struct agent *agent, char *ret_reason, size_t reason_size
     switch (agent->phase) {
     case AGENT_PHASE_WORKING:
         if (agent->assigned)
-            return true;
+            return agent_intake_ready(agent->intake, ret_reason, reason_size);
         snprintf(ret_reason, reason_size, "joining the group %s", agent->group_name);
         return false;
     case AGENT_PHASE_NO_TOPIC:

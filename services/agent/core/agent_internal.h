@@ -82,6 +82,8 @@ void agent_intake_call_ended(struct agent_intake *intake);
 bool agent_intake_idle(const struct agent_intake *intake);
 /* Commits what may be committed, now. */
 void agent_intake_commit(struct agent_intake *intake);
+/* False: a partition waits for a newer version of the agent. */
+bool agent_intake_ready(const struct agent_intake *intake, char *ret_reason, size_t reason_size);
 /* Requests that were read and have not begun. */
 uint32_t agent_intake_queued(const struct agent_intake *intake);
 /* Partitions that are assigned to this agent. */

@@ -179,15 +179,21 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
     return true;
 }
 
-/* Decodes a request into a blank attempt, whose memory then holds its bytes. */
+/* Decodes a request into a blank attempt, whose memory then holds its bytes. RETRY: only a newer
+ * version can read it. */
 static bool decode(const struct agent *agent, struct agent_attempt *attempt, struct text value,
                    struct error *ret_error)
 {
     struct record decoded;
     struct arena *arena = &attempt->memory.arena;
     struct text bytes = arena_text(arena, value);
-    if (codec_decode(agent->cluster->codec, bytes, true, arena, &decoded, ret_error) != ERROR_OK ||
-        !request_fits(agent, &decoded, ret_error))
+    if (codec_decode(agent->cluster->codec, bytes, true, arena, &decoded, ret_error) != ERROR_OK) {
+        if (strcmp(ret_error->code, "UnknownSchema") != 0 &&
+            codec_is_newer(agent->cluster->codec, bytes))
+            ret_error->class = ERROR_RETRY;
+        return false;
+    }
+    if (!request_fits(agent, &decoded, ret_error))
         return false;
     attempt->request = decoded.step_request;
     return true;
@@ -285,6 +291,18 @@ static void wait_for_schema(struct agent_partition *partition, const struct brok
     dead_letters_await_schema(partition->intake->letters, record, receipt);
 }
 
+/* Another instance, or this one when it is upgraded, reads it again: no request is lost. */
+static void wait_for_version(struct agent_partition *partition, const struct broker_record *record,
+                             const struct error *why)
+{
+    assert(!partition->waits_for_version);
+    partition->waits_for_version = true;
+    log_warning("a newer version wrote the next request, and this one cannot read it: the "
+                "partition waits; upgrade this agent",
+                LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
+                LOG_I64("offset", record->offset), LOG_TEXT("key", record->key), LOG_ERR(why));
+}
+
 /* `fresh`: the schemas have been read to their end since the request was appended. */
 static void handle(struct agent_partition *partition, const struct broker_record *record,
                    uint64_t place, bool fresh)
@@ -303,6 +321,10 @@ static void handle(struct agent_partition *partition, const struct broker_record
         wait_for_schema(partition, record, &receipt);
         return;
     }
+    if (error.class == ERROR_RETRY) {
+        wait_for_version(partition, record, &error);
+        return;
+    }
     log_warning_limited("a request is not usable: sending it to the dead letters",
                         LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
                         LOG_I64("offset", record->offset), LOG_TEXT("key", record->key),
@@ -315,7 +337,8 @@ void agent_intake_update_flow(struct agent_intake *intake, struct agent_partitio
                               bool full)
 {
     assert(partition->reader != NULL || partition->state != PARTITION_READING);
-    bool pause = full || partition->waits_for_schema || agent_offsets_full(&partition->offsets);
+    bool pause = full || partition->waits_for_schema || partition->waits_for_version ||
+                 agent_offsets_full(&partition->offsets);
     if (partition->reader != NULL && pause != partition->paused) {
         partition->paused = pause;
         broker_reader_pause(partition->reader, pause);
@@ -361,7 +384,8 @@ static void hold_back_if_full(struct agent_intake *intake, struct agent_partitio
     if (is_full(intake, intake->queue_max, BYTES_MAX)) {
         for (size_t i = 0; i < intake->partition_count; i++)
             agent_intake_update_flow(intake, intake->partitions[i], true);
-    } else if (partition->waits_for_schema || agent_offsets_full(&partition->offsets)) {
+    } else if (partition->waits_for_schema || partition->waits_for_version ||
+               agent_offsets_full(&partition->offsets)) {
         agent_intake_update_flow(intake, partition, false);
     }
 }
@@ -409,6 +433,19 @@ static void on_schemas_read(void *ctx, const struct broker_record *record,
 }
 
 /* ---- figures ---- */
+
+bool agent_intake_ready(const struct agent_intake *intake, char *ret_reason, size_t reason_size)
+{
+    for (size_t i = 0; i < intake->partition_count; i++) {
+        if (!intake->partitions[i]->waits_for_version)
+            continue;
+        snprintf(ret_reason, reason_size,
+                 "a newer version wrote the next request of %s[%d]: upgrade this agent",
+                 intake->agent->topic, intake->partitions[i]->number);
+        return false;
+    }
+    return true;
+}
 
 uint32_t agent_intake_queued(const struct agent_intake *intake)
 {

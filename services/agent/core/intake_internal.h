@@ -28,7 +28,8 @@ struct agent_partition {
     bool locating;  /* the committed offset was requested and is outstanding */
     struct broker_reader *reader;
     bool paused;
-    bool waits_for_schema; /* of the writer of its latest request */
+    bool waits_for_schema;  /* of the writer of its latest request */
+    bool waits_for_version; /* that can read its latest request; until it is closed */
     struct agent_offsets offsets;
     int64_t committed;             /* the last position given to the group, -1 = none */
     uint64_t committed_settled;    /* what of `offsets.settled` it covers */

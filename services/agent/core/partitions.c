@@ -35,14 +35,15 @@ static void close_partition(struct agent_partition *partition)
     partition->state = PARTITION_CLOSED;
     partition->epoch++;
     partition->paused = false;
-    partition->waits_for_schema = false;
+    partition->waits_for_schema = partition->waits_for_version = false;
     agent_offsets_deinit(&partition->offsets);
 }
 
 static void open_partition(struct agent_partition *partition)
 {
     assert(partition->state == PARTITION_CLOSED);
-    assert(partition->reader == NULL && !partition->waits_for_schema);
+    assert(partition->reader == NULL);
+    assert(!partition->waits_for_schema && !partition->waits_for_version);
     partition->state = PARTITION_LOCATING;
     agent_offsets_init(&partition->offsets);
 }

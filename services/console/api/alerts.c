@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/api/alerts.h"
 
+#include "base/utf8.h"
 #include "platform/logger.h"
 #include "services/console/render/render.h"
 
@@ -55,7 +56,7 @@ static bool is_same(const struct alert *alert, const struct operator_alert *reco
 
 static void copy_text(char *ret_text, size_t size, struct text text)
 {
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
 }
 
 static void forget_oldest(struct alerts *alerts)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/model/partition.h"
 
+#include "base/utf8.h"
 #include "platform/logger.h"
 
 #include <assert.h>
@@ -40,7 +41,7 @@ struct console_partition {
 
 static void keep_text(struct text text, char *ret_text, size_t size)
 {
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
 }
 
 static void keep_reset(struct console_partition *partition, struct text by, struct text reason,

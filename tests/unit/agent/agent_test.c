@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole agent on the broker in memory: requests in, reports out, commits, rebalances,
  * losses. */
+#include "schemas/avro/schema.h"
 #include "tests/unit/agent/world.h"
 
 #include <criterion/criterion.h>
@@ -138,6 +139,51 @@ Test(agent, sends_invalid_requests_to_the_dead_letters)
     world_succeed(instance, "");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, A), 4);
+    world_free(world);
+}
+
+/* Its schema is known, and a newer version has raised a limit. */
+Test(agent, keeps_a_request_that_only_a_newer_version_can_read)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    static char avsc[16 * 1024];
+    static char name[NAME_BYTES_MAX + 1];
+    const char *piece = "{\"name\": \"step\"";
+    const struct avro_type *type = NULL;
+    struct error error;
+    struct heap_arena heap;
+    struct text own = codec_schema(RECORD_STEP_REQUEST);
+    const char *at = strstr(own.data, piece);
+    cr_assert_not_null(at);
+    snprintf(avsc, sizeof(avsc),
+             "%.*s{\"name\": \"limits\", \"type\": \"null\", \"default\": null}, %.*s",
+             (int)(at - own.data), own.data, (int)(own.size - (size_t)(at - own.data)), at);
+    heap_arena_init(&heap, 16 * 1024);
+    cr_assert_eq(avro_schema_parse(text_of(avsc), &heap.arena, &type, &error), ERROR_OK);
+    uint64_t fingerprint = avro_schema_fingerprint(type, &heap.arena);
+    heap_arena_deinit(&heap);
+    broker_memory_append(world->kafka, "t.schemas", 0, TEXT("newer"), text_of(avsc));
+    world_advance(world, 1000);
+    struct buffer bytes = {0};
+    buffer_append(&bytes, "\xc3\x01", 2);
+    for (int i = 0; i < 8; i++)
+        buffer_append(&bytes, &(uint8_t){(uint8_t)(fingerprint >> (8 * i))}, 1);
+    buffer_append(&bytes, "\2A\x82\x01", 4); /* the order, and a step's name of 65 bytes */
+    memset(name, 'x', sizeof(name));
+    buffer_append(&bytes, name, sizeof(name));
+    int32_t partition = world_partition(A);
+    broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_advance(world, 60000);
+    char reason[ERROR_MESSAGE_SIZE];
+    cr_assert_eq(world_count(world, "t.dead-letters"), 0);
+    cr_assert_eq(instance->call_count, 0, "the partition waits");
+    cr_assert_leq(world_committed(instance, A), 0);
+    cr_assert(!agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_not_null(strstr(reason, "upgrade this agent"), "%s", reason);
     world_free(world);
 }
 

@@ -200,7 +200,8 @@ Test(cli_drafts, imports_a_real_day_of_orders)
         struct order_details *details = order_draft_details(draft);
         orders += !order_draft_is_refused(draft);
         refused += order_draft_is_refused(draft);
-        cr_assert(order_draft_is_refused(draft) || details_validate(details, &error) == ERROR_OK,
+        cr_assert(order_draft_is_refused(draft) ||
+                      details_validate_new(details, &error) == ERROR_OK,
                   "%s", error.message);
         largest = details->line_count > largest ? details->line_count : largest;
         for (uint32_t i = 0; i < details->line_count; i++)

@@ -23,6 +23,7 @@ reeve_test(scheduler-owner
         owner_days_test.c
         owner_expiry_test.c
         owner_foreign_test.c
+        owner_newer_test.c
         owner_isolation_test.c
         owner_kit.c
         owner_log_test.c

@@ -212,7 +212,7 @@ Test(schemas_codec, aborts_on_a_text_over_its_limit, .signal = SIGABRT)
     memset(long_text, 'x', sizeof(long_text));
     struct command command = {
         .kind = COMMAND_CANCEL_ORDER,
-        .cancel_order = {TEXT("1"), TEXT("a"), {long_text, MESSAGE_BYTES_MAX + 1}, TEXT("")}};
+        .cancel_order = {TEXT("1"), TEXT("a"), {long_text, MESSAGE_BYTES_READ_MAX + 1}, TEXT("")}};
     encode_command(&command);
 }
 

@@ -216,13 +216,13 @@ Test(schemas_hostile, checks_counts_against_the_bytes)
     put_line(&lines);
     refuses_lines(&kit, &lines, "BadValue");
     lines.size = 0;
-    put_long(&lines, ORDER_LINES_MAX + 1);
-    for (int i = 0; i <= ORDER_LINES_MAX; i++)
+    put_long(&lines, ORDER_LINES_READ_MAX + 1);
+    for (int i = 0; i <= ORDER_LINES_READ_MAX; i++)
         put_line(&lines);
     refuses_lines(&kit, &lines, "TooMany");
     /* the same number of elements in blocks of one */
     lines.size = 0;
-    for (int i = 0; i <= ORDER_LINES_MAX; i++) {
+    for (int i = 0; i <= ORDER_LINES_READ_MAX; i++) {
         put_long(&lines, 1);
         put_line(&lines);
     }

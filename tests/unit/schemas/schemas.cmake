@@ -16,3 +16,19 @@ reeve_test(schemas
 
 # What test_schemas.py runs to have our codec write and read records.
 reeve_executable(schemas-tool SOURCES tool.c samples.c LIBS reeve-schemas OUTPUT tests/unit)
+
+# A newer version's codec, which has raised every limit that it may: test_newer.py has its records
+# read by ours.
+set(newer_texts ${CMAKE_CURRENT_BINARY_DIR}/newer_schema_texts.c)
+file(GLOB newer_schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/schemas/*.avsc)
+add_custom_command(
+    OUTPUT ${newer_texts}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${newer_texts} -DFOLDER=${PROJECT_SOURCE_DIR}/schemas
+            -DNEWER=ON -P ${PROJECT_SOURCE_DIR}/schemas/embed.cmake
+    DEPENDS ${newer_schemas} ${PROJECT_SOURCE_DIR}/schemas/embed.cmake
+    VERBATIM)
+reeve_library(reeve-schemas-newer
+    FOLDERS ../../../schemas ../../../schemas/avro SOURCES ${newer_texts}
+    LIBS reeve-engine PkgConfig::AVRO PkgConfig::JANSSON PkgConfig::XXHASH)
+target_compile_definitions(reeve-schemas-newer PUBLIC REEVE_DOUBLE_LIMITS)
+reeve_executable(schemas-newer SOURCES newer.c LIBS reeve-schemas-newer OUTPUT tests/unit)

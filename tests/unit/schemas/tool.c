@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FILE_BYTES_MAX = 1 << 20 };
+enum { FILE_BYTES_MAX = 1 << 22 };
 
 static void path_of(const char *folder, const char *name, const char *suffix, char ret_path[512])
 {

@@ -171,7 +171,7 @@ Test(submission_order_json, leaves_limits_to_the_validation_of_values)
     struct text json = TEXT("{\"order_id\": \"x\", \"currency\": \"euro\", \"workflow\": \"w\"}");
     cr_assert(order_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
               error.message);
-    cr_assert(details_validate(&details, &error) == ERROR_REJECT);
+    cr_assert(details_validate_new(&details, &error) == ERROR_REJECT);
     cr_assert_str_eq(error.code, "InvalidOrder");
 }
 
