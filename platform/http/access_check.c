@@ -42,16 +42,16 @@ static const char *last_forwarded(const struct http_exchange *exchange)
     return comma != NULL ? comma + 1 : value;
 }
 
-/* Of the client: behind a trusted proxy, what that added to X-Forwarded-For. */
-static void client_address(const struct http_exchange *exchange,
-                           uint8_t ret_address[HTTP_ADDRESS_SIZE])
+void http_client_address(const struct http_exchange *exchange,
+                         uint8_t ret_address[HTTP_ADDRESS_SIZE])
 {
+    const struct http_access *access = exchange->server->access;
     char text[INET6_ADDRSTRLEN];
     const uint8_t *peer = http_connection_address(exchange->connection);
     const char *last = last_forwarded(exchange);
     bool ipv4 = false;
     memcpy(ret_address, peer, HTTP_ADDRESS_SIZE);
-    if (last == NULL || !http_access_trusts(exchange->server->access, peer))
+    if (last == NULL || access == NULL || !http_access_trusts(access, peer))
         return;
     last += strspn(last, " \t");
     size_t size = strcspn(last, " \t");
@@ -145,7 +145,7 @@ bool http_access_too_many(struct http_exchange *exchange)
 {
     uint8_t address[HTTP_ADDRESS_SIZE];
     char seconds[24];
-    client_address(exchange, address);
+    http_client_address(exchange, address);
     int64_t wait = http_access_failed(exchange->server->access, address);
     log_warning_limited("refused a request: its token is not right",
                         LOG_STR("path", exchange->path));

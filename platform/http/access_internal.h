@@ -67,6 +67,9 @@ void http_access_on_check(struct http_access *access, void (*check)(void *ctx), 
 
 struct http_exchange;
 
+/* Of the client: behind a trusted proxy, what that added to X-Forwarded-For. */
+void http_client_address(const struct http_exchange *exchange,
+                         uint8_t ret_address[HTTP_ADDRESS_SIZE]);
 /* Sets the exchange's identity, and its refusal if it may not use its route. */
 void http_access_check(struct http_exchange *exchange);
 /* False: the token of the request has been revoked or has expired. */

@@ -351,6 +351,18 @@ void http_client_free(struct http_client *client)
     free(client);
 }
 
+void http_client_cancel(struct http_client *client, const void *userdata)
+{
+    struct http_call *next;
+    for (struct http_call *call = client->calls; call != NULL; call = next) {
+        next = call->next;
+        if (call->userdata != userdata)
+            continue;
+        unlink_call(call);
+        free_call(call);
+    }
+}
+
 size_t http_client_in_flight(const struct http_client *client)
 {
     return client->in_flight;

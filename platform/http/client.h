@@ -71,6 +71,10 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
 void http_client_free(struct http_client *client);
 size_t http_client_in_flight(const struct http_client *client);
 
+/* Ends the calls with this userdata, without callbacks, and the connections that they are on. Not
+ * from a callback. */
+void http_client_cancel(struct http_client *client, const void *userdata);
+
 /* Copies all of `request`. The callback runs exactly once, from the loop, never from here; the
  * call is freed before it. Fails only for a malformed URL (REJECT), without a callback. */
 enum error_class http_client_send(struct http_client *client, const struct http_request *request,

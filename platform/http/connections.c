@@ -2,6 +2,8 @@
 /* The connections of a server: how many there may be, in all and from one address, and how long
  * each part of a request may take.
  *
+ * Some are kept for probes (/livez and /readyz): connections beyond the others serve nothing else.
+ *
  * A new connection always gets in while another one, of the same address or of all, only waits for
  * the rest of a request: the oldest such connection is cut. So clients that open connections and
  * send nothing, or slowly, do not keep others out. */
@@ -43,6 +45,12 @@ const uint8_t *http_connection_address(struct MHD_Connection *mhd)
     const struct http_connection *connection = of(mhd);
     assert(connection != NULL); /* from http_connection_notify() until it is closed */
     return connection->address;
+}
+
+bool http_connection_is_reserved(struct MHD_Connection *mhd)
+{
+    const struct http_connection *connection = of(mhd);
+    return connection != NULL && connection->reserved;
 }
 
 /* ---- cutting ---- */
@@ -101,6 +109,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         if (!at->cut && now - at->since_ms >= limit_of(at))
             cut(at, server->cut_deadline, asked);
     }
+    http_waits_end_gone(server);
     if (server->connections != NULL)
         loop_timer_after(loop, timer, server->tick_ms);
 }
@@ -120,45 +129,56 @@ static void read_address(const struct sockaddr *address, uint8_t ret_address[HTT
     }
 }
 
+/* Connections that are not cut, and the one among them that may be cut first. */
+struct connection_group {
+    uint32_t count;
+    struct http_connection *oldest; /* that waits for a request; NULL = none */
+};
+
+static void add_to(struct connection_group *group, struct http_connection *connection)
+{
+    group->count += !connection->cut;
+    if (waits_for_request(connection) &&
+        (group->oldest == NULL || connection->since_ms <= group->oldest->since_ms))
+        group->oldest = connection;
+}
+
+/* MHD_NO: the group is full of connections that may not be cut. */
+static enum MHD_Result make_room(struct http_server *server, const struct connection_group *group,
+                                 uint32_t limit)
+{
+    if (group->count < limit)
+        return MHD_YES;
+    if (group->oldest == NULL)
+        return MHD_NO;
+    cut(group->oldest, server->cut_limit, false);
+    return MHD_YES;
+}
+
 enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, socklen_t peer_size)
 {
     struct http_server *server = cls;
     uint8_t address[HTTP_ADDRESS_SIZE];
-    uint32_t all = 0;
-    uint32_t same = 0;
-    struct http_connection *oldest = NULL;
-    struct http_connection *oldest_same = NULL;
+    struct connection_group all = {0};
+    struct connection_group same = {0};
+    struct connection_group reserved = {0};
     (void)peer_size;
     read_address(peer, address);
     /* The list has the newest first. */
     for (struct http_connection *at = server->connections; at != NULL; at = at->next) {
-        bool is_same = memcmp(at->address, address, sizeof(address)) == 0;
-        all += !at->cut;
-        same += !at->cut && is_same;
-        if (!waits_for_request(at))
-            continue;
-        if (oldest == NULL || at->since_ms <= oldest->since_ms)
-            oldest = at;
-        if (is_same && (oldest_same == NULL || at->since_ms <= oldest_same->since_ms))
-            oldest_same = at;
+        add_to(at->reserved ? &reserved : &all, at);
+        if (!at->reserved && memcmp(at->address, address, sizeof(address)) == 0)
+            add_to(&same, at);
     }
-    struct http_connection *victim = NULL;
-    bool full = false;
-    if (same >= HTTP_CONNECTIONS_PER_ADDRESS_MAX) {
-        full = true;
-        victim = oldest_same;
-    } else if (all >= HTTP_CONNECTIONS_MAX) {
-        full = true;
-        victim = oldest;
-    }
-    if (full && victim == NULL) {
-        if (server->cut_limit != NULL)
-            metrics_add(server->cut_limit, 1);
-        return MHD_NO;
-    }
-    if (victim != NULL)
-        cut(victim, server->cut_limit, false);
-    return MHD_YES;
+    enum MHD_Result fits = same.count >= HTTP_CONNECTIONS_PER_ADDRESS_MAX
+                               ? make_room(server, &same, HTTP_CONNECTIONS_PER_ADDRESS_MAX)
+                               : make_room(server, &all, HTTP_CONNECTIONS_MAX);
+    server->accepts_reserved = fits == MHD_NO;
+    if (fits == MHD_NO)
+        fits = make_room(server, &reserved, HTTP_CONNECTIONS_RESERVED);
+    if (fits == MHD_NO && server->cut_limit != NULL)
+        metrics_add(server->cut_limit, 1);
+    return fits;
 }
 
 static void begin(struct http_server *server, struct MHD_Connection *mhd, void **socket_context)
@@ -167,6 +187,7 @@ static void begin(struct http_server *server, struct MHD_Connection *mhd, void *
     assert(connection != NULL);
     *connection = (struct http_connection){.server = server,
                                            .phase = HTTP_PHASE_FIRST,
+                                           .reserved = server->accepts_reserved,
                                            .since_ms = now_ms(server),
                                            .next = server->connections};
     /* What one question is answered with is gone at the next: 1.0 answers all in the same place. */
@@ -213,6 +234,7 @@ void http_connections_init(struct http_server *server, const struct http_server_
     server->request_ms =
         options->request_ms > 0 ? options->request_ms : HTTP_REQUEST_SECONDS * 1000;
     server->answer_ms = options->answer_ms > 0 ? options->answer_ms : HTTP_ANSWER_SECONDS * 1000;
+    http_waits_init(server);
     server->tick_ms = server->request_ms < TICK_MS_MAX ? server->request_ms : TICK_MS_MAX;
     if (server->answer_ms < server->tick_ms)
         server->tick_ms = server->answer_ms;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by server.c (the daemon), exchange.c (requests and answers), guard.c, framing.c and
- * access_check.c (refusals before a handler sees a request). */
+/* Shared by server.c (the daemon), exchange.c (requests and answers), waits.c (those that wait),
+ * guard.c, framing.c and access_check.c (refusals before a handler sees a request). */
 #ifndef PLATFORM_HTTP_INTERNAL_H
 #define PLATFORM_HTTP_INTERNAL_H
 
@@ -23,6 +23,7 @@ struct http_route {
     const char *method;
     const char *pattern;
     enum http_permission permission;
+    bool probe; /* also served by the connections that are kept for that */
     size_t body_max;
     http_handler handler;
     void *userdata;
@@ -45,6 +46,7 @@ struct http_connection {
     struct http_tls_keys *keys; /* NULL: without TLS */
     enum http_phase phase;
     int64_t since_ms; /* monotonic: the phase, or the phase before */
+    bool reserved;    /* only for probes: the others were taken when it came */
     bool cut;         /* until libmicrohttpd has closed it */
 };
 
@@ -77,8 +79,12 @@ struct http_server {
     int64_t tick_ms;
     int64_t request_ms;
     int64_t answer_ms;
+    uint32_t waits_max;
+    bool accepts_reserved; /* the connection that is being accepted is one of the reserved ones */
     struct metrics_counter *cut_deadline; /* NULL: without metrics */
     struct metrics_counter *cut_limit;
+    struct metrics_counter *waits_refused; /* NULL: without metrics */
+    struct metrics_gauge *waiting;
     size_t body_bytes; /* of all exchanges */
     uint32_t streams;  /* that are not freed */
     char
@@ -136,6 +142,11 @@ struct http_exchange {
     size_t header_count;
     struct MHD_Response *response;
     unsigned status;
+    /* See http_wait(). */
+    bool waits;
+    uint8_t address[HTTP_ADDRESS_SIZE]; /* of the client, if it waits */
+    http_wait_gone gone;                /* NULL: the handler is not to be told */
+    void *gone_ctx;
     struct http_stream *stream; /* the answer is one; its life is the exchange's */
 };
 
@@ -160,6 +171,13 @@ void http_stream_close(struct http_stream *stream); /* the client has gone */
 void http_stream_cut(struct http_stream *stream);   /* the server ends */
 void http_stream_free(struct http_stream *stream);
 
+/* waits.c */
+void http_waits_init(struct http_server *server);
+/* Whether this client may wait, with a stream or in another way. Counts a refusal. */
+bool http_wait_has_share(struct http_exchange *exchange, bool stream);
+/* Tells the handlers of those whose client has gone. */
+void http_waits_end_gone(struct http_server *server);
+
 /* connections.c */
 void http_connections_init(struct http_server *server, const struct http_server_options *options);
 /* For libmicrohttpd. */
@@ -167,6 +185,8 @@ enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, s
 void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket_context,
                             enum MHD_ConnectionNotificationCode code);
 void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase);
+/* Whether it serves only probes. */
+bool http_connection_is_reserved(struct MHD_Connection *mhd);
 /* The peer's: HTTP_ADDRESS_SIZE bytes, borrowed. */
 const uint8_t *http_connection_address(struct MHD_Connection *mhd);
 

@@ -37,11 +37,23 @@ static enum MHD_Result queue_response(struct http_exchange *exchange)
     return result;
 }
 
+/* Whatever else it was refused for: the connection is to be free for the next probe. */
+static void keep_for_probes(struct http_exchange *exchange)
+{
+    exchange->closes = true;
+    if (exchange->route != NULL && exchange->route->probe)
+        return;
+    http_set_header(exchange, "Retry-After", "1");
+    exchange->refusal = (struct http_refusal){503, "Busy", "too many requests at once; try again"};
+}
+
 /* Called when the headers are complete. A body that will be refused is still read and dropped, up
  * to a limit, because many clients read the answer only after they have sent everything. */
 static enum MHD_Result begin(struct http_exchange *exchange)
 {
     http_guard(exchange);
+    if (http_connection_is_reserved(exchange->connection))
+        keep_for_probes(exchange);
     bool waits = http_header(exchange, "Expect") != NULL;
     bool discards =
         !exchange->closes && !waits && http_content_length(exchange) <= HTTP_DISCARD_MAX;
@@ -208,6 +220,7 @@ static void serve_metrics(struct http_exchange *exchange, void *userdata)
 {
     struct http_server *server = userdata;
     size_t size = 0;
+    metrics_set(server->waiting, http_server_waits(server));
     char *text = metrics_render(server->metrics, &size);
     http_respond(exchange, 200, METRICS_CONTENT_TYPE, (struct text){text, (uint32_t)size});
     free(text);
@@ -218,6 +231,8 @@ static void add_built_in(struct http_server *server)
     static const char *const classes[] = {NULL, "1xx", "2xx", "3xx", "4xx", "5xx"};
     http_server_route(server, "GET", "/livez", HTTP_OPEN, 0, serve_livez, server);
     http_server_route(server, "GET", "/readyz", HTTP_OPEN, 0, serve_readyz, server);
+    for (size_t i = 0; i < server->route_count; i++)
+        server->routes[i].probe = true;
     if (server->metrics == NULL)
         return;
     http_server_route(server, "GET", "/metrics", HTTP_VIEW, 0, serve_metrics, server);
@@ -352,7 +367,7 @@ static enum error_class start_daemon(struct http_server *server, int fd, struct 
         http_connection_accept, server, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
         NULL, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_SLACK),
+        (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_RESERVED + HTTP_CONNECTIONS_SLACK),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_POOL_SIZE, MHD_OPTION_NOTIFY_CONNECTION,
         http_connection_notify, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
@@ -456,14 +471,24 @@ void http_server_route(struct http_server *server, const char *method, const cha
     assert((unsigned)permission < HTTP_PERMISSION_COUNT);
     assert(server->route_count < HTTP_ROUTES_MAX && pattern[0] == '/' && handler != NULL);
     assert(body_max < UINT32_MAX);
-    server->routes[server->route_count++] = (struct http_route){
-        method, pattern, permission, body_max > 0 ? body_max : HTTP_BODY_MAX, handler, userdata};
+    server->routes[server->route_count++] =
+        (struct http_route){.method = method,
+                            .pattern = pattern,
+                            .permission = permission,
+                            .body_max = body_max > 0 ? body_max : HTTP_BODY_MAX,
+                            .handler = handler,
+                            .userdata = userdata};
 }
 
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata)
 {
     assert(handler != NULL);
-    server->missing = (struct http_route){"GET", "/", HTTP_OPEN, HTTP_BODY_MAX, handler, userdata};
+    server->missing = (struct http_route){.method = "GET",
+                                          .pattern = "/",
+                                          .permission = HTTP_OPEN,
+                                          .body_max = HTTP_BODY_MAX,
+                                          .handler = handler,
+                                          .userdata = userdata};
 }
 
 void http_server_allow_host(struct http_server *server, struct text host)
@@ -473,6 +498,12 @@ void http_server_allow_host(struct http_server *server, struct text host)
     char *copy = strndup(host.data, host.size);
     assert(copy != NULL);
     server->hosts[server->host_count++] = copy;
+}
+
+void http_server_limit_waits(struct http_server *server, uint32_t limit)
+{
+    assert(limit > 0 && limit <= HTTP_WAITS_MAX);
+    server->waits_max = limit;
 }
 
 void http_server_drain(struct http_server *server)

@@ -33,6 +33,8 @@ enum {
     HTTP_BODY_MAX = 1 << 20, /* default limit of a route */
     HTTP_CONNECTIONS_MAX = 512,
     HTTP_CONNECTIONS_PER_ADDRESS_MAX = 480, /* the rest is for others */
+    HTTP_CONNECTIONS_RESERVED = 16,         /* beyond these: for /livez and /readyz only */
+    HTTP_WAITS_MAX = 400,                   /* requests that wait; of the connections */
     HTTP_REQUEST_SECONDS = 20,              /* to send a request, head and body: 408 */
     HTTP_ANSWER_SECONDS = 60,               /* to take an answer */
     HTTP_IDLE_SECONDS = 60,                 /* until the next request of a connection */
@@ -40,7 +42,7 @@ enum {
     HTTP_FIELDS_SIZE_MAX = 12 * 1024,       /* bytes of all headers: 431 */
     HTTP_FIELDS_MAX = 100,                  /* headers: 431 */
     HTTP_PARAMS_MAX = 4,                    /* {names} in one path pattern */
-    HTTP_STREAMS_MAX = 100,                 /* streamed answers at a time; of the connections */
+    HTTP_STREAMS_MAX = 150,                 /* streamed answers at a time; of those that wait */
     HTTP_STREAM_BUFFER_MAX = 256 * 1024,    /* bytes that a client has not taken */
     HTTP_STREAM_LAST_MAX = 1024,            /* bytes of a last text, which may exceed that */
     HTTP_ROUTES_MAX = 96
@@ -92,6 +94,8 @@ void http_session_add_routes(struct http_server *server);
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 /* Requests may name this host as the server's. Copied; more than 64 are ignored. */
 void http_server_allow_host(struct http_server *server, struct text host);
+/* How many requests may wait (http_wait()), in place of HTTP_WAITS_MAX. */
+void http_server_limit_waits(struct http_server *server, uint32_t limit);
 /* From now on /readyz answers 503 and connections close after their answer. */
 void http_server_drain(struct http_server *server);
 
@@ -127,6 +131,17 @@ bool http_may(const struct http_exchange *exchange, enum http_permission permiss
 /* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);
 
+/* ---- requests that wait ---- */
+
+/* The client has closed its connection, or its side of it: the handler is to answer soon, with what
+ * there is. Called once, and not after the answer. */
+typedef void (*http_wait_gone)(void *ctx);
+
+/* Before a handler lets a request wait because the client asked for that. Each token, and each
+ * address, has a share of the limit: false = there is none left for this client, which was
+ * answered 503 TooManyWaits. `gone` may be NULL. */
+bool http_wait(struct http_exchange *exchange, http_wait_gone gone, void *ctx);
+
 /* ---- the answer: steals the exchange ---- */
 
 /* `body` is copied. */
@@ -149,8 +164,9 @@ struct http_stream;
 typedef void (*http_stream_closed)(void *ctx);
 
 /* Begins an answer without a length; the connection closes after it. The request stays valid as
- * long as the stream. NULL: the client has gone, or was answered 503 because there are
- * HTTP_STREAMS_MAX. Streams end before http_server_free(), which cuts the rest without a word. */
+ * long as the stream, and counts among those that wait. NULL: the client has gone, or was answered
+ * 503 because there are HTTP_STREAMS_MAX, or its share of them. Streams end before
+ * http_server_free(), which cuts the rest without a word. */
 struct http_stream *http_respond_stream(struct http_exchange *exchange, const char *content_type,
                                         http_stream_closed closed, void *ctx);
 /* Copies the text. False: HTTP_STREAM_BUFFER_MAX would be exceeded, and nothing of it was taken. */
@@ -162,6 +178,8 @@ bool http_stream_gone(const struct http_stream *stream);
 /* The stream ends once the client has taken what waits and `last`, or after the time of an answer.
  * Steals the stream. */
 void http_stream_end(struct http_stream *stream, struct text last);
+/* Requests that wait: http_wait(), and streams. */
+uint32_t http_server_waits(const struct http_server *server);
 /* Streams of the server that have not ended. */
 uint32_t http_server_streams(const struct http_server *server);
 

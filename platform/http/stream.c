@@ -95,12 +95,13 @@ struct http_stream *http_respond_stream(struct http_exchange *exchange, const ch
         http_exchange_release(exchange);
         return NULL;
     }
-    if (exchange->server->streams >= HTTP_STREAMS_MAX) {
+    if (!http_wait_has_share(exchange, true)) {
         http_respond_error(exchange, 503, "TooManyStreams",
-                           "%d clients already follow this server: try again later",
-                           HTTP_STREAMS_MAX);
+                           "too many streams of this client, or of all, follow this server: try "
+                           "again later");
         return NULL;
     }
+    exchange->waits = true;
     struct http_stream *stream = calloc(1, sizeof(*stream));
     assert(stream != NULL);
     *stream = (struct http_stream){.exchange = exchange, .closed = closed, .ctx = ctx};

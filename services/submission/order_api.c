@@ -11,6 +11,9 @@
 #include <string.h>
 #include <utlist.h>
 
+/* Each of them waits at the console as well, with one token, whose share there is half. */
+enum { WAITS_MAX = HTTP_WAITS_MAX / 2 };
+
 struct order_query {
     struct order_query *prev, *next;
     struct order_api *api;
@@ -79,6 +82,30 @@ static bool check_query(struct http_exchange *exchange)
     return true;
 }
 
+/* It is answered with what there is, and the console has one waiting request less. */
+static void on_gone(void *ctx)
+{
+    struct order_query *query = ctx;
+    struct text order_id = text_of(http_param(query->exchange, "id"));
+    order_lookup_cancel(query->call);
+    query->call = order_lookup_get(query->api->lookup, order_id, 0, on_order, query);
+}
+
+static void begin_query(struct order_api *api, struct http_exchange *exchange, int64_t wait_ms)
+{
+    struct order_query *query = calloc(1, sizeof(*query));
+    assert(query != NULL);
+    query->api = api;
+    query->exchange = exchange;
+    if (wait_ms > 0 && !http_wait(exchange, on_gone, query)) {
+        free(query);
+        return;
+    }
+    DL_APPEND(api->queries, query);
+    query->call = order_lookup_get(api->lookup, text_of(http_param(exchange, "id")), wait_ms,
+                                   on_order, query);
+}
+
 static void on_get(struct http_exchange *exchange, void *userdata)
 {
     struct order_api *api = userdata;
@@ -94,12 +121,7 @@ static void on_get(struct http_exchange *exchange, void *userdata)
     } else if (order_id_validate(order_id, &error) != ERROR_OK) {
         http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
     } else if (check_query(exchange) && read_wait(exchange, &wait_ms)) {
-        struct order_query *query = calloc(1, sizeof(*query));
-        assert(query != NULL);
-        query->api = api;
-        query->exchange = exchange;
-        DL_APPEND(api->queries, query);
-        query->call = order_lookup_get(api->lookup, order_id, wait_ms, on_order, query);
+        begin_query(api, exchange, wait_ms);
     }
 }
 
@@ -108,6 +130,7 @@ struct order_api *order_api_new(struct http_server *http, struct order_lookup *l
     struct order_api *api = calloc(1, sizeof(*api));
     assert(api != NULL);
     api->lookup = lookup;
+    http_server_limit_waits(http, WAITS_MAX);
     http_server_route(http, "GET", "/orders/{id}", HTTP_SUBMIT, 0, on_get, api);
     return api;
 }

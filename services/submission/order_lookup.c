@@ -26,7 +26,7 @@ struct order_lookup {
 struct order_lookup_call {
     struct order_lookup_call *prev, *next;
     struct order_lookup *lookup;
-    order_lookup_done done; /* NULL: cancelled */
+    order_lookup_done done;
     void *ctx;
     struct loop_deferred unsent;
     struct error error; /* of a request that could not be sent */
@@ -85,8 +85,10 @@ void order_lookup_free(struct order_lookup *lookup)
 
 void order_lookup_cancel(struct order_lookup_call *call)
 {
-    if (call != NULL)
-        call->done = NULL;
+    if (call == NULL)
+        return;
+    http_client_cancel(call->lookup->client, call);
+    call_free(call);
 }
 
 /* ---- asking ---- */
@@ -96,8 +98,7 @@ static void finish(struct order_lookup_call *call, int status, const json_t *bod
     order_lookup_done done = call->done;
     void *ctx = call->ctx;
     call_free(call);
-    if (done != NULL)
-        done(ctx, status, body, why);
+    done(ctx, status, body, why);
 }
 
 static void on_unsent(struct loop *loop, struct loop_deferred *deferred, void *userdata)

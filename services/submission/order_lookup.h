@@ -33,7 +33,8 @@ typedef void (*order_lookup_done)(void *ctx, int status, const json_t *body, con
  * from here; the call is freed before it. */
 struct order_lookup_call *order_lookup_get(struct order_lookup *lookup, struct text order_id,
                                            int64_t wait_ms, order_lookup_done done, void *ctx);
-/* No callback any more. NULL is allowed. */
+/* No callback any more, and the console learns that nothing waits for its answer. Frees the call.
+ * NULL is allowed. Not from the callback of a call. */
 void order_lookup_cancel(struct order_lookup_call *call);
 
 /* Whether the order was submitted with the token of the request; true without authentication. To

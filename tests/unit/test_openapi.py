@@ -31,8 +31,8 @@ APPENDING = "kafka/client_producer.c"
 # Files, what a code looks like in them, and codes that the files have for other purposes.
 CODES = {
     "console": (
-        ((*SERVER, "platform/http/session.c", "platform/http/stream.c", "services/console/**/*.c",
-          "replica/view_report.c"), OF_STATUS, set()),
+        ((*SERVER, "platform/http/session.c", "platform/http/stream.c", "platform/http/waits.c",
+          "services/console/**/*.c", "replica/view_report.c"), OF_STATUS, set()),
         (("services/console/dead_letters/list.c",), (r'fail\(listing, "(\w+)"',), set()),
         (("services/console/api/agent_pauses.c",), (r'refuse\(\w+, exchange, agent, "(\w+)"',),
          set()),
@@ -42,7 +42,7 @@ CODES = {
         (("engine/*.c",), (r'(?:decide_reject|emit_rejected)\( ?ctx, "([A-Z]\w+)"',), set()),
         (("kafka/client_conf.c",), (r'return "([A-Z]\w+)"',), {"OffsetOutOfRange"})),
     "submission": (
-        (SERVER, OF_STATUS, set()),
+        ((*SERVER, "platform/http/waits.c"), OF_STATUS, set()),
         (("services/submission/http_api.c", "services/submission/order_api.c"),
          OF_STATUS + OF_ERRORS, set()),
         (("services/submission/validate.c", "schemas/details.c", "schemas/json/decode.c",
@@ -58,7 +58,7 @@ CODES = {
 # submission service passes on what the console answers, and access_check.c refuses by the role.
 FROM_ELSEWHERE = {
     "console": {"Timeout"},
-    "submission": {"Timeout", "Starting", "NotReady", "TooManyWaits", "InvalidOrder"},
+    "submission": {"Timeout", "Starting", "NotReady", "InvalidOrder"},
     "agent": {"Timeout", "InvalidOrder", "Forbidden", "NoToken"},
 }
 

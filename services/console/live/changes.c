@@ -272,29 +272,23 @@ uint64_t changes_watch(struct changes *changes)
     return changes->next;
 }
 
-static bool may_wait(const struct changes *changes, struct http_exchange *exchange)
-{
-    if (!changes->draining && changes->watcher_count < CHANGES_WATCHERS_MAX)
-        return true;
-    http_respond_error(exchange, 503, "TooManyWatchers", "%s",
-                       changes->draining ? "this instance is shutting down"
-                                         : "too many clients watch: try again later");
-    return false;
-}
-
 void changes_serve(struct changes *changes, const struct changes_filter *filter,
                    struct http_exchange *exchange)
 {
     const char *cursor = http_query(exchange, "after");
     struct watcher request = {.exchange = exchange, .seen = changes->next, .filter = *filter};
     bool known = cursor == NULL || changes_cursor_read(changes, cursor, &request.seen);
-    if (!may_wait(changes, exchange))
+    if (changes->draining) {
+        http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
         return;
+    }
     changes_watch(changes);
     if (cursor == NULL || !known) {
         answer(changes, exchange, json_array(), changes->next, !known);
         return;
     }
+    if (!http_wait(exchange, NULL, NULL)) /* on_tick() sees that a client has gone */
+        return;
     struct watcher *watcher = malloc(sizeof(*watcher));
     assert(watcher != NULL);
     *watcher = request;

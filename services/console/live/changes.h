@@ -18,7 +18,6 @@ enum {
     CHANGES_MAX = 8192,           /* kept at most */
     CHANGES_BYTES_MAX = 16 << 20, /* the same, in bytes */
     CHANGES_PAGE_MAX = 500,       /* in one answer */
-    CHANGES_WATCHERS_MAX = 200,   /* of HTTP_CONNECTIONS_MAX */
     CHANGES_WAIT_MS = 25000,      /* then a watcher gets an empty answer */
     CHANGES_IDLE_MS = 60000,      /* no client watched for this long: nothing is kept */
     CHANGES_CURSOR_SIZE = 48

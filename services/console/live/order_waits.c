@@ -18,7 +18,6 @@ struct order_waits {
     void (*answer)(void *ctx, struct http_exchange *exchange);
     void *ctx;
     struct order_wait *list;
-    uint32_t count;
     bool draining;
 };
 
@@ -36,9 +35,7 @@ static void end_wait(struct order_wait *wait)
 {
     struct order_waits *waits = wait->waits;
     struct http_exchange *exchange = wait->exchange;
-    assert(waits->count > 0);
     DL_DELETE(waits->list, wait);
-    waits->count--;
     loop_timer_cancel(waits->loop, &wait->timer);
     free(wait);
     waits->answer(waits->ctx, exchange);
@@ -49,6 +46,11 @@ static void on_time(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)loop;
     (void)timer;
     end_wait(userdata);
+}
+
+static void on_gone(void *ctx)
+{
+    end_wait(ctx);
 }
 
 void order_waits_drain(struct order_waits *waits)
@@ -74,22 +76,18 @@ void order_waits_add(struct order_waits *waits, struct http_exchange *exchange,
         waits->answer(waits->ctx, exchange);
         return;
     }
-    if (waits->count == ORDER_WAITS_MAX) {
-        http_set_header(exchange, "Retry-After", "1");
-        http_respond_error(exchange, 503, "TooManyWaits",
-                           "%d requests wait for orders already: try again, or ask without wait",
-                           ORDER_WAITS_MAX);
-        return;
-    }
     struct order_wait *wait = calloc(1, sizeof(*wait));
     assert(wait != NULL);
+    if (!http_wait(exchange, on_gone, wait)) {
+        free(wait);
+        return;
+    }
     wait->waits = waits;
     wait->exchange = exchange;
     wait->order_id = order_id;
     loop_timer_init(&wait->timer, on_time, wait);
     loop_timer_after(waits->loop, &wait->timer, wait_ms);
     DL_APPEND(waits->list, wait);
-    waits->count++;
 }
 
 /* Not at once: the caller is folding, and the answer reads the stores. */

@@ -8,7 +8,7 @@
 #include "platform/http/server.h"
 #include "platform/loop.h"
 
-enum { ORDER_WAITS_MAX = 200 /* of HTTP_CONNECTIONS_MAX */, ORDER_WAIT_MS_MAX = 60000 };
+enum { ORDER_WAIT_MS_MAX = 60000 };
 
 struct order_waits;
 
@@ -20,8 +20,8 @@ struct order_waits *order_waits_new(struct loop *loop,
 void order_waits_drain(struct order_waits *waits);
 void order_waits_free(struct order_waits *waits);
 
-/* Answers the exchange once the order has ended, or after `wait_ms` (503 if there are
- * ORDER_WAITS_MAX already). The id is borrowed from the exchange. */
+/* Answers the exchange once the order has ended, after `wait_ms`, or once its client has gone (503
+ * at once if no share is left for it, see http_wait()). The id is borrowed from the exchange. */
 void order_waits_add(struct order_waits *waits, struct http_exchange *exchange,
                      struct text order_id, int64_t wait_ms);
 /* The order has ended: its requests are answered in the loop's next turn. */

@@ -95,6 +95,22 @@ Test(order_wait, rejects_malformed_times)
     json_decref(world_get(world, 404, "/api/orders/o-1?wait=0"));
 }
 
+static bool nothing_waits(void *ctx)
+{
+    return http_server_waits(ctx) == 0;
+}
+
+/* It would keep others from waiting until its time is over. */
+Test(order_wait, ends_when_its_client_has_gone)
+{
+    world_ask(world, "/api/orders/o-1?wait=60s", NULL);
+    turn(20);
+    cr_assert_eq(http_server_waits(world->service.http), 1);
+    http_client_free(world->client);
+    world->client = NULL;
+    cr_assert(loop_run_until(world->loop, nothing_waits, world->service.http, 10000));
+}
+
 Test(order_wait, answers_when_the_console_ends)
 {
     world_ask(world, "/api/orders/o-1?wait=30s", NULL);

@@ -21,6 +21,7 @@ reeve_test(platform
         http_stream_test.c
         http_tls_test.c
         http_tokens_test.c
+        http_waits_test.c
         logger_test.c
         loop_test.c
         memory_guard_test.c

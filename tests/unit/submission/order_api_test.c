@@ -205,20 +205,19 @@ static bool is_held(void *ctx)
     return *(struct http_exchange **)ctx != NULL;
 }
 
-Test(order_api, answers_what_waits_when_the_service_drains)
+/* Another console, which answers in another way, for a new server. */
+static void use_console(http_handler handler, void *userdata)
 {
-    static struct http_exchange *held;
-    struct answer answer;
     struct error error;
-    http_server_free(console);
-    cr_assert(http_server_new(loop, &(struct http_server_options){.port = 0}, &console, &error) ==
-              ERROR_OK);
-    http_server_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, hold, &held);
     order_api_drain(api);
     order_api_free(api);
     order_lookup_free(lookup);
     http_server_free(server);
+    http_server_free(console);
     config_free(config);
+    cr_assert(http_server_new(loop, &(struct http_server_options){.port = 0}, &console, &error) ==
+              ERROR_OK);
+    http_server_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, handler, userdata);
     config = config_new(&settings_schema);
     set("submission.console.url", http_server_url(console));
     cr_assert(config_finish(config, &error) == ERROR_OK);
@@ -226,6 +225,13 @@ Test(order_api, answers_what_waits_when_the_service_drains)
     cr_assert(http_server_new(loop, &(struct http_server_options){.access = access_of_server},
                               &server, &error) == ERROR_OK);
     api = order_api_new(server, lookup);
+}
+
+Test(order_api, answers_what_waits_when_the_service_drains)
+{
+    static struct http_exchange *held;
+    struct answer answer;
+    use_console(hold, &held);
     send("/orders/a?wait=30s", shop, &answer);
     cr_assert(loop_run_until(loop, is_held, &held, WAIT_MS));
     order_api_drain(api);
@@ -235,6 +241,39 @@ Test(order_api, answers_what_waits_when_the_service_drains)
     cr_assert_eq(ask("/orders/a", shop).status, 503);
     http_respond(held, 200, "application/json", TEXT("{}"));
     loop_once(loop, 10);
+}
+
+static struct http_exchange *waits;
+static uint32_t asked_again;
+
+static void hold_waits(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    if (http_query(exchange, "wait") != NULL) {
+        waits = exchange;
+        return;
+    }
+    asked_again++;
+    http_respond(exchange, 200, "application/json", TEXT(ORDER));
+}
+
+static bool console_sees_it_gone(void *ctx)
+{
+    (void)ctx;
+    return asked_again > 0 && http_gone(waits) && http_server_waits(server) == 0;
+}
+
+/* It would hold a connection of both services until its time is over. */
+Test(order_api, ends_the_wait_of_a_client_that_has_gone)
+{
+    struct answer answer;
+    use_console(hold_waits, NULL);
+    send("/orders/a-1?wait=60s", shop, &answer);
+    cr_assert(loop_run_until(loop, is_held, &waits, WAIT_MS));
+    cr_assert_eq(http_server_waits(server), 1);
+    http_client_cancel(client, &answer);
+    cr_assert(loop_run_until(loop, console_sees_it_gone, NULL, WAIT_MS));
+    http_respond(waits, 200, "application/json", TEXT("{}"));
 }
 
 /* ---- differences ---- */
