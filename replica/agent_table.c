@@ -254,7 +254,7 @@ static bool update(struct agent_entry *entry, const struct agent_health *health)
 
 enum error_class agent_table_put(struct agent_table *table, struct text key,
                                  const struct agent_health *health, int64_t appended_at,
-                                 int64_t wall_ms, int64_t mono_ms, struct error *ret_error)
+                                 int64_t now_ms, int64_t mono_ms, struct error *ret_error)
 {
     enum error_class class = check(key, health, ret_error);
     if (class != ERROR_OK)
@@ -263,7 +263,7 @@ enum error_class agent_table_put(struct agent_table *table, struct text key,
     bool fresh = slot == NULL;
     /* A time in the future is the fault of one of the two clocks: it counts as now. */
     int64_t since = appended_at > 0 ? appended_at : 0;
-    int64_t age = wall_ms > since ? wall_ms - since : 0;
+    int64_t age = now_ms > since ? now_ms - since : 0;
     if (fresh && age >= AGENT_TABLE_BEATS * beat_of(health)) {
         add_outdated(table, key);
         return ERROR_OK;
@@ -303,16 +303,24 @@ void agent_table_remove(struct agent_table *table, struct text key)
         agent_table_remove_pause(table, key);
 }
 
+static bool is_silent(const struct agent_table *table, const struct agent_entry *entry)
+{
+    return table->ops.silence_ms == NULL || table->ops.silence_ms(table->ctx, entry->appended_at) >=
+                                                AGENT_TABLE_BEATS * entry->heartbeat_ms;
+}
+
 int64_t agent_table_sweep(struct agent_table *table, int64_t mono_ms)
 {
     int64_t next_ms = INT64_MAX;
     struct entry_slot *slot;
     struct entry_slot *next;
     HASH_ITER(hh, table->entries, slot, next) {
-        if (slot->entry.lapses_ms <= mono_ms)
+        bool lapsed = slot->entry.lapses_ms <= mono_ms;
+        int64_t look_ms = lapsed ? mono_ms + slot->entry.heartbeat_ms : slot->entry.lapses_ms;
+        if (lapsed && is_silent(table, &slot->entry))
             entry_gone(table, slot, true);
-        else if (slot->entry.lapses_ms < next_ms)
-            next_ms = slot->entry.lapses_ms;
+        else if (look_ms < next_ms)
+            next_ms = look_ms;
     }
     report_outdated(table);
     return next_ms;

@@ -5,8 +5,10 @@
  * An entry is one agent in one process ("instance/agent", the record's key). It stays until its
  * tombstone, or until it was not heard of for AGENT_TABLE_BEATS of its heartbeats: then it is gone,
  * whatever the topic still holds. Heard of means the broker's append time, not what the agent's
- * clock says. Records that cannot be true are ignored with a line in the log, and what was known
- * stays until it lapses.
+ * clock says, nor ours: once the topic is read to its end, a record is as old as the append times
+ * before it prove. Only of the past this machine's clock says how old a record is, where the owner
+ * of the table does not. Records that cannot be true are ignored with a line in the log, and what
+ * was known stays until it lapses.
  *
  * A pause ("pause:agent") holds until a record resumes the agent, or a tombstone; it needs no
  * instance. No key of an entry can be that of a pause, because agents' names hold no '/'.
@@ -95,6 +97,10 @@ struct agent_table_ops {
     /* The topic still holds a record, under this key, of an instance that had vanished before its
      * record was read; at the next sweep of a complete table, because a later record may follow. */
     void (*outdated)(void *ctx, struct text key);
+    /* For a table whose owner acts on what vanished: how long the brokers have certainly been there
+     * without a record of an instance that was heard of last at `appended_at`. An entry goes only
+     * if that is long enough as well, and no record that was just read is outdated. */
+    int64_t (*silence_ms)(void *ctx, int64_t appended_at);
 };
 
 /* New. Reads <p>.agents from its start and follows it. `cluster` is borrowed and must be ready (the
@@ -128,11 +134,11 @@ const char *agent_circuit_name(enum agent_circuit circuit);
 
 /* New; complete from the start. */
 struct agent_table *agent_table_new(const struct agent_table_ops *ops, void *ctx);
-/* What a record with this key says, appended at `appended_at`, read at these wall and monotonic
- * times. REJECT "BadHealth" with the reason: ignored. */
+/* What a record with this key says, appended at `appended_at`, read at the brokers' time `now_ms`
+ * and at this monotonic time. REJECT "BadHealth" with the reason: ignored. */
 enum error_class agent_table_put(struct agent_table *table, struct text key,
                                  const struct agent_health *health, int64_t appended_at,
-                                 int64_t wall_ms, int64_t mono_ms, struct error *ret_error);
+                                 int64_t now_ms, int64_t mono_ms, struct error *ret_error);
 /* Whether the record proves that the instance's clock is wrong: it cannot be appended before it was
  * made. A time in the past proves nothing, because the record may have waited for its broker; an
  * agent whose clock is behind finds that out by itself, and leaves its group. */

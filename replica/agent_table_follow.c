@@ -27,13 +27,27 @@ static void check_clock(struct agent_table *table, const struct broker_record *r
             LOG_I64("reported_at", health->reported_at), LOG_I64("appended_at", record->timestamp));
 }
 
+/* Of the past, no record shows when it was read to its end. */
+static int64_t age_of(struct agent_table *table, int64_t appended_at)
+{
+    const struct clock *clock = table->cluster->service->clock;
+    int64_t mono_ms = clock_mono_ms(clock);
+    if (appended_at - mono_ms > table->brokers_lead_ms)
+        table->brokers_lead_ms = appended_at - mono_ms;
+    if (table->ops.silence_ms != NULL)
+        return table->complete ? 0 : table->ops.silence_ms(table->ctx, appended_at);
+    return (table->complete ? table->brokers_lead_ms + mono_ms : clock_wall_ms(clock)) -
+           appended_at;
+}
+
 static void put(struct agent_table *table, const struct broker_record *record,
                 const struct agent_health *health)
 {
     struct error error = {.class = ERROR_OK};
     const struct clock *clock = table->cluster->service->clock;
-    if (agent_table_put(table, record->key, health, record->timestamp, clock_wall_ms(clock),
-                        clock_mono_ms(clock), &error) != ERROR_OK) {
+    int64_t now_ms = record->timestamp + age_of(table, record->timestamp);
+    if (agent_table_put(table, record->key, health, record->timestamp, now_ms, clock_mono_ms(clock),
+                        &error) != ERROR_OK) {
         log_warning_limited("an agent's health record is not plausible: ignored",
                             LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
                             LOG_I64("partition", record->partition),
@@ -139,6 +153,7 @@ struct agent_table *agent_table_follow(struct cluster *cluster, const struct age
     struct agent_table *table = agent_table_new(ops, ctx);
     table->complete = false;
     table->cluster = cluster;
+    table->brokers_lead_ms = INT64_MIN / 2;
     heap_arena_init(&table->heap, 4096);
     loop_timer_init(&table->timer, on_timer, table);
     table->reader = broker_read(cluster->broker, cluster->topics.agents, 0, BROKER_EARLIEST,

@@ -43,6 +43,8 @@ struct agent_table {
     struct broker_reader *reader;
     struct loop_timer timer;
     struct heap_arena heap;
+    /* The brokers' time less the monotonic one, at least: as records show that were just read. */
+    int64_t brokers_lead_ms;
     int64_t offset; /* of the record read last; -1: none */
 };
 

@@ -7,8 +7,8 @@
 
 #include "leader/leader.h"
 #include "platform/logger.h"
-#include "replica/agent_table.h"
 #include "replica/follower.h"
+#include "services/supervisor/agent_cleaner.h"
 #include "services/supervisor/audit.h"
 
 #include <assert.h>
@@ -43,8 +43,11 @@ struct auditor {
     struct auditor_watch watch;
     struct leader *leader;
     struct audited *audited; /* while it leads, else NULL */
-    struct agent_table *table;
+    struct agent_cleaner *cleaner;
     bool leading;
+    /* By the brokers' time: the newest renewal seen, and since when they have been there. */
+    int64_t renewed_ms;
+    int64_t reachable_since_ms;
     int64_t grace_ms; /* auditor.grace.ms */
     int64_t interval_ms;
     struct loop_timer timer;
@@ -57,24 +60,9 @@ struct auditor {
     } cursor;
     uint32_t rows; /* of the tick under way */
     int64_t walk_began_ms;
-    uint32_t outstanding;
-    bool freed;
 };
 
-/* ---- what it writes ---- */
-
-static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
-{
-    struct auditor *auditor = ctx;
-    (void)token;
-    (void)offset;
-    assert(auditor->outstanding > 0);
-    auditor->outstanding--;
-    if (error != NULL && error_is(error)) /* the next walk, or term, finds it again */
-        log_warning_limited("the auditor's record was not delivered", LOG_ERR(error));
-    if (auditor->freed && auditor->outstanding == 0)
-        free(auditor);
-}
+/* ---- time ---- */
 
 /* The brokers' time: when they appended the newest renewal of this term, and what has passed since
  * it was read. This machine's clock may be wrong: it would take what is due soon for overdue. */
@@ -86,6 +74,31 @@ static int64_t brokers_now(const struct auditor *auditor)
         return clock_wall_ms(clock);
     return election->log.last_ms + (clock_mono_ms(clock) - election->arrived_ms);
 }
+
+/* A renewal that comes late shows that the brokers were away, or this process was suspended. */
+static void note_renewal(struct auditor *auditor)
+{
+    const struct election *election = leader_election(auditor->leader);
+    if (election->log.last_ms - auditor->renewed_ms > election->options.lease_ms / 2)
+        auditor->reachable_since_ms = election->log.last_ms;
+    auditor->renewed_ms = election->log.last_ms;
+}
+
+/* By append times alone: no clock of this machine can make it longer. */
+static int64_t silence_ms(void *ctx, int64_t appended_at)
+{
+    struct auditor *auditor = ctx;
+    if (!leader_leads(auditor->leader))
+        return 0;
+    if (!broker_has_append_time(auditor->cluster->broker))
+        return brokers_now(auditor) - appended_at;
+    note_renewal(auditor);
+    int64_t since =
+        appended_at > auditor->reachable_since_ms ? appended_at : auditor->reachable_since_ms;
+    return auditor->renewed_ms > since ? auditor->renewed_ms - since : 0;
+}
+
+/* ---- what it finds ---- */
 
 static void note_stuck(struct audited *audited, const struct order *order,
                        enum audit_finding finding, int64_t overdue_ms)
@@ -252,6 +265,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct auditor *auditor = userdata;
     int64_t now = loop_now_ms(loop);
     assert(auditor->leading && auditor->audited != NULL);
+    note_renewal(auditor);
     if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
         auditor->walk_began_ms = now;
         next_partition(auditor);
@@ -329,42 +343,6 @@ void auditor_release(struct auditor *auditor, int32_t partition)
         close_partition(&auditor->audited[partition]);
 }
 
-/* ---- the agents' table ---- */
-
-static void remove_agent(struct auditor *auditor, struct text key)
-{
-    struct error error;
-    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
-                                   .topic = auditor->cluster->topics.agents,
-                                   .partition = 0,
-                                   .key = key,
-                                   .done = on_appended,
-                                   .ctx = auditor};
-    log_info("an agent instance has vanished", LOG_TEXT("instance", key));
-    if (broker_append(auditor->cluster->broker, &append, &error) == ERROR_OK)
-        auditor->outstanding++;
-    else /* the next term finds its record again */
-        log_warning_limited("the record of a vanished agent was not removed", LOG_ERR(&error));
-}
-
-static void on_agent_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
-{
-    char key[NAME_BYTES_MAX + WHO_BYTES_MAX + 2];
-    if (!lapsed)
-        return;
-    snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
-    remove_agent(ctx, text_of(key));
-}
-
-/* It vanished while no supervisor led, or before its first record was read. */
-static void on_agent_outdated(void *ctx, struct text key)
-{
-    remove_agent(ctx, key);
-}
-
-static const struct agent_table_ops agent_ops = {.gone = on_agent_gone,
-                                                 .outdated = on_agent_outdated};
-
 /* ---- leading ---- */
 
 static void open_all(struct auditor *auditor)
@@ -378,7 +356,7 @@ static void open_all(struct auditor *auditor)
         auditor->audited[i].auditor = auditor;
         auditor->audited[i].partition = i;
     }
-    auditor->table = agent_table_follow(auditor->cluster, &agent_ops, auditor);
+    auditor->cleaner = agent_cleaner_new(auditor->cluster, silence_ms, auditor);
     auditor->at = -1;
     auditor->walk_began_ms = now - auditor->interval_ms; /* the first one begins at once */
     loop_timer_after(cluster_loop(auditor->cluster), &auditor->timer, TICK_MS);
@@ -387,8 +365,8 @@ static void open_all(struct auditor *auditor)
 static void close_all(struct auditor *auditor)
 {
     loop_timer_cancel(cluster_loop(auditor->cluster), &auditor->timer);
-    agent_table_free(auditor->table);
-    auditor->table = NULL;
+    agent_cleaner_free(auditor->cleaner);
+    auditor->cleaner = NULL;
     if (auditor->audited == NULL)
         return;
     for (int32_t i = 0; i < auditor->cluster->partition_count; i++)
@@ -403,6 +381,8 @@ static void on_begin(void *ctx, int64_t token)
     (void)token;
     assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
+    auditor->reachable_since_ms = auditor->renewed_ms =
+        leader_election(auditor->leader)->log.last_ms;
     open_all(auditor);
 }
 
@@ -468,11 +448,8 @@ void auditor_free(struct auditor *auditor)
 {
     if (auditor == NULL)
         return;
-    assert(!auditor->freed);
     close_all(auditor);
     leader_free(auditor->leader);
     heap_arena_deinit(&auditor->scratch);
-    auditor->freed = true;
-    if (auditor->outstanding == 0)
-        free(auditor);
+    free(auditor);
 }

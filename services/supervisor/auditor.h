@@ -6,7 +6,10 @@
  *   with a deadline that passed long ago. There should be none. If there are, it raises the alert
  *   "OrderStuck" of their partition.
  * - Instances of agents that vanished, also while no supervisor led: it writes a
- *   tombstone to <p>.agents.
+ *   tombstone to <p>.agents (agent_cleaner.h).
+ *
+ * It knows the time from the brokers' append times alone, and takes no outage of theirs for silence
+ * or delay: its own clock may be wrong.
  *
  * While it leads, it walks over the orders of the partitions, one after another, in small pieces.
  * Of a partition that this instance watches it reads the store of the watch: that is a function of

@@ -47,7 +47,8 @@ static void on_outdated(void *ctx, struct text key)
     snprintf(seen->last_outdated, sizeof(seen->last_outdated), "%.*s", TEXT_ARG(key));
 }
 
-static const struct agent_table_ops ops = {on_changed, on_gone, on_paused, on_outdated};
+static const struct agent_table_ops ops = {
+    .changed = on_changed, .gone = on_gone, .paused = on_paused, .outdated = on_outdated};
 
 static struct agent_health health_of(const char *agent, const char *instance)
 {
@@ -371,6 +372,20 @@ Test(agent_table, reports_outdated_records_of_the_topic_once_it_is_read_to_its_e
     advance(stage, 1);
     cr_assert_eq(stage->seen.outdated, 2);
     cr_assert_eq(agent_table_count(stage->table), 1);
+    stage_free(stage);
+}
+
+Test(agent_table, takes_no_record_that_it_just_read_for_outdated)
+{
+    struct stage *stage = stage_new();
+    struct agent_health health = health_of("a", "alive");
+    stage_open(stage);
+    append(stage, &health, false);
+    stage->clock.now_wall_ms += 6000; /* the clock is ahead; nothing has passed */
+    settle(stage);
+    advance(stage, 1);
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    cr_assert_eq(stage->seen.outdated, 0);
     stage_free(stage);
 }
 

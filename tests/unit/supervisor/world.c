@@ -50,8 +50,9 @@ void world_reset(struct supervised_world *world, int64_t newest_decided_at)
 
 static void make_log(struct supervised_world *world, int32_t partition_count)
 {
-    static const char *const topics[] = {"p.commands", "p.events", "p.submissions",
-                                         "p.schemas",  "p.alerts", "p.dead-letters"};
+    static const char *const topics[] = {"p.commands", "p.events",    "p.submissions",
+                                         "p.schemas",  "p.alerts",    "p.dead-letters",
+                                         "p.agents",   "p.leadership"};
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         broker_memory_topic(world->kafka, topics[i], partition_count);
     world_claim(world, partition_count);
