@@ -9,10 +9,10 @@
 #include <jansson.h>
 
 /* For a verb's table of flags; `place`: where both are kept, such as "the history". */
-#define SIGNATURE_FLAGS(place)                                                                  \
-    {"reason", "TEXT", "Why; required, and stays in " place "."},                               \
-    {                                                                                           \
-        "by", "NAME", "Who decides this; $USER by default. The name of a token counts instead." \
+#define SIGNATURE_FLAGS(place)                                                                     \
+    {"reason", "TEXT", "Why; required, and stays in " place "."},                                  \
+    {                                                                                              \
+        "by", "NAME", "Who decides this; by default the user. The name of a token counts instead." \
     }
 
 /* New: {"by", "reason"}; without "by" where a token will say it. NULL: REJECT "Usage". */

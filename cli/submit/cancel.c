@@ -5,9 +5,8 @@
 #include "cli/console/operator_command.h"
 #include "cli/output.h"
 #include "cli/submit/sender.h"
+#include "cli/user.h"
 #include "replica/settings.h"
-
-#include <stdlib.h>
 
 static const struct output_column columns[] = {
     {"order_id", "ORDER", false}, {"partition", "PARTITION", true}, {"offset", "OFFSET", true}};
@@ -30,7 +29,7 @@ static enum error_class check(const struct cli *cli, struct cancel_order *cancel
                          cancel->by.size, WHO_BYTES_MAX);
     if (!utf8_printable(cancel->reason) || !utf8_printable(cancel->by))
         return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--reason and --by (or $USER) must be printable UTF-8");
+                         "--reason and --by (or the user's name) must be printable UTF-8");
     for (int i = 0; i < cli->argument_count; i++) {
         if (order_id_validate(text_of(cli->arguments[i]), ret_error) != ERROR_OK)
             return ERROR_REJECT;
@@ -45,7 +44,7 @@ static int send(struct cli *cli)
     const char *by = cli_flag_value(cli, "by");
     const char *reply_to = cli_flag_value(cli, "reply-to");
     struct cancel_order cancel = {
-        .by = text_of(by != NULL ? by : getenv("USER")),
+        .by = text_of(by != NULL ? by : cli_user()),
         .reason = text_of(cli_flag_value(cli, "reason")),
         .reply_to = text_of(reply_to),
     };

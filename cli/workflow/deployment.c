@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "cli/session.h"
 #include "cli/submit/sender.h"
+#include "cli/user.h"
 #include "platform/files.h"
 
 #include <assert.h>
@@ -77,7 +78,7 @@ static enum error_class refresh(struct cli_session *session, struct error *ret_e
 /* "ann@host" */
 static void who(char ret_by[WHO_BYTES_MAX])
 {
-    const char *user = getenv("USER");
+    const char *user = cli_user();
     char host[64] = "";
     gethostname(host, sizeof(host) - 1);
     if (user == NULL || !utf8_printable(text_of(user)))

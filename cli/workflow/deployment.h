@@ -30,7 +30,7 @@ void workflow_file_deinit(struct workflow_file *file);
 enum error_class workflow_deploy(struct cli_session *session, const struct workflow_file *file,
                                  bool activate, const char **ret_result, struct error *ret_error);
 /* Appends an activation: new orders that name no version take this one, or, if not `active`, it is
- * retired. `by` empty: $USER@host. The version is deployed. */
+ * retired. `by` empty: user@host. The version is deployed. */
 enum error_class workflow_activate(struct cli_session *session, struct text name, uint32_t version,
                                    bool active, struct text by, struct text reason,
                                    struct error *ret_error);

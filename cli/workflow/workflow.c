@@ -14,7 +14,7 @@ static const struct cli_flag deploy_flags[] = {
 static const struct cli_flag list_flags[] = {AGENT_CHECK_FLAG, {NULL, NULL, NULL}};
 static const struct cli_flag activation_flags[] = {
     {"reason", "TEXT", "Why; required, and stays in the topic."},
-    {"by", "NAME", "Who decides this; $USER@host by default."},
+    {"by", "NAME", "Who decides this; by default user@host."},
     {NULL, NULL, NULL},
 };
 

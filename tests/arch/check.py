@@ -37,6 +37,7 @@ ARROWS = {
 LAYERS = tuple(ARROWS)
 # The one file that knows both: it makes the table of commands of the binary.
 MAIN = "cli/main.c"
+SETTINGS = "replica/settings.c"
 FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
 TOP_LEVEL = {path.split("/")[0] for path in FOLDERS} | {
     "compose", "docs", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore",
@@ -147,6 +148,12 @@ def includes(text, pattern):
     without_comments = re.sub(r"/\*.*?\*/", blank_out, text, flags=re.S)
     for match in re.finditer(r"^\s*#\s*include\s*" + pattern, without_comments, re.M):
         yield line_at(text, match.start(1)), match.group(1)
+
+
+def blank_comments(text):
+    """C source without comments."""
+    pattern = r'/\*.*?\*/|("(?:\\.|[^"\\\n])*")'
+    return re.sub(pattern, lambda match: match.group(1) or blank_out(match), text, flags=re.S)
 
 
 def calls(text, names):
@@ -457,6 +464,17 @@ def text_is_in_the_words_of_the_field():
             for match in re.finditer(pattern, text, re.M):
                 line = line_at(text, match.start())
                 yield path, line, f'"{match.group(0)}": {instead}'
+
+
+@check
+def messages_name_what_they_mean():
+    """<prefix>.schemas is right on a page; a message names the topic."""
+    for path, text in c_files(LAYERS):
+        if path == SETTINGS:  # descriptions, for a page
+            continue
+        for match in re.finditer(r'"(?:\\.|[^"\\\n])*<(?:prefix|p)>', text):
+            if blank_comments(text)[match.start()] == '"':
+                yield path, line_at(text, match.start()), "a message says <prefix>: name the topic"
 
 
 def warnings():

@@ -4,13 +4,17 @@
 
 #include <criterion/criterion.h>
 #include <jansson.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PAUSED                                                                                    \
     "{\"agent\": \"carrier\", \"instances\": 2, \"workflows\": 1, \"paused\": {\"by\": \"ann\", " \
     "\"reason\": \"down\", \"at\": \"2010-12-01T08:26:00.000Z\"}}"
 #define RESUMED "{\"agent\": \"carrier\", \"instances\": 2, \"workflows\": 1, \"paused\": null}"
 #define WHY "--by", "ann", "--reason", "down"
+
+enum { NAMELESS = 54321 };
 
 TestSuite(cli_agents, .init = cli_kit_console_open, .fini = cli_kit_console_close);
 
@@ -21,13 +25,11 @@ Test(cli_agents, refuses_bad_command_lines_before_it_asks_a_console)
     CLI_KIT_REFUSED(&cli_agents, "", "agents", "resume", "a", "b", WHY);
     CLI_KIT_REFUSED(&cli_agents, "AGENT must be", "agents", "pause", "a/b", WHY);
     CLI_KIT_REFUSED(&cli_agents, "AGENT must be", "agents", "resume", "", WHY);
-    CLI_KIT_REFUSED(&cli_agents, "--reason TEXT and --by NAME", "agents", "pause", "carrier");
-    CLI_KIT_REFUSED(&cli_agents, "they stay in the topic of agents", "agents", "resume", "carrier",
+    CLI_KIT_REFUSED(&cli_agents, "--reason TEXT is required", "agents", "pause", "carrier");
+    CLI_KIT_REFUSED(&cli_agents, "it stays in the topic of agents", "agents", "resume", "carrier",
                     "--by", "ann");
-    CLI_KIT_REFUSED(&cli_agents, "--reason TEXT and --by NAME", "agents", "pause", "carrier",
-                    "--reason", "down");
-    CLI_KIT_REFUSED(&cli_agents, "--reason TEXT and --by NAME", "agents", "pause", "carrier",
-                    "--by", "ann", "--reason", "");
+    CLI_KIT_REFUSED(&cli_agents, "--reason TEXT is required", "agents", "pause", "carrier", "--by",
+                    "ann", "--reason", "");
     CLI_KIT_REFUSED(&cli_agents, "must be UTF-8", "agents", "pause", "carrier", "--by", "ann",
                     "--reason", "\xff");
     CLI_KIT_REFUSED(&cli_agents, "--dry-run", "agents", "pause", "carrier", WHY, "--dry-run");
@@ -58,6 +60,33 @@ Test(cli_agents, pauses_with_who_and_why)
     cli_kit_expect_text(cli_kit_out, "AGENT    STATE   BY   REASON  INSTANCES");
     cli_kit_expect_text(cli_kit_out, "carrier  paused  ann  down");
     cr_assert_str_empty(cli_kit_err);
+}
+
+/* As in a container or a service, which often has no $USER. */
+Test(cli_agents, asks_the_system_for_the_name_of_the_user)
+{
+    const struct passwd *entry = getpwuid(getuid());
+    if (entry == NULL)
+        cr_skip_test("the system has no name for this user");
+    unsetenv("USER");
+    cli_kit_answer(200, RESUMED);
+    int code = CLI_KIT_RUN(&cli_agents, "agents", "resume", "carrier", "--reason", "it is back");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    json_t *body = body_of(0, "POST /api/agents/carrier/resume");
+    cr_assert_str_eq(json_string_value(json_object_get(body, "by")), entry->pw_name);
+    json_decref(body);
+}
+
+Test(cli_agents, refuses_a_command_of_a_user_without_a_name)
+{
+    if (getuid() != 0 || getpwuid(NAMELESS) != NULL || setuid(NAMELESS) != 0)
+        cr_skip_test("only root can become a user whom the system does not know");
+    unsetenv("USER");
+    CLI_KIT_REFUSED(&cli_agents,
+                    "--by NAME is required: it stays in the topic of agents, and "
+                    "neither $USER nor the system names the user",
+                    "agents", "pause", "carrier", "--reason", "down");
+    cr_assert_eq(cli_kit_request_count(), 0);
 }
 
 Test(cli_agents, resumes_as_the_user)

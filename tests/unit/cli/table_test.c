@@ -202,7 +202,7 @@ Test(cli_table, explains_mistakes)
         {"cancel --no-wait", "--no-wait needs the ids of the orders"},
         {"cancel 1 --reply-to a.replies.b", "--reply-to goes with --no-wait"},
         {"cancel 1 --state Error", "give either ids or a filter"},
-        {"cancel 1", "--reason TEXT and --by NAME (or $USER) are required"},
+        {"cancel 1", "--reason TEXT is required: it stays in the history"},
         {"cancel 1 --by a --reason b --rate fast", "--rate fast: expected a rate such as 50/s"},
         {"cancel a/b --by a --reason b", "order_id"},
         {"workflow migrate w:1 w:2 --workflow-version 1", "the arguments name them"},
