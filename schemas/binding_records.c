@@ -173,7 +173,7 @@ static const struct field_binding continuation_fields[] = {
     F_TIME(REQUIRED, struct continuation, written_at),
     {FIELD_AS("format", FIELD_I32, OPTIONAL, struct continuation, format)},
     F_I64_OR(struct continuation, trimmed, -1),
-    F_TEXT(OPTIONAL, struct continuation, instance, WHO_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct continuation, instance, WHO_BYTES),
     F_TIME(OPTIONAL, struct continuation, claimed_at),
 };
 static const struct record_binding continuation = BINDING(struct continuation, continuation_fields);
