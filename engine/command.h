@@ -31,6 +31,9 @@ struct cancel_order {
     struct text by;
     struct text reason;
     struct text reply_to; /* for the answer that there is no such order; may be empty */
+    /* The token that asks: it cancels only what was submitted with it. Empty: no token, or one that
+     * may cancel every order. */
+    struct text submitted_by;
 };
 
 /* What an agent reports about an attempt. */

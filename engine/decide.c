@@ -303,7 +303,8 @@ static struct text reply_to(const struct decide_ctx *ctx)
     if (cmd->kind == COMMAND_SUBMIT_ORDER &&
         ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED)
         return cmd->submit_order.reply_to;
-    if (ctx->order->version > 0)
+    bool anothers = cmd->kind == COMMAND_CANCEL_ORDER && decide_cancels_anothers(ctx);
+    if (ctx->order->version > 0 && !anothers)
         return ctx->order->details.reply_to;
     return cmd->kind == COMMAND_CANCEL_ORDER ? cmd->cancel_order.reply_to : (struct text){0};
 }

@@ -111,6 +111,9 @@ static inline bool order_can_be_undone(const struct order *order, const struct w
 
 /* ---- small questions ---- */
 
+/* decide_cancel.c: a token asks to cancel an order that was submitted without it. */
+bool decide_cancels_anothers(const struct decide_ctx *ctx);
+
 static inline struct attempt_ref step_attempt_ref(const struct step *step)
 {
     return (struct attempt_ref){step->name, step->direction, step->attempt};

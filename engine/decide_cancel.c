@@ -4,11 +4,23 @@
 
 #include <assert.h>
 
+bool decide_cancels_anothers(const struct decide_ctx *ctx)
+{
+    struct text asks = ctx->cmd->cancel_order.submitted_by;
+    assert(ctx->cmd->kind == COMMAND_CANCEL_ORDER);
+    return ctx->exists && !text_empty(asks) && !text_equal(asks, ctx->order->details.submitted_by);
+}
+
 void decide_cancel(struct decide_ctx *ctx)
 {
     const struct cancel_order *cmd = &ctx->cmd->cancel_order;
     assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX);
     assert(cmd->by.size <= WHO_BYTES_READ_MAX);
+    if (decide_cancels_anothers(ctx)) {
+        decide_reject(ctx, "AnotherSubmitter", "the order was not submitted with the token %.*s",
+                      TEXT_ARG(cmd->submitted_by));
+        return;
+    }
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
     struct order_marked marked = {.code = TEXT("Cancelled"), .reason = cmd->reason, .by = cmd->by};

@@ -3,6 +3,7 @@
  * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
+#include "engine/message.h"
 
 #include <assert.h>
 
@@ -245,6 +246,17 @@ static void add_step_change(struct status_update *status, const struct event *ev
         change->error_name = TEXT(ERROR_TIMEOUT);
 }
 
+/* To another submitter, the order does not exist. */
+static void hide_order(struct status_update *status, struct arena *arena)
+{
+    static const struct order none;
+    assert(status->kind == STATUS_REJECTED && status->step_count == 0);
+    status->code = TEXT("UnknownOrder");
+    status->message = message_format(arena, "there is no order %.*s", TEXT_ARG(status->order_id));
+    status->order_state = none.state;
+    status->order_version = none.version;
+}
+
 static void add_status(const struct decision *decision, int32_t partition, struct arena *arena,
                        struct effects *effects)
 {
@@ -274,6 +286,8 @@ static void add_status(const struct decision *decision, int32_t partition, struc
         if (is_step_change(&decision->events[i]) || turns_step(&status, &decision->events[i]))
             add_step_change(&status, &decision->events[i]);
     }
+    if (text_equal(status.code, TEXT("AnotherSubmitter")))
+        hide_order(&status, arena);
     assert(status.step_count <= step_events);
     assert(status.kind < STATUS_KIND_COUNT);
     assert(!effects->has_status);

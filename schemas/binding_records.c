@@ -19,6 +19,7 @@ static const struct field_binding cancel_fields[] = {
     BY_FIELD(struct cancel_order),
     REASON_FIELD(struct cancel_order),
     F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES),
+    F_TEXT(OPTIONAL, struct cancel_order, submitted_by, WHO_BYTES),
 };
 static const struct field_binding report_fields[] = {
     ORDER_ID_FIELD(struct report_step),

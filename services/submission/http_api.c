@@ -305,6 +305,8 @@ static enum error_class read_cancel(struct http_submission *request, struct text
     const char *user = http_user(request->exchange);
     if (class == ERROR_OK && user[0] != '\0')
         request->cancel.by = arena_text(&request->heap.arena, text_of(user));
+    if (class == ERROR_OK && http_authenticated(request->exchange))
+        request->cancel.submitted_by = request->cancel.by;
     return class;
 }
 

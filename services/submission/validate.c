@@ -256,6 +256,7 @@ void validate_record(const struct validator *validator, const struct submitted_r
         ret_validation->command.submit_order.submitted_by = TEXT(""); /* only tokens prove it */
         validate_content(validator, fresh, ret_validation);
     } else {
+        ret_validation->command.cancel_order.submitted_by = TEXT("");
         validate_cancel_content(arena, ret_validation);
     }
 }

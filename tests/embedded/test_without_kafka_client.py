@@ -64,8 +64,23 @@ class WithoutKafkaClientTest(unittest.TestCase):
             capture_output=True, text=True, check=False, timeout=120)
 
     def get(self, path, token):
-        request = urllib.request.Request(f"{self.url}{path}",
-                                         headers={"Authorization": f"Bearer {token}"})
+        return self.ask(f"{self.url}{path}", token)
+
+    def cancel(self, order_id, token):
+        return self.ask(f"{self.url}/orders/{order_id}/cancel", token,
+                        json.dumps({"reason": "changed my mind"}).encode())
+
+    def refusals(self, order_id):
+        """The codes of the refused commands in the order's history, as an operator sees them."""
+        port = next((self.folder / "data").glob("console*/http.port")).read_text().strip()
+        _, history = self.ask(f"http://127.0.0.1:{port}/api/orders/{order_id}/history",
+                              TOKENS["viewer"])
+        return [event["data"]["code"] for entry in history["entries"] for event in entry["events"]
+                if event["kind"] == "CommandRejected"]
+
+    def ask(self, url, token, body=None):
+        request = urllib.request.Request(url, data=body, headers={
+            "Authorization": f"Bearer {token}", "Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, json.load(answer)
@@ -87,6 +102,14 @@ class WithoutKafkaClientTest(unittest.TestCase):
         self.assertEqual(self.get("/orders/curl-1", TOKENS["other"])[0], 404)
         self.assertEqual(self.get("/orders/curl-1", TOKENS["viewer"])[0], 403)
         self.assertNotEqual(self.script("curl-2", "reeve_wrong").returncode, 0)
+
+    def test_a_token_cancels_only_what_was_submitted_with_it(self):
+        done = self.script("curl-3", TOKENS["shop"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.cancel("curl-3", TOKENS["other"])[0], 202)
+        wait_for("the refusal", lambda: self.refusals("curl-3") == ["AnotherSubmitter"], 30)
+        self.assertEqual(self.cancel("curl-3", TOKENS["shop"])[0], 202)
+        wait_for("the refusal", lambda: self.refusals("curl-3")[1:] == ["AlreadyEnded"], 30)
 
 
 if __name__ == "__main__":

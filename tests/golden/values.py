@@ -172,7 +172,7 @@ RECORDS = {
     # Only what has no default.
     "SubmitOrder-least": {"order_id": "536366", "currency": "EUR", "workflow": "three-steps"},
     "CancelOrder": {**ID, "by": "ann", "reason": "ordered twice",
-                    "reply_to": "orders.replies.shop"},
+                    "reply_to": "orders.replies.shop", "submitted_by": "shop"},
     "ReportStep": {**ID, **ref(300), "succeeded": True, "output": '{"id":1}',
                    "error_name": "PaymentDeclined", "error_message": "no money",
                    "effect": "applied", "agent": "payment", "instance": "payment-1"},

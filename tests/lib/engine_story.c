@@ -77,6 +77,12 @@ static struct text keep(struct story *story, const char *string)
 
 /* ---- commands ---- */
 
+/* The token of "as TOKEN". */
+static struct text submitter(struct story *story, const struct words *words)
+{
+    return is(words->at[1], "as") ? keep(story, words->at[2]) : TEXT("");
+}
+
 static struct order_details details_of(struct story *story, const struct words *words)
 {
     struct arena *arena = &story->memory.arena;
@@ -99,6 +105,7 @@ static struct order_details details_of(struct story *story, const struct words *
         details.content_hash.bytes[15] = 1;
     if (has(words, "elsewhere"))
         details.workflow = TEXT("elsewhere");
+    details.submitted_by = submitter(story, words);
     if (has(words, "other") || has(words, "elsewhere"))
         details.reply_to = TEXT("orders.replies.other");
     return details;
@@ -234,8 +241,8 @@ static struct command command_of(struct story *story, const struct words *words)
             cmd.order_id = TEXT("o-2");
         break;
     case COMMAND_CANCEL_ORDER:
-        cmd.cancel_order =
-            (struct cancel_order){id, TEXT("customer"), why, TEXT("orders.replies.canceller")};
+        cmd.cancel_order = (struct cancel_order){
+            id, TEXT("customer"), why, TEXT("orders.replies.canceller"), submitter(story, words)};
         break;
     case COMMAND_REPORT_STEP:
         cmd.report_step = report_of(story, words);

@@ -11,11 +11,12 @@
  *          "start B          => StepStarted(B do 2)\n"
  *          "order Processing A=Processed(do 1) B=Processing(do 2)\n");
  *
- * Commands: submit | submit other | submit elsewhere (unknown workflow) | submit misplaced (wrong
- * key)
+ * Commands: submit | submit other | submit elsewhere (unknown workflow) | submit as TOKEN
+ *     submit misplaced (wrong key)
  *     ok STEP ATTEMPT [undo] | fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
- *     cancel | compensate | resubmit [STEP|all [TIMEOUT_MS]] [anew] | garbage | quarantine
+ *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [anew]
+ *     garbage | quarantine
  *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
  *     migrate VERSION [retired | from VERSION | of WORKFLOW]
  *     extend STEP ATTEMPT MS [undo] (from now)

@@ -52,6 +52,27 @@ Test(engine_operator, rejects_commands_for_an_unknown_order)
               "resubmit A => CommandRejected(UnknownOrder)\n");
 }
 
+/* Submitters are separated: to each, the orders of the others do not exist. */
+Test(engine_operator, cancels_only_the_orders_of_the_token_that_asks)
+{
+    TELL("A{c}", "submit as web => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                 "cancel as shop => CommandRejected(AnotherSubmitter)\n"
+                 "said the order was not submitted with the token shop\n"
+                 "status Rejected(UnknownOrder)\n"
+                 "message there is no order o-1\n"
+                 "reply orders.replies.canceller\n"
+                 "order Processing A=Processing(do 1)\n"
+                 "cancel as web => OrderCancelled(Cancelled) CompensationStarted(Cancelled)\n"
+                 "reply orders.replies.shop\n");
+    TELL("A{c}", "submit as web => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                 "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)\n");
+    TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                 "cancel as web => CommandRejected(AnotherSubmitter)\n");
+    TELL("A", "cancel as web => CommandRejected(UnknownOrder)\n"
+              "status Rejected(UnknownOrder)\n"
+              "message there is no order o-1\n");
+}
+
 Test(engine_operator, cancels_an_order_in_error_and_closes_its_alert)
 {
     TELL("A{c} B<-A{e} C<-A",

@@ -152,6 +152,16 @@ Test(schemas_evolution, reads_a_submission_without_its_append_time)
     kit_deinit(&kit);
 }
 
+Test(schemas_evolution, reads_a_cancellation_from_before_it_named_its_token)
+{
+    struct kit kit;
+    kit_init(&kit);
+    decode_old(&kit, "CancelOrder");
+    cr_assert(text_equal(kit.record.command.cancel_order.by, TEXT("ann")));
+    cr_assert(text_empty(kit.record.command.cancel_order.submitted_by));
+    kit_deinit(&kit);
+}
+
 Test(schemas_evolution, reads_statuses_and_alerts_without_a_decision_offset)
 {
     struct kit kit;
@@ -313,6 +323,7 @@ Test(schemas_evolution, promotes_bytes_to_strings)
         put_marker(&bytes, fingerprint);
         put_string(&bytes, "1");
         put_string(&bytes, good ? "\xc3\xa9" : "\xc3");
+        put_string(&bytes, "");
         put_string(&bytes, "");
         put_string(&bytes, "");
         if (good) {

@@ -59,9 +59,10 @@ static const struct command submit_order_least = {.kind = COMMAND_SUBMIT_ORDER,
                                                                    .currency = T("EUR"),
                                                                    .priority = PRIORITY_NORMAL,
                                                                    .workflow = T("three-steps")}};
-static const struct command cancel_order = {
-    .kind = COMMAND_CANCEL_ORDER,
-    .cancel_order = {T("536365"), T("ann"), T("ordered twice"), T("orders.replies.shop")}};
+static const struct command cancel_order = {.kind = COMMAND_CANCEL_ORDER,
+                                            .cancel_order = {T("536365"), T("ann"),
+                                                             T("ordered twice"),
+                                                             T("orders.replies.shop"), T("shop")}};
 static const struct command report_step = {.kind = COMMAND_REPORT_STEP,
                                            .report_step = {.order_id = T("536365"),
                                                            .step = T("TakePayment"),

@@ -395,6 +395,19 @@ Test(submission_validate, cancels_an_order_whose_id_begins_with_a_hyphen)
     cr_assert(validation.outcome == VALIDATION_ACCEPT);
 }
 
+/* A name in a record proves nothing: the Kafka door is one domain of trust. */
+Test(submission_validate, takes_no_token_from_a_record)
+{
+    struct command cmd = {.kind = COMMAND_CANCEL_ORDER,
+                          .order_id = TEXT("o1"),
+                          .cancel_order = {.order_id = TEXT("o1"), .submitted_by = TEXT("shop")}};
+    struct validation validation = validate_bytes(TEXT("o1"), encode(RECORD_CANCEL_ORDER, &cmd), 0);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    cr_assert(text_empty(validation.command.cancel_order.submitted_by));
+    validate_cancel(&validator, &cmd.cancel_order, &heap.arena, &validation);
+    cr_assert(text_equal(validation.command.cancel_order.submitted_by, TEXT("shop")));
+}
+
 /* The history must not name an operator when an application cancelled. */
 Test(submission_validate, marks_the_name_of_a_canceller_as_the_applications)
 {
