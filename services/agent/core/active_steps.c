@@ -169,8 +169,8 @@ enum request_relation active_step_compare(const struct active_step *step,
     switch (attempt_decision_compare(&step->decision, request)) {
     case DECISION_SAME:
         return REQUEST_SAME;
-    case DECISION_LATER:
-        return REQUEST_EXTENDS;
+    case DECISION_LATER: /* else the first request of an order that has the id of an expired one */
+        return request->extension ? REQUEST_EXTENDS : REQUEST_NEWER;
     case DECISION_OF_ANOTHER_LOG:
         break;
     }

@@ -136,6 +136,7 @@ Test(answer_cache, extends_only_the_running_call)
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 more@1120000 half of it none\n");
     world->decision_offset = 50;
     world->order_version = 2;
+    world->extension = true;
     world_request(world, "A", DIRECTION_DO, 1, SOON + 60000);
     cr_assert_eq(world->calls_started, 1);
     cr_assert_eq(world->extended, call);
@@ -144,6 +145,25 @@ Test(answer_cache, extends_only_the_running_call)
     world_succeed(instance, "{}");
     instance = restart(world, instance);
     cr_assert_eq(world->calls_started, 1, "neither the request nor the grant starts one");
+    world_free(world);
+}
+
+/* Its first order has expired, and another one with its id begins with the same attempt. */
+Test(answer_cache, answers_no_new_order_of_an_old_id)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    world_succeed(instance, "{\"parcel\": 1}");
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 1);
+    world->decision_offset = 50;
+    world->order_version = 3;
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(world->calls_started, 2);
+    world_succeed(instance, "{\"parcel\": 2}");
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 2);
     world_free(world);
 }
 

@@ -97,6 +97,39 @@ Test(attempts_recall, extends_an_attempt_between_two_tries)
     bench_end(bench);
 }
 
+/* The first order of this id has expired; the next one starts the same step with attempt 1, at a
+ * later Decision and perhaps a later version. */
+Test(attempts_recall, calls_for_a_new_order_of_an_old_id)
+{
+    struct bench *bench = bench_new();
+    bench->order_version = 2;
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_STARTED);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench->order_version = 4;
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_STARTED);
+    cr_assert_eq(grant(bench, "A", BENCH_NOW + 5000), OFFER_EXTENDED, "of the new one");
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench_end(bench);
+}
+
+/* A call of the first order still hangs: the new one waits for it, as a newer attempt does. */
+Test(attempts_recall, calls_for_a_new_order_after_the_call_of_an_old_one)
+{
+    struct bench *bench = bench_new();
+    bench->order_version = 2;
+    bench_offer(bench, "A", DIRECTION_DO, 1);
+    bench->order_version = 4;
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_WAITS);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    cr_assert_eq(attempts_counts(bench->attempts)->tries, 2);
+    bench_end(bench);
+}
+
 Test(attempts_recall, calls_again_for_a_request_of_a_new_log)
 {
     struct bench *bench = bench_new();

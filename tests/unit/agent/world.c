@@ -231,6 +231,7 @@ void world_append_request(struct world *world, const char *order, enum priority 
         .decision_offset =
             world->decision_offset + 100 + (int64_t)attempt + (direction == DIRECTION_UNDO) * 100,
         .order_version = 1 + world->order_version,
+        .extension = world->extension,
     };
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_STEP_REQUEST, &request, &bytes);
