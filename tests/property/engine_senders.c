@@ -24,8 +24,8 @@ void senders_customer(void)
         cmd.submit_order = senders_submission();
     } else {
         cmd.kind = COMMAND_CANCEL_ORDER;
-        cmd.cancel_order =
-            (struct cancel_order){cmd.order_id, TEXT("customer"), TEXT("changed my mind"), {0}};
+        cmd.cancel_order = (struct cancel_order){
+            .order_id = cmd.order_id, .by = TEXT("customer"), .reason = TEXT("changed my mind")};
     }
     history_command(&cmd);
 }
@@ -156,8 +156,8 @@ void senders_any_operator(void)
     struct command cancel = {.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("order-7")};
     switch (dice_roll(&history.dice, 8)) {
     case 0:
-        cancel.cancel_order =
-            (struct cancel_order){cancel.order_id, TEXT("anna"), TEXT("a mistake"), {0}};
+        cancel.cancel_order = (struct cancel_order){
+            .order_id = cancel.order_id, .by = TEXT("anna"), .reason = TEXT("a mistake")};
         history_command(&cancel);
         return;
     case 1:

@@ -20,7 +20,8 @@ static void operate(struct world *world)
     switch (dice_roll(&world->dice, 4)) {
     case 0:
         cmd.kind = COMMAND_CANCEL_ORDER;
-        cmd.cancel_order = (struct cancel_order){cmd.order_id, TEXT("app"), TEXT("mind"), {0}};
+        cmd.cancel_order = (struct cancel_order){
+            .order_id = cmd.order_id, .by = TEXT("app"), .reason = TEXT("mind")};
         break;
     case 1:
         cmd.kind = COMMAND_COMPENSATE_ORDER;

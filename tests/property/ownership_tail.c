@@ -143,8 +143,8 @@ static void send_something(struct world *world, int32_t partition)
     while (partition_of(world, order_name(world, number)) != partition)
         number++;
     struct command cmd = {.kind = COMMAND_CANCEL_ORDER, .order_id = order_name(world, number)};
-    cmd.cancel_order =
-        (struct cancel_order){cmd.order_id, TEXT("app"), TEXT("so that the owner appends"), {0}};
+    cmd.cancel_order = (struct cancel_order){
+        .order_id = cmd.order_id, .by = TEXT("app"), .reason = TEXT("so that the owner appends")};
     send_command(world, &cmd);
 }
 

@@ -44,7 +44,8 @@ static void act(struct world *world, const char *id)
         world_send(world, &cmd);
     } else if (choose(world, 20) == 0) {
         cmd.kind = COMMAND_CANCEL_ORDER;
-        cmd.cancel_order = (struct cancel_order){cmd.order_id, TEXT("ann"), TEXT("why not"), {0}};
+        cmd.cancel_order = (struct cancel_order){
+            .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("why not")};
         world_send(world, &cmd);
     } else if (order->state == ORDER_ERROR && choose(world, 4) == 0) {
         cmd.kind = COMMAND_RESUBMIT_STEP;
