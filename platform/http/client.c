@@ -430,6 +430,7 @@ static void set_options(struct http_call *call, const struct http_request *reque
     const struct http_client *client = call->client;
     CURL *easy = call->easy;
     curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* ".." may be an id, and is sent as given */
     curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->message);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);

@@ -26,7 +26,7 @@ static double encode_ns(struct codec *codec, const struct sample *sample, struct
             buffer->size = 0;
             codec_encode(codec, sample->kind, sample->record, buffer);
         }
-        double spent = (now_ns() - start) / REPEATS;
+        double spent = (now_ns() - start) / (double)REPEATS;
         best = spent < best ? spent : best;
     }
     return best;
@@ -45,7 +45,7 @@ static double decode_ns(struct codec *codec, struct text bytes, bool borrow, voi
             enum error_class class = codec_decode(codec, bytes, borrow, &arena, &record, &error);
             assert(class == ERROR_OK);
         }
-        double spent = (now_ns() - start) / REPEATS;
+        double spent = (now_ns() - start) / (double)REPEATS;
         best = spent < best ? spent : best;
     }
     return best;

@@ -268,7 +268,7 @@ static void print_times(const char *what, struct times *times, uint64_t listed)
            (double)times->wall_us[REPEATS / 2] / 1000,
            (double)times->wall_us[REPEATS * 99 / 100] / 1000,
            (double)times->cpu_us[REPEATS / 2] / 1000,
-           (double)times->cpu_us[REPEATS * 99 / 100] / 1000, (double)listed / REPEATS);
+           (double)times->cpu_us[REPEATS * 99 / 100] / 1000, (double)listed / (double)REPEATS);
     fflush(stdout);
 }
 

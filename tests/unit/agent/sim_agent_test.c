@@ -85,9 +85,10 @@ Test(sim_plan, draws_the_configured_shares_and_latencies)
             cr_assert(plan.outcome != SIM_DONE || plan.applies);
             cr_assert(plan.outcome != SIM_REFUSED || !plan.applies);
         }
-        double mean = sum / DRAWS;
+        double mean = sum / (double)DRAWS;
         cr_assert(fabs(mean - latencies[kind].mean_ms) < 1.5, "mean %f", mean);
-        cr_assert(fabs(sqrt(fmax(0, squares / DRAWS - mean * mean)) - deviations[kind]) < 2);
+        cr_assert(fabs(sqrt(fmax(0, squares / (double)DRAWS - mean * mean)) - deviations[kind]) <
+                  2);
         cr_assert(abs(outcomes[SIM_REFUSED] - DRAWS / 10) < DRAWS / 100);
         cr_assert(abs(outcomes[SIM_SILENT] - DRAWS / 5) < DRAWS / 100);
         cr_assert(abs(outcomes[SIM_UNKNOWN] - DRAWS * 3 / 10) < DRAWS / 100);

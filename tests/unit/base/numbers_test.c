@@ -81,7 +81,8 @@ Test(numbers, accepts_plain_decimal_numbers_only)
         double real = UNTOUCHED;
         bool valid = number_take_real(&text, &real);
         cr_expect_eq(valid, rows[i].rest != NULL, "%s", rows[i].text);
-        cr_expect_float_eq(real, valid ? rows[i].real : UNTOUCHED, 1e-9, "%s", rows[i].text);
+        cr_expect_float_eq(real, valid ? rows[i].real : (double)UNTOUCHED, 1e-9, "%s",
+                           rows[i].text);
         cr_expect(text_equal(text, text_of(valid ? rows[i].rest : rows[i].text)), "%s",
                   rows[i].text);
     }

@@ -169,6 +169,17 @@ Test(http_client, passes_on_error_responses)
     cr_assert(got.outcome == HTTP_ANSWERED && got.status == 302, "redirects are not followed");
 }
 
+/* Some versions of libcurl take an encoded ".." for a step back as well. */
+Test(http_client, sends_paths_as_they_are)
+{
+    static const char *const paths[] = {"/nowhere/../large", "/./large", "/nowhere/%2e%2e/large"};
+    for (int i = 0; i < 3; i++) {
+        start("GET", paths[i], NULL);
+        await(i + 1);
+        cr_expect_eq(got.status, 404, "%s: %d", paths[i], got.status);
+    }
+}
+
 Test(http_client, cuts_bodies_at_the_limit)
 {
     start("GET", "/large", NULL);

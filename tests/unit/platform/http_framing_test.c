@@ -4,6 +4,7 @@
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,7 @@ static bool is_closed(void *ctx)
 }
 
 /* Whatever follows the head is not taken for another request: the connection closes after `status`.
- */
+ * libmicrohttpd 1.0 itself refuses codings that it does not know: with 400 and not 501. */
 static void expect_closed(const char *head, const char *rest, int status)
 {
     struct http_kit_peer peer = {.fd = http_kit_dial()};
@@ -147,8 +148,9 @@ static void expect_closed(const char *head, const char *rest, int status)
     http_kit_send_text(peer.fd, request);
     cr_expect(loop_run_until(http_kit_loop, is_closed, &peer, HTTP_KIT_WAIT_MS), "not closed: %s%s",
               head, http_kit_answer);
-    cr_expect_eq(strtol(http_kit_answer + strlen("HTTP/1.1 "), NULL, 10), status, "%s%s", head,
-                 http_kit_answer);
+    long got = strtol(http_kit_answer + strlen("HTTP/1.1 "), NULL, 10);
+    bool by_library = status == 501 && MHD_get_version()[0] >= '1' && got == 400;
+    cr_expect(got == status || by_library, "%s%s", head, http_kit_answer);
     cr_expect(strstr(http_kit_answer, "hidden") == NULL, "%s%s", head, http_kit_answer);
     close(peer.fd);
 }

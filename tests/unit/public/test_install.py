@@ -61,8 +61,9 @@ class Install(unittest.TestCase):
 
     def build(self, compiler, source, language):
         program = self.folder / f"{pathlib.Path(source).stem}-{compiler[0]}"
-        run(*compiler, "-x", language, source, "-x", "none", *self.flags, "-o", program,
-            cwd=self.folder)
+        named = program.with_suffix({"c": ".c", "c++": ".cc"}[language])
+        shutil.copy(source, named)
+        run(*compiler, named, *self.flags, "-o", program, cwd=self.folder)
         return program
 
     def test_installs_the_program_the_headers_and_the_shared_library_only(self):
