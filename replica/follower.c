@@ -211,6 +211,7 @@ void follower_waits_for(const struct follower *follower, char *ret_text, size_t 
         [PHASE_WAITING] = "the next look at",
         [PHASE_OFFSETS] = "the first and the next offset of",
         [PHASE_FIRST] = "the first claim in",
+        [PHASE_SEARCH] = "where all orders begin in",
         [PHASE_LAST] = "the record before the checkpoint in",
         [PHASE_CHECKED] = "the owner of",
         [PHASE_FOLDING] = "the records of",

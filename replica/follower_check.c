@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -66,6 +67,12 @@ static void tail_lost(struct follower *follower)
         follower_check_later(follower, 0);
 }
 
+static bool is_empty(const struct follower *follower)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    return checkpoint->next_event_offset == checkpoint->start;
+}
+
 /* Of the record whose hash is remembered. */
 static int64_t last_offset(const struct follower *follower)
 {
@@ -119,19 +126,27 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
         different_log(follower, "its first claim is another one");
 }
 
-/* The first claim is gone, and nothing tells whether this is the log of the store. */
+/* What the log begins with does not show whether it is the log of this store, or not all orders are
+ * in it. */
 static void beginning_lost(struct follower *follower)
 {
     struct error error;
+    char folded[80] = "nothing of it is folded here";
+    if (!is_empty(follower))
+        snprintf(folded, sizeof(folded), "the records before %" PRId64 " are folded here",
+                 view_checkpoint(follower->view)->next_event_offset);
     error_set(&error, ERROR_FATAL, "LogTruncated",
-              "%s[%d] begins at offset %" PRId64 " and ends at %" PRId64
-              "; the records before %" PRId64
-              " are folded here. Its beginning was deleted, and what is left does not begin with a "
-              "Continuation, as it does where reeve trims. The topic needs retention -1. Restore "
-              "the topic; the directory is kept meanwhile",
-              follower_topic(follower), follower->partition, follower->low, follower->high,
-              view_checkpoint(follower->view)->next_event_offset);
+              "%s[%d] begins at offset %" PRId64
+              ", and %s. What was before that is deleted, and no "
+              "record that counts says that every order is in the rest: something other than reeve "
+              "deleted it (the topic needs retention -1), or a broker that crashed after a trim "
+              "has lost that record. A scheduler whose store reaches into what is left repairs "
+              "this when it owns the partition; without one, restore the topic. The directory is "
+              "kept meanwhile",
+              follower_topic(follower), follower->partition, follower->low, folded);
     follower_stop(follower, &error);
+    if (follower->phase == PHASE_STOPPED)
+        follower_await_beginning(follower);
 }
 
 /* Its owner has trimmed the log beyond what is folded here. */
@@ -145,24 +160,20 @@ static void left_behind(struct follower *follower)
         follower_check_later(follower, 0);
 }
 
-/* Nothing is folded: begins where the log begins. */
-static void begin(struct follower *follower)
+/* Nothing is folded: begins where the log begins, or where it is whole. */
+static void begin(struct follower *follower, int64_t start)
 {
-    view_begin_at(follower->view, follower->low);
-    if (follower->low > 0)
+    view_begin_at(follower->view, start);
+    if (start > 0)
         log_info("the log was trimmed: folding from where it begins now",
                  LOG_STR("topic", follower_topic(follower)),
-                 LOG_I64("partition", follower->partition), LOG_I64("start", follower->low));
+                 LOG_I64("partition", follower->partition), LOG_I64("start", start),
+                 LOG_I64("first", follower->low));
     checked(follower);
 }
 
-static bool is_empty(const struct follower *follower)
-{
-    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    return checkpoint->next_event_offset == checkpoint->start;
-}
-
-/* A log that was trimmed begins with a Continuation, which repeats the first claim. */
+/* A log that was trimmed begins with a Continuation, which repeats the first claim. A broker that
+ * has forgotten a part of a trim has records before it. */
 static void check_continuation(struct follower *follower, const struct broker_record *record)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
@@ -177,13 +188,14 @@ static void check_continuation(struct follower *follower, const struct broker_re
         knows && uuid_equal(&decoded.continuation.first_claim_id, &checkpoint->first_claim_id);
     bool behind = follower->low > last_offset(follower);
     if (is_empty(follower) && lawful)
-        begin(follower);
+        begin(follower, follower->low);
     else if (knows && !follower->claim_seen)
         different_log(follower, "it continues one with another first claim");
     else if (behind && lawful)
         left_behind(follower);
-    else if (behind || (follower->high < checkpoint->next_event_offset && !knows))
-        beginning_lost(follower);
+    else if (behind || is_empty(follower) ||
+             (follower->high < checkpoint->next_event_offset && !knows))
+        follower_search(follower);
     else if (follower->high < checkpoint->next_event_offset)
         tail_lost(follower);
     else
@@ -207,6 +219,30 @@ static bool stops_at_newer(struct follower *follower, const struct broker_record
     error.class = ERROR_FATAL;
     follower_stop(follower, &error);
     return true;
+}
+
+void follower_search_ended(struct follower *follower)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    const struct follower_search *search = &follower->search;
+    bool whole = search->begins_at >= 0;
+    bool knows = search->knows_claim && checkpoint->has_first_claim;
+    follower->claim_seen =
+        knows && uuid_equal(&search->first_claim_id, &checkpoint->first_claim_id);
+    if (!whole && error_is(&search->newer))
+        follower_stop(follower, &search->newer);
+    else if (is_empty(follower) && whole)
+        begin(follower, search->begins_at);
+    else if (knows && !follower->claim_seen)
+        different_log(follower, "it continues one with another first claim");
+    else if (!is_empty(follower) && follower->low > last_offset(follower) && whole)
+        left_behind(follower);
+    else if (follower->claim_seen && whole)
+        tail_lost(follower);
+    else if (follower->differs && !follower->claim_seen) /* nothing tells whose log it is */
+        different_log(follower, "another record is where its checkpoint is");
+    else
+        beginning_lost(follower);
 }
 
 static void check_record(void *ctx, const struct broker_record *record)
@@ -278,9 +314,10 @@ void follower_last_record(struct follower *follower, const struct broker_record 
         checked(follower);
     else if (follower->last_only)
         follower_check_later(follower, 0);
-    else if (follower->low > 0 && !follower->claim_seen) /* nothing tells whose log it is */
-        different_log(follower, "another record is where its checkpoint is");
-    else
+    else if (follower->low > 0 && !follower->claim_seen) {
+        follower->differs = true;
+        follower_search(follower);
+    } else
         tail_lost(follower);
 }
 
@@ -320,7 +357,7 @@ static void check_with_offsets(struct follower *follower)
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     bool empty = is_empty(follower);
     if (empty && follower->low == 0) {
-        begin(follower);
+        begin(follower, 0);
         return;
     }
     const char *cluster_id = broker_cluster_id(follower->cluster->broker, 0);
@@ -391,7 +428,7 @@ void follower_check(struct follower *follower)
         follower_stop(follower, &error);
         return;
     }
-    follower->claim_seen = follower->reset_seen = follower->last_only = false;
+    follower->claim_seen = follower->reset_seen = follower->last_only = follower->differs = false;
     follower->phase = PHASE_OFFSETS;
     follower_ask_offsets(follower);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a follower, for follower.c (life), follower_fold.c, follower_check.c (is this the
- * log that the store was made from?), follower_doubt.c, follower_flush.c and follower_stopped.c. */
+ * log that the store was made from?), follower_begin.c, follower_doubt.c, follower_flush.c and
+ * follower_stopped.c. */
 #ifndef REPLICA_FOLLOWER_INTERNAL_H
 #define REPLICA_FOLLOWER_INTERNAL_H
 
@@ -17,12 +18,24 @@ enum follower_phase {
     PHASE_WAITING, /* for a timer or for follower_run */
     PHASE_OFFSETS, /* queries the ends of the log */
     PHASE_FIRST,   /* reading the log up to its first claim */
+    PHASE_SEARCH,  /* reading the log for where it may begin */
     PHASE_LAST,    /* reading the record before the checkpoint; the same reader folds on */
     PHASE_CHECKED,
     PHASE_FOLDING,
     PHASE_SCHEMAS, /* a record needs a schema that is being looked for */
     PHASE_PAUSED,  /* a record waits until the disk has space */
     PHASE_STOPPED
+};
+
+/* See follower_begin.c. */
+struct follower_search {
+    int64_t from;         /* what says where the log may begin is looked for from here on */
+    int64_t begins_at;    /* which it does say; -1: nothing does */
+    int64_t said_at;      /* by this record; -1: it is still looked for */
+    struct checkpoint at; /* folded from there on */
+    struct error newer;   /* why a record could not be read that a newer version may have written */
+    bool knows_claim;     /* a Continuation was read, and names the first claim of this log: */
+    struct uuid first_claim_id;
 };
 
 struct follower {
@@ -44,6 +57,8 @@ struct follower {
     bool claim_seen; /* of the log that is being checked; if it was trimmed: it is the store's */
     bool reset_seen; /* an operator's reset accepts this log */
     bool last_only;  /* the record before the checkpoint is compared, and nothing else */
+    bool differs;    /* that record is another one: the search tells whose log it is */
+    struct follower_search search;
     bool freed;
     bool end_unknown;       /* see follower_end_is_known() */
     bool query_outstanding; /* its answer still names this struct */
@@ -127,7 +142,15 @@ bool follower_doubts(struct follower *follower, const struct view_folded *folded
 /* The claim that the record names; NULL: it names none. Borrowed. */
 const struct uuid *follower_claim_of(const struct record *record);
 
+/* follower_begin.c */
+/* The log does not begin with a Continuation: looks for the first one from which on it is whole.
+ * follower_search_ended() comes, or another check. */
+void follower_search(struct follower *follower);
+/* Stopped as the log has none: one that is written later ends that. */
+void follower_await_beginning(struct follower *follower);
+
 /* follower_check.c */
+void follower_search_ended(struct follower *follower);
 /* Begins the check; it ends in ops->checked, a drop (and another check), a stop or a retry. */
 void follower_check(struct follower *follower);
 /* Nothing is folded that is not committed. The same for a log that was checked before, and holds a

@@ -152,9 +152,10 @@ void follower_stopped_schemas(struct follower *follower)
 void follower_stopped_timer(struct follower *follower)
 {
     assert(follower->phase == PHASE_STOPPED);
-    if (follower->bad_at < 0)
+    if (follower->bad_at < 0) {
+        follower_close_reader(follower);
         follower_check(follower);
-    else if (follower->query_outstanding)
+    } else if (follower->query_outstanding)
         look_again_later(follower);
     else
         follower_ask_schemas(follower);

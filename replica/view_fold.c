@@ -237,9 +237,9 @@ static enum error_class check_beginning(struct view *view, const struct broker_r
         return view_refusal(view->options.codec, record, &why, ret_error);
     if (class != ERROR_OK || skipped || decoded.kind != RECORD_CONTINUATION)
         return error_set(ret_error, ERROR_FATAL, "LogTruncated",
-                         "%s[%d] begins at offset %lld, and that record is not a Continuation that "
-                         "counts: something else than reeve deleted its beginning. The topic needs "
-                         "retention -1. Restore the topic",
+                         "%s[%d] is read from offset %lld on, and that record is not a "
+                         "Continuation that counts: something other than reeve deleted what is "
+                         "before it. The topic needs retention -1. Restore the topic",
                          record->topic, record->partition, (long long)record->offset);
     if (decoded.continuation.format > STATE_FORMAT)
         return error_set(ret_error, ERROR_FATAL, "UnknownFormat",

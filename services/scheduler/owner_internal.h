@@ -58,6 +58,7 @@ struct owner_trim {
     int64_t archived; /* all groups have read the log up to there; this one is the last: */
     const char *group;
     bool unanswered;
+    bool only_start; /* asks where the log begins, and nothing else */
     bool group_alerted;
     /* the statements */
     struct view_order_id after; /* those of this id and before it are done */

@@ -7,7 +7,9 @@
  * which nothing is needed but orders, is where the log is to begin. Orders that were stated before
  * it are restated. Then a Continuation says where the log begins, and when it and a later one are
  * acknowledged, what is before that place is deleted. Wherever this ends, with the claim or the
- * process, the next owner begins anew: nothing of it is needed, and deleting twice does no harm. */
+ * process, the next owner begins anew: nothing of it is needed, and deleting twice does no harm. So
+ * each look also compares where the log begins with how far it was trimmed: a broker that crashes
+ * soon after a deletion forgets it. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -173,6 +175,8 @@ static void choose(struct owner *owner)
 
 /* ---- asking ---- */
 
+static void ask(struct owner *owner);
+
 static void alert_group(struct owner *owner)
 {
     struct error alert;
@@ -194,9 +198,25 @@ static void close_group_alert(struct owner *owner, const char *why)
     owner->trim.group_alerted = false;
 }
 
+/* What a broker has forgotten is deleted again. The Continuation that names the place was
+ * acknowledged, and a later record, the Claim at least: an owner has deleted before, or was about
+ * to. */
+static void delete_again(struct owner *owner)
+{
+    struct owner_trim *trim = &owner->trim;
+    trim->to = checkpoint_of(owner)->trimmed;
+    trim->phase = TRIM_DELETING;
+    log_warning("the log begins before the place to which it was trimmed: deleting again",
+                LOG_I64("partition", owner->partition), LOG_I64("start", trim->log_start),
+                LOG_I64("trimmed", trim->to));
+    trim->due = true;
+    owner_step_soon(owner);
+}
+
 static void answered(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
+    int64_t trimmed = checkpoint_of(owner)->trimmed;
     assert(trim->answers_left > 0);
     if (--trim->answers_left > 0)
         return;
@@ -206,11 +226,22 @@ static void answered(struct owner *owner)
         return;
     }
     metrics_set(trim->start, (double)trim->log_start);
+    if (trim->only_start) {
+        trim->only_start = false;
+        if (trim->log_start < trimmed)
+            ask(owner);
+        else
+            wait(owner);
+        return;
+    }
     if (trim->archived < trim->log_start)
         alert_group(owner);
     else
         close_group_alert(owner, "every group of events.trim.groups has a place in the log again");
-    choose(owner);
+    if (trim->log_start < trimmed && trimmed <= trim->archived)
+        delete_again(owner);
+    else
+        choose(owner);
 }
 
 static bool is_answer(struct owner *owner)
@@ -262,25 +293,33 @@ static void on_group_position(void *ctx, const char *group, int64_t offset,
     answered(owner);
 }
 
-/* Unless it is known that the log cannot begin later than it does. */
-static void ask_if_useful(struct owner *owner)
+static void ask(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
-    if (trim->log_start >= 0 && newest_before(owner, INT64_MAX) <= trim->log_start) {
-        set_held(owner, TRIM_HELD_BY_AGE);
-        return;
-    }
     const struct owner_options *options = &owner->options;
     const char *topic = owner->cluster->topics.events;
+    uint32_t groups = trim->only_start ? 0 : options->trim_group_count;
     trim->phase = TRIM_ASKING;
     trim->unanswered = false;
     trim->archived = INT64_MAX;
-    trim->answers_left = 1 + options->trim_group_count;
+    trim->answers_left = 1 + groups;
     owner->outstanding += trim->answers_left;
     broker_offsets(owner->cluster->broker, topic, owner->partition, on_bounds, owner);
-    for (uint32_t i = 0; i < options->trim_group_count; i++)
+    for (uint32_t i = 0; i < groups; i++)
         broker_position_of(owner->cluster->broker, options->trim_groups[i], topic, owner->partition,
                            on_group_position, owner);
+}
+
+/* Where it is known that the log cannot begin later than it does, only whether it does. */
+static void ask_if_useful(struct owner *owner)
+{
+    struct owner_trim *trim = &owner->trim;
+    bool useful = trim->log_start < 0 || newest_before(owner, INT64_MAX) > trim->log_start;
+    if (!useful)
+        set_held(owner, TRIM_HELD_BY_AGE);
+    trim->only_start = !useful;
+    if (useful || checkpoint_of(owner)->trimmed > 0)
+        ask(owner);
 }
 
 /* ---- deleting ---- */

@@ -104,6 +104,10 @@ void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic
                         int64_t start);
 /* From now on, broker_memory_record() still has what was trimmed. No instance does. */
 void broker_memory_keep_trimmed(struct broker_memory_cluster *cluster);
+/* The broker crashes, and has forgotten a part of the deletions: the log begins at `start` again,
+ * not after where it does. What was trimmed is kept for that. */
+void broker_memory_forget_trim(struct broker_memory_cluster *cluster, const char *topic,
+                               int32_t partition, int64_t start);
 /* From now on, readers below a log's start go on there without an error, as a consumer does whose
  * client resets its offset. */
 void broker_memory_reset_readers(struct broker_memory_cluster *cluster);

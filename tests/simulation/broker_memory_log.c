@@ -280,6 +280,15 @@ void broker_memory_keep_trimmed(struct broker_memory_cluster *cluster)
     cluster->keeps_trimmed = true;
 }
 
+void broker_memory_forget_trim(struct broker_memory_cluster *cluster, const char *topic,
+                               int32_t partition, int64_t start)
+{
+    struct memory_log *log = memory_log_find(cluster, topic, partition);
+    assert(cluster->keeps_trimmed && log != NULL);
+    assert(start >= log->first && start <= log->low);
+    log->low = start;
+}
+
 void broker_memory_reset_readers(struct broker_memory_cluster *cluster)
 {
     cluster->resets_readers = true;

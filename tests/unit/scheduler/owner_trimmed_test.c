@@ -277,3 +277,114 @@ Test(owner_trimmed, raises_an_alert_where_a_statement_differs)
     cr_assert_eq(view_order(owner_view(owner), text_of(id(3)), &order, &error), ERROR_OK);
     cr_assert_eq(order->complete_by, orders[3].complete_by, "what it says counts");
 }
+
+/* ---- a broker that has forgotten a deletion ---- */
+
+/* The log was trimmed to `start`, and begins at this offset. */
+static void forget_to(int64_t offset)
+{
+    broker_memory_keep_trimmed(kit.kafka);
+    trim();
+    broker_memory_forget_trim(kit.kafka, "p.events", 0, offset);
+}
+
+static struct owner *own_with_an_empty_store(void)
+{
+    return owner_kit_own(owner_kit_boot(&kit, "s-2", 0), 0);
+}
+
+Test(owner_trimmed, begins_where_the_log_is_whole_when_a_broker_forgets_a_trim)
+{
+    begin();
+    state_all();
+    forget_to(start - 2); /* a Decision */
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_expect_eq(view_checkpoint(owner_view(owner))->start, start);
+    assert_has_all_orders(owner);
+    cr_expect_eq(owner_kit_alerts(&kit, "LogTruncated", true), 0);
+}
+
+/* What does not count, of a former owner or of one that no longer is, says nothing. */
+static void say_falsely(uint8_t claim_id, int64_t trimmed)
+{
+    struct continuation continuation;
+    admission_state(&folded, &continuation);
+    continuation.claim_id = (struct uuid){{claim_id}};
+    continuation.trimmed = trimmed;
+    owner_kit_send(&kit, "p.events", 0, TEXT("s-0"), RECORD_CONTINUATION, &continuation);
+}
+
+Test(owner_trimmed, begins_only_where_a_record_that_counts_names_the_place)
+{
+    begin();
+    int64_t first = go_on(-1);
+    say_falsely(99, first);     /* it would count nowhere */
+    say_falsely(99, first + 1); /* only for a reader that began with one of these */
+    say_falsely(99, LOG_END - 1);
+    restate(&orders[0]);
+    state_all();
+    forget_to(first - 1);
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_expect_eq(view_checkpoint(owner_view(owner))->start, start);
+    assert_has_all_orders(owner);
+}
+
+Test(owner_trimmed, goes_on_as_soon_as_the_log_says_where_it_is_whole)
+{
+    begin();
+    start = go_on(-1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        restate(&orders[i]);
+    forget_to(start - 1);
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run(&kit, 50000);
+    cr_expect_eq(owner_state(owner), OWNER_STOPPED);
+    cr_expect_eq(owner_kit_alerts(&kit, "LogTruncated", true), 1, "%s", owner_kit_trouble(owner));
+    go_on(start);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 1000);
+    assert_has_all_orders(owner);
+}
+
+Test(owner_trimmed, folds_again_from_where_the_log_is_whole)
+{
+    begin();
+    go_on(-1); /* which its store does not have */
+    go_on(-1);
+    state_all();
+    forget_to(start - 1);
+    broker_memory_forget_trim(kit.kafka, "p.events", 0, LOG_END + 1);
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    assert_has_all_orders(owner);
+}
+
+/* The broker has lost the tail as well: the record before the checkpoint, or all after it. */
+static void expect_tail_lost(bool regrows)
+{
+    begin();
+    state_all();
+    owner_kit_run_until(&kit, owner_kit_own(process, 0), OWNER_RUNNING, 5000);
+    owner_kit_release(process, 0);
+    int64_t log_end = owner_kit_end(&kit, "p.events", 0);
+    forget_to(start - 1);
+    broker_memory_truncate(kit.kafka, "p.events", 0, log_end - 1); /* a Claim */
+    if (regrows)
+        owner_kit_claim(&kit, 0, 77);
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_expect_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_expect_eq(owner_kit_alerts(&kit, "LogDiffers", true), 0);
+    assert_has_all_orders(owner);
+}
+
+Test(owner_trimmed, knows_its_log_when_a_broker_forgets_a_trim_and_loses_a_claim)
+{
+    expect_tail_lost(false);
+}
+
+Test(owner_trimmed, knows_its_log_when_a_broker_forgets_a_trim_and_its_tail_is_another)
+{
+    expect_tail_lost(true);
+}

@@ -319,3 +319,49 @@ Test(owner_trims, deletes_nothing_when_another_owner_comes_between)
     cr_assert_eq(log_start(), 0);
     run_until_trimmed(KEEP_MS);
 }
+
+/* ---- a broker that forgets a deletion ---- */
+
+static int64_t trim_and_forget(void)
+{
+    begin_to_trim();
+    broker_memory_keep_trimmed(kit.kafka);
+    run_until_trimmed(3 * KEEP_MS);
+    int64_t start = log_start();
+    broker_memory_forget_trim(kit.kafka, "p.events", 0, start - 5);
+    return start;
+}
+
+Test(owner_trims, deletes_again_what_a_broker_has_forgotten)
+{
+    int64_t start = trim_and_forget();
+    owner_kit_run(&kit, 60000);
+    cr_expect_geq(log_start(), start);
+    cr_expect(owner_is_running(owner));
+}
+
+Test(owner_trims, deletes_again_what_a_broker_has_forgotten_in_another_process)
+{
+    int64_t start = trim_and_forget();
+    owner_kit_release(process, 0);
+    owner = owner_kit_own(owner_kit_boot(&kit, "s-2", 0), 0); /* its store is empty */
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    owner_kit_run(&kit, 1000);
+    cr_expect_eq(log_start(), start);
+}
+
+Test(owner_trims, deletes_again_only_what_the_archive_has)
+{
+    int64_t start = trim_and_forget();
+    owner_kit_release(process, 0);
+    kit.trim_groups[0] = "archive";
+    kit.trim_group_count = 1;
+    owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, start - 1);
+    owner_kit_run(&kit, 60000);
+    cr_expect_eq(log_start(), start - 5);
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, start);
+    owner_kit_run(&kit, 60000);
+    cr_expect_eq(log_start(), start);
+}
