@@ -120,6 +120,10 @@ void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool ra
  * its successor does not know what that was. Not logged. */
 #define CLUSTER_PARTITION_CLAIMED "PartitionClaimed"
 void cluster_partition_claimed(struct cluster *cluster, int32_t partition);
+/* The auditor's. It repeats the alert while there are stuck orders, and closes it. One that was
+ * not repeated in time is over: its auditor was killed, and the next one raises its own. */
+#define CLUSTER_ORDER_STUCK "OrderStuck"
+enum { CLUSTER_STUCK_AGAIN_MS = 600000, CLUSTER_STUCK_OVER_MS = 1500000 };
 /* As cluster_partition_alert(), about an agent; any instance may close what another one raised. */
 void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
                          const char *message);

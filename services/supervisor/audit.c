@@ -12,8 +12,8 @@ static bool has_place_in_queue(const struct order *order)
     return false;
 }
 
-enum audit_finding audit_order(const struct order *order, int64_t grace_ms, int64_t now,
-                               int64_t *ret_due_ms)
+enum audit_finding audit_order(const struct order *order, int64_t grace_ms, int64_t since,
+                               int64_t now, int64_t *ret_due_ms)
 {
     struct deadline deadlines[DEADLINES_MAX];
     int64_t first = INT64_MAX;
@@ -27,7 +27,7 @@ enum audit_finding audit_order(const struct order *order, int64_t grace_ms, int6
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at < first)
             first = deadlines[i].due_at;
-    if (count > 0 && now >= first + grace_ms) {
+    if (count > 0 && now >= (first > since ? first : since) + grace_ms) {
         *ret_due_ms = first;
         return AUDIT_OVERDUE;
     }

@@ -13,9 +13,9 @@ enum audit_finding {
     AUDIT_FINDING_COUNT
 };
 
-/* An order is overdue `grace_ms` after its deadline. *ret_due_ms: of AUDIT_OVERDUE, what was due
- * when; else 0. */
-enum audit_finding audit_order(const struct order *order, int64_t grace_ms, int64_t now,
-                               int64_t *ret_due_ms);
+/* An order is overdue `grace_ms` after its deadline, or after `since` if that is later: before,
+ * nothing could be done about it. *ret_due_ms: of AUDIT_OVERDUE, what was due when; else 0. */
+enum audit_finding audit_order(const struct order *order, int64_t grace_ms, int64_t since,
+                               int64_t now, int64_t *ret_due_ms);
 
 #endif

@@ -22,8 +22,7 @@ enum {
     REST_MS = 500,            /* between two signs of progress while nothing is to be done */
     ROWS_PER_TICK = 500,      /* 10,000 orders a second at most: a few percent of a core */
     CACHE_BYTES = 512 * 1024, /* it reads rows, not hot orders */
-    OLD_NEWS_MS = 10000,      /* folding what was appended before that: the view is behind */
-    ALERT_AGAIN_MS = 3600000  /* while orders of a partition are stuck */
+    OLD_NEWS_MS = 10000       /* folding what was appended before that: the view is behind */
 };
 
 struct audited {
@@ -34,7 +33,8 @@ struct audited {
     int64_t folded_to; /* by whichever follower it reads, at the last tick */
     uint32_t stuck;    /* of the walk under way */
     char example[512];
-    int64_t alert_not_before; /* 0: none was stuck at the last walk */
+    bool alerted; /* some were stuck at the last walk: the alert is open */
+    int64_t alert_not_before;
 };
 
 struct auditor {
@@ -79,7 +79,8 @@ static int64_t brokers_now(const struct auditor *auditor)
 static void note_renewal(struct auditor *auditor)
 {
     const struct election *election = leader_election(auditor->leader);
-    if (election->log.last_ms - auditor->renewed_ms > election->options.lease_ms / 2)
+    if (broker_has_append_time(auditor->cluster->broker) &&
+        election->log.last_ms - auditor->renewed_ms > election->options.lease_ms / 2)
         auditor->reachable_since_ms = election->log.last_ms;
     auditor->renewed_ms = election->log.last_ms;
 }
@@ -119,18 +120,27 @@ static void note_stuck(struct audited *audited, const struct order *order,
                  overdue_ms / 1000);
 }
 
+static void close_alert(struct audited *audited, const char *why)
+{
+    if (audited->alerted)
+        cluster_partition_alert(audited->auditor->cluster, audited->partition, false,
+                                CLUSTER_ORDER_STUCK, why);
+    audited->alerted = false;
+}
+
 /* One alert for a partition, however many they are: often all have one cause. */
 static void alert_stuck(struct audited *audited)
 {
     char message[768];
     int64_t now = loop_now_ms(cluster_loop(audited->auditor->cluster));
     if (audited->stuck == 0)
-        audited->alert_not_before = 0;
-    if (audited->stuck == 0 || now < audited->alert_not_before)
+        close_alert(audited, "no order of the partition is stuck any more");
+    if (audited->stuck == 0 || (audited->alerted && now < audited->alert_not_before))
         return;
-    audited->alert_not_before = now + ALERT_AGAIN_MS;
+    audited->alerted = true;
+    audited->alert_not_before = now + CLUSTER_STUCK_AGAIN_MS;
     snprintf(message, sizeof(message), "%s; %u more like it", audited->example, audited->stuck - 1);
-    cluster_alert(audited->auditor->cluster, audited->partition, "OrderStuck", message);
+    cluster_alert(audited->auditor->cluster, audited->partition, CLUSTER_ORDER_STUCK, message);
 }
 
 /* ---- the walk ---- */
@@ -156,7 +166,8 @@ static bool visit(void *ctx, struct text order_id, struct text row)
         return ++auditor->rows < ROWS_PER_TICK;
     }
     const struct order *order = &record.order_row;
-    enum audit_finding finding = audit_order(order, auditor->grace_ms, now, &due);
+    enum audit_finding finding =
+        audit_order(order, auditor->grace_ms, auditor->reachable_since_ms, now, &due);
     switch (finding) {
     case AUDIT_LOST:
     case AUDIT_OVERDUE:
@@ -369,8 +380,11 @@ static void close_all(struct auditor *auditor)
     auditor->cleaner = NULL;
     if (auditor->audited == NULL)
         return;
-    for (int32_t i = 0; i < auditor->cluster->partition_count; i++)
+    for (int32_t i = 0; i < auditor->cluster->partition_count; i++) {
+        close_alert(&auditor->audited[i],
+                    "this instance is no longer the auditor: the next one raises it if need be");
         close_partition(&auditor->audited[i]);
+    }
     free(auditor->audited);
     auditor->audited = NULL;
 }
@@ -381,8 +395,9 @@ static void on_begin(void *ctx, int64_t token)
     (void)token;
     assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
-    auditor->reachable_since_ms = auditor->renewed_ms =
-        leader_election(auditor->leader)->log.last_ms;
+    auditor->renewed_ms = leader_election(auditor->leader)->log.last_ms;
+    auditor->reachable_since_ms =
+        broker_has_append_time(auditor->cluster->broker) ? auditor->renewed_ms : 0;
     open_all(auditor);
 }
 

@@ -118,9 +118,10 @@ static void take(struct alerts *alerts, const struct operator_alert *record, int
 
 /* Who closes it when the cause is gone. */
 enum closer {
-    CLOSED_BY_NONE,    /* it reports what happened */
-    CLOSED_BY_OWNER,   /* of the partition */
-    CLOSED_BY_INSTANCE /* that raised it */
+    CLOSED_BY_NONE,     /* it reports what happened */
+    CLOSED_BY_OWNER,    /* of the partition */
+    CLOSED_BY_INSTANCE, /* that raised it */
+    CLOSED_BY_AUDITOR   /* which repeats it */
 };
 
 static enum closer closer_of(const struct alert *alert)
@@ -129,9 +130,13 @@ static enum closer closer_of(const struct alert *alert)
         const char *code;
         enum closer closer;
     } closers[] = {
-        {"Stalled", CLOSED_BY_OWNER},           {"EffectsUndeliverable", CLOSED_BY_OWNER},
-        {"TrimRefused", CLOSED_BY_OWNER},       {"TrimGroupMissing", CLOSED_BY_OWNER},
-        {"StandbyStalled", CLOSED_BY_INSTANCE}, {"ClockSkew", CLOSED_BY_INSTANCE},
+        {"Stalled", CLOSED_BY_OWNER},
+        {"EffectsUndeliverable", CLOSED_BY_OWNER},
+        {"TrimRefused", CLOSED_BY_OWNER},
+        {"TrimGroupMissing", CLOSED_BY_OWNER},
+        {"StandbyStalled", CLOSED_BY_INSTANCE},
+        {"ClockSkew", CLOSED_BY_INSTANCE},
+        {CLUSTER_ORDER_STUCK, CLOSED_BY_AUDITOR},
     };
     for (size_t i = 0; i < sizeof(closers) / sizeof(closers[0]); i++)
         if (strcmp(closers[i].code, alert->code) == 0)
@@ -152,6 +157,9 @@ static bool is_open(const struct alerts *alerts, const struct alert *alert)
     enum closer closer = closer_of(alert);
     bool one = alert->partition >= 0;
     bool followed = false;
+    if (alert->open && closer == CLOSED_BY_AUDITOR)
+        return clock_wall_ms(alerts->cluster->service->clock) - alert->last_at <=
+               CLUSTER_STUCK_OVER_MS;
     if (!alert->open || closer == CLOSED_BY_NONE || alert->partition >= alerts->owned_count)
         return alert->open;
     int32_t end = one ? alert->partition + 1 : alerts->owned_count;

@@ -321,6 +321,21 @@ Test(console_api, closes_the_alerts_of_an_instance_that_has_claimed_since)
     cr_assert_eq(open_alerts(), 1);
 }
 
+/* Its auditor was killed, and the next one finds nothing. */
+Test(console_api, takes_a_stuck_order_for_over_that_no_auditor_repeats)
+{
+    world->now = clock_wall_ms(&world->clock) - CLUSTER_STUCK_OVER_MS - 1000;
+    world_alert(world, 0, true, "OrderStuck", "order o");
+    world->now = clock_wall_ms(&world->clock) - CLUSTER_STUCK_AGAIN_MS;
+    world_alert(world, 1, true, "OrderStuck", "order o");
+    world_open(world);
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 1);
+    world_alert(world, 1, false, "OrderStuck", "no order is stuck any more");
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 0);
+}
+
 /* An order whose id needs every escape there is. */
 /* The sum of the offsets up to which the digests are made. */
 static int64_t digested(void)

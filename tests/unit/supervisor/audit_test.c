@@ -9,7 +9,7 @@ enum { GRACE_MS = 100 };
 static enum audit_finding find(const struct order *order, int64_t now)
 {
     int64_t due = 0;
-    return audit_order(order, GRACE_MS, now, &due);
+    return audit_order(order, GRACE_MS, 0, now, &due);
 }
 
 Test(audit, expects_nothing_of_an_order_that_has_ended)
@@ -24,7 +24,7 @@ Test(audit, accepts_a_running_step_until_long_after_its_deadline)
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     int64_t due = 0;
     cr_assert_eq(find(&order, 5149), AUDIT_CLEAN);
-    cr_assert_eq(audit_order(&order, GRACE_MS, 5150, &due), AUDIT_OVERDUE);
+    cr_assert_eq(audit_order(&order, GRACE_MS, 0, 5150, &due), AUDIT_OVERDUE);
     cr_assert_eq(due, 5050);
 }
 

@@ -154,3 +154,100 @@ Test(auditor, removes_no_agent_after_it_was_suspended)
     cr_assert_eq(tombstones(audit), 0);
     audit_free(audit);
 }
+
+/* ---- stuck orders ---- */
+
+enum { GRACE_MS = 120000, WALK_MS = 60000 };
+
+static uint32_t stuck_alerts(struct audit *audit, bool raised)
+{
+    struct supervised_world *world = audit->world;
+    struct broker_record record;
+    struct record decoded;
+    uint32_t count = 0;
+    for (int64_t at = 0; broker_memory_record(world->kafka, "p.alerts", 0, at, &record); at++) {
+        heap_arena_reset(&world->scratch);
+        cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
+                               NULL) == ERROR_OK);
+        count += text_equal(decoded.operator_alert.code, TEXT("OrderStuck")) &&
+                 decoded.operator_alert.raised == raised;
+    }
+    return count;
+}
+
+/* An order is overdue, and nothing asks for its recovery. */
+static struct audit *audit_of_a_stuck_order(void)
+{
+    struct audit *audit = audit_new(0);
+    supervisor_partition_suspend(audit->world->partition, true);
+    world_submit(audit->world, 0, audit->world->right.now_wall_ms);
+    return audit;
+}
+
+Test(auditor, raises_an_alert_about_a_stuck_order_and_closes_it_when_the_order_moves)
+{
+    struct audit *audit = audit_of_a_stuck_order();
+    world_run(audit->world, world_due(audit->world, 0) - audit->world->right.now_wall_ms);
+    world_run(audit->world, GRACE_MS - 1000);
+    cr_assert_eq(stuck_alerts(audit, true), 0);
+    world_run(audit->world, ELECTED_MS + 2 * WALK_MS);
+    cr_assert_eq(stuck_alerts(audit, true), 1);
+    cr_assert_eq(stuck_alerts(audit, false), 0);
+    world_report(audit->world, 0);
+    world_run(audit->world, 2 * WALK_MS);
+    cr_assert_eq(stuck_alerts(audit, true), 1);
+    cr_assert_eq(stuck_alerts(audit, false), 1);
+    audit_free(audit);
+}
+
+/* While the brokers were away nothing could be done about it. */
+Test(auditor, takes_no_order_for_stuck_right_after_an_outage_of_the_brokers)
+{
+    static const int64_t outages_ms[] = {7000, 10 * WALK_MS};
+    for (size_t i = 0; i < sizeof(outages_ms) / sizeof(outages_ms[0]); i++) {
+        struct audit *audit = audit_of_a_stuck_order();
+        world_run(audit->world, world_due(audit->world, 0) - audit->world->right.now_wall_ms);
+        world_run(audit->world, GRACE_MS - 5000);
+        broker_memory_set_partition_fault(audit->world->kafka, "p.leadership", 0,
+                                          PARTITION_NO_LEADER);
+        world_run(audit->world, outages_ms[i]);
+        broker_memory_clear_partition_faults(audit->world->kafka);
+        world_run(audit->world, GRACE_MS - 1000);
+        cr_expect_eq(stuck_alerts(audit, true), 0, "outage %zu", i);
+        world_run(audit->world, ELECTED_MS + 2 * WALK_MS);
+        cr_expect_eq(stuck_alerts(audit, true), 1, "outage %zu", i);
+        audit_free(audit);
+    }
+}
+
+static void on_stopped(void *ctx)
+{
+    bool *stopped = ctx;
+    *stopped = true;
+}
+
+/* The next one raises its own if need be. */
+Test(auditor, closes_its_alert_when_it_stops)
+{
+    bool stopped = false;
+    struct audit *audit = audit_of_a_stuck_order();
+    world_run(audit->world, GRACE_MS + 3 * WALK_MS);
+    cr_assert_eq(stuck_alerts(audit, true), 1);
+    auditor_stop(audit->auditor, on_stopped, &stopped);
+    world_run(audit->world, 5000);
+    cr_assert(stopped);
+    cr_assert_eq(stuck_alerts(audit, false), 1);
+    audit_free(audit);
+}
+
+/* For readers that forget an alert whose auditor was killed. */
+Test(auditor, repeats_its_alert_while_the_order_is_stuck)
+{
+    struct audit *audit = audit_of_a_stuck_order();
+    world_run(audit->world, GRACE_MS + 3 * WALK_MS);
+    cr_assert_eq(stuck_alerts(audit, true), 1);
+    world_run(audit->world, CLUSTER_STUCK_AGAIN_MS + WALK_MS);
+    cr_assert_eq(stuck_alerts(audit, true), 2);
+    cr_assert_eq(stuck_alerts(audit, false), 0);
+    audit_free(audit);
+}
