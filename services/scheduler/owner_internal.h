@@ -140,6 +140,7 @@ struct owner {
     uint64_t changes;  /* of the state */
     uint64_t progress; /* as of the last one seen */
     int64_t progress_ms;
+    int64_t watched_ms; /* the last look */
     bool stalled;
     bool stall_alerted;
     const char *stall_code; /* of that alert */

@@ -165,6 +165,17 @@ static void end_stall(struct owner *owner)
     owner->stalled = owner->stall_alerted = false;
 }
 
+/* A process that was suspended has not waited: it knows nothing of that time, and another may own
+ * the partition now. */
+static void leave_out_the_unwatched(struct owner *owner, int64_t now)
+{
+    int64_t unwatched_ms = now - owner->watched_ms - TICK_MS;
+    assert(now >= owner->watched_ms);
+    if (unwatched_ms > TICK_MS)
+        owner->progress_ms += unwatched_ms;
+    owner->watched_ms = now;
+}
+
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct owner *owner = userdata;
@@ -176,6 +187,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         owner->commands_silent = false;
     bool waits = waits_for(owner, what, sizeof(what));
     loop_timer_after(loop, timer, TICK_MS);
+    leave_out_the_unwatched(owner, now);
     watch_commands(owner);
     if (owner->state == OWNER_STANDBY)
         follower_refresh_lag(owner->follower);
@@ -214,7 +226,7 @@ void owner_watch_begin(struct owner *owner)
 {
     assert(!owner->stalled && !owner->stall_alerted);
     owner->progress = progress_of(owner);
-    owner->progress_ms = loop_now_ms(cluster_loop(owner->cluster));
+    owner->progress_ms = owner->watched_ms = loop_now_ms(cluster_loop(owner->cluster));
     loop_timer_init(&owner->watchdog, on_tick, owner);
     loop_timer_after(cluster_loop(owner->cluster), &owner->watchdog, TICK_MS);
 }

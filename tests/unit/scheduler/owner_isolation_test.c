@@ -59,6 +59,27 @@ Test(owner_isolation, delays_a_command_while_the_workflows_are_unreadable)
     cr_assert_str_eq(owner_kit_trouble(waits), "");
 }
 
+/* While a process is suspended, nothing is known of the partition, which another one may own by the
+ * time it wakes up. */
+Test(owner_isolation, does_not_count_the_time_for_which_its_process_was_suspended)
+{
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, 1);
+    struct owner_kit_process *process = owner_kit_boot(&kit, "s-1", 0);
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run(&kit, 1000);
+    broker_memory_set_partition_fault(kit.kafka, "p.events", 0, PARTITION_NO_LEADER);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 1));
+    owner_kit_run(&kit, 3000);
+    clock_manual_advance(&kit.clock, 60000);
+    clock_manual_advance(&process->clock, 60000);
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", true), 0);
+    cr_assert_str_eq(owner_kit_trouble(owner), "");
+    owner_kit_run(&kit, 16000);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", true), 1);
+}
+
 /* It may have been killed, and then it has not closed its alerts. */
 Test(owner_isolation, closes_what_a_former_owner_may_have_raised)
 {
