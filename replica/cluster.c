@@ -34,6 +34,8 @@ struct cluster_private {
 void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
                              void *ctx)
 {
+    if (codec_misses(cluster->codec))
+        side_topic_read_again(&cluster->private->schemas);
     side_topic_refresh(&cluster->private->schemas, done, ctx);
 }
 

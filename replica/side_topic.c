@@ -43,6 +43,8 @@ static void on_record(void *ctx, const struct broker_record *record)
 {
     struct side_topic *side = ctx;
     assert(!side->closed && side->reader != NULL);
+    if (side->again)
+        return;
     side->record(side->cluster, record);
     side->position = record->offset + 1;
     answer_waiters(side);
@@ -53,6 +55,8 @@ static void on_end(void *ctx, int64_t next_offset)
     struct side_topic *side = ctx;
     bool first = !side->ended;
     assert(!side->closed);
+    if (side->again)
+        return;
     side->position = next_offset;
     side->ended = true;
     side->trouble[0] = '\0';
@@ -90,6 +94,11 @@ static void open_reader(struct side_topic *side)
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct side_topic *side = userdata;
+    if (side->again) {
+        broker_reader_close(side->reader);
+        side->reader = NULL;
+        side->again = false;
+    }
     if (side->reader == NULL)
         open_reader(side);
     answer_waiters(side);
@@ -116,6 +125,16 @@ void side_topic_close(struct side_topic *side)
     broker_reader_close(side->reader);
     side->reader = NULL;
     loop_timer_cancel(cluster_loop(side->cluster), &side->timer);
+}
+
+void side_topic_read_again(struct side_topic *side)
+{
+    assert(!side->closed);
+    side->position = 0;
+    if (side->reader == NULL) /* it is about to be opened, at the beginning */
+        return;
+    side->again = true;
+    loop_timer_after(cluster_loop(side->cluster), &side->timer, 0);
 }
 
 static void ask_for_end(struct side_topic *side);

@@ -17,6 +17,7 @@ struct side_topic {
     void (*first_end)(struct cluster *cluster);
     struct broker_reader *reader;
     int64_t position;
+    bool again;                    /* it is read from its beginning, as soon as the timer fires */
     bool ended;                    /* the end was reached at least once */
     char trouble[ERROR_CODE_SIZE]; /* why it cannot be read; "" = it can */
     struct refresh_waiter *waiters;
@@ -34,6 +35,8 @@ void side_topic_init(struct side_topic *side, struct cluster *cluster, const cha
 /* A zeroed one is closed already. No refresh may be left. An answer may still come,
  * and names the struct. */
 void side_topic_close(struct side_topic *side);
+/* Reads the topic from its beginning again; refreshes wait for its end as well. */
+void side_topic_read_again(struct side_topic *side);
 /* Calls done(ctx, true) once it is read to the end that it has now; false: it could not be, in
  * time. */
 void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Framing, and which plan belongs to which fingerprint. The interface is codec.h.
  *
- * How it works. When a codec is made, and when it learns a writer's schema, the schema is parsed
- * once (schema.c; avro-c has to accept it too), joined by field names with the tables that say
- * where each value lives in our structs (binding_*.c), and compiled to a plan, a flat list of
- * operations in the writer's order (plan.c). A record is decoded by one walk that executes the plan
- * over the bytes straight into the structs (decode.c), and encoded by the same walk the other way
- * round (encode.c).
+ * How it works. When a codec is made, and when it first decodes with a schema that it has learned
+ * (learned.c), the schema is parsed (schema.c; avro-c has to accept it too), joined by field names
+ * with the tables that say where each value lives in our structs (binding_*.c), and compiled to a
+ * plan, a flat list of operations in the writer's order (plan.c). A record is decoded by one walk
+ * that executes the plan over the bytes straight into the structs (decode.c), and encoded by the
+ * same walk the other way round (encode.c).
  *
  * Why it is our own code, and what avro-c is used for: docs/design/decisions/0007-our-own-avro.md.
  *
@@ -15,26 +15,17 @@
  * recursive schemas are refused. */
 #include "schemas/codec.h"
 
-#include "base/heap_arena.h"
-#include "schemas/avro/plan.h"
+#include "schemas/learned.h"
 #include "schemas/schema_texts.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FRAME_BYTES = 10, SLOTS = 2048, LEARNED_MAX = SLOTS / 2 };
+enum { FRAME_BYTES = 10, OWN_SLOTS = 128 };
+_Static_assert(2 * RECORD_KIND_COUNT < OWN_SLOTS, "own schemas are found at once");
 
 static const uint8_t marker[2] = {0xc3, 0x01};
-
-/* One writer's schema. */
-struct known {
-    uint64_t fingerprint;
-    enum record_kind kind;
-    const struct plan *plan;
-    const struct plan *sender; /* reads a struct submission_sender; NULL: it is not a submission */
-    struct heap_arena memory;  /* the plans' */
-};
 
 /* What identifies a submission and its sender. */
 struct submission_sender {
@@ -49,23 +40,29 @@ static const struct record_binding sender_binding =
     BINDING(struct submission_sender, sender_fields);
 
 struct codec {
-    struct known *slots[SLOTS]; /* open addressing by fingerprint, never removed from */
-    uint32_t count;
-    struct known *own[RECORD_KIND_COUNT];
+    struct known_schema *own[RECORD_KIND_COUNT];
+    struct known_schema *slots[OWN_SLOTS]; /* the same, open addressing by fingerprint */
+    struct learned learned;
+    struct heap_arena scratch; /* of a schema that is being learned */
 };
 
-static struct known **slot_of(const struct codec *codec, uint64_t fingerprint)
-{
-    uint32_t at = (uint32_t)(fingerprint % SLOTS);
-    while (codec->slots[at] != NULL && codec->slots[at]->fingerprint != fingerprint)
-        at = (at + 1) % SLOTS;
-    return (struct known **)&codec->slots[at];
-}
-
-static void known_free(struct known *known)
+static void known_free(struct known_schema *known)
 {
     heap_arena_deinit(&known->memory);
     free(known);
+}
+
+static struct known_schema **slot_of(const struct codec *codec, uint64_t fingerprint)
+{
+    uint32_t at = (uint32_t)(fingerprint % OWN_SLOTS);
+    while (codec->slots[at] != NULL && codec->slots[at]->fingerprint != fingerprint)
+        at = (at + 1) % OWN_SLOTS;
+    return (struct known_schema **)&codec->slots[at];
+}
+
+static struct known_schema *own_of(const struct codec *codec, uint64_t fingerprint)
+{
+    return *slot_of(codec, fingerprint);
 }
 
 /* Where the members of a command start: its union. */
@@ -74,35 +71,49 @@ static uint32_t base_of(enum record_kind kind)
     return record_kind_is_command(kind) ? (uint32_t)offsetof(struct command, submit_order) : 0;
 }
 
-/* New; NULL: REJECT. `own`: compiled in. */
-static struct known *known_new(struct text avsc, bool own, struct error *ret_error)
+/* The schema's tree, kind and fingerprint. `own`: compiled in. */
+static enum error_class read_schema(struct text avsc, bool own, struct arena *arena,
+                                    const struct avro_type **ret_type, enum record_kind *ret_kind,
+                                    struct error *ret_error)
 {
-    struct known *known = calloc(1, sizeof(*known));
+    enum error_class class = own ? avro_schema_read(avsc, arena, ret_type, ret_error)
+                                 : avro_schema_parse(avsc, arena, ret_type, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    const char *name =
+        (*ret_type)->kind == AVRO_KIND_RECORD ? avro_short_name((*ret_type)->name) : "";
+    *ret_kind = record_kind_of(name);
+    return *ret_kind != 0 ? ERROR_OK
+                          : error_set(ret_error, ERROR_REJECT, "UnknownRecord",
+                                      "'%.100s' is not a record of this build", name);
+}
+
+static enum error_class compile(const struct avro_type *type, enum record_kind kind,
+                                struct arena *arena, const struct plan **ret_plan,
+                                const struct plan **ret_sender, struct error *ret_error)
+{
+    struct error error;
+    enum error_class class = avro_plan_compile(type, record_kind_info(kind)->binding, base_of(kind),
+                                               arena, ret_plan, ret_error);
+    if (class == ERROR_OK && (kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER))
+        avro_plan_compile(type, &sender_binding, 0, arena, ret_sender, &error);
+    return class;
+}
+
+static struct known_schema *own_new(struct text avsc)
+{
+    struct known_schema *known = calloc(1, sizeof(*known));
+    const struct avro_type *type = NULL;
+    struct error error;
     assert(known != NULL);
     heap_arena_init(&known->memory, 16 * 1024);
-    const struct avro_type *type = NULL;
-    enum error_class class = own ? avro_schema_read(avsc, &known->memory.arena, &type, ret_error)
-                                 : avro_schema_parse(avsc, &known->memory.arena, &type, ret_error);
-    if (class != ERROR_OK)
-        goto refuse;
-    const char *name = type->kind == AVRO_KIND_RECORD ? avro_short_name(type->name) : "";
-    known->kind = record_kind_of(name);
-    if (known->kind == 0) {
-        error_set(ret_error, ERROR_REJECT, "UnknownRecord",
-                  "'%.100s' is not a record of this build", name);
-        goto refuse;
-    }
-    known->fingerprint = avro_schema_fingerprint(type, &known->memory.arena);
-    if (avro_plan_compile(type, record_kind_info(known->kind)->binding, base_of(known->kind),
-                          &known->memory.arena, &known->plan, ret_error) != ERROR_OK)
-        goto refuse;
-    struct error error;
-    if (known->kind == RECORD_SUBMIT_ORDER || known->kind == RECORD_CANCEL_ORDER)
-        avro_plan_compile(type, &sender_binding, 0, &known->memory.arena, &known->sender, &error);
+    struct arena *arena = &known->memory.arena;
+    enum error_class class = read_schema(avsc, true, arena, &type, &known->kind, &error);
+    assert(class == ERROR_OK);
+    known->fingerprint = avro_schema_fingerprint(type, arena);
+    class = compile(type, known->kind, arena, &known->plan, &known->sender, &error);
+    assert(class == ERROR_OK);
     return known;
-refuse:
-    known_free(known);
-    return NULL;
 }
 
 struct codec *codec_new(void)
@@ -110,15 +121,14 @@ struct codec *codec_new(void)
     struct codec *codec = calloc(1, sizeof(*codec));
     assert(codec != NULL);
     for (uint32_t i = 0; i < schema_text_count; i++) {
-        struct error error;
-        struct known *known = known_new(schema_texts[i].text, true, &error);
-        assert(known != NULL);
+        struct known_schema *known = own_new(schema_texts[i].text);
         assert(strcmp(record_kind_name(known->kind), schema_texts[i].name) == 0);
-        *slot_of(codec, known->fingerprint) = known;
+        assert(codec->own[known->kind] == NULL);
         codec->own[known->kind] = known;
-        codec->count++;
+        *slot_of(codec, known->fingerprint) = known;
     }
-    assert(codec->count == RECORD_KIND_COUNT - 1);
+    assert(schema_text_count == RECORD_KIND_COUNT - 1);
+    heap_arena_init(&codec->scratch, 64 * 1024);
     return codec;
 }
 
@@ -126,9 +136,10 @@ void codec_free(struct codec *codec)
 {
     if (codec == NULL)
         return;
-    for (uint32_t i = 0; i < SLOTS; i++)
-        if (codec->slots[i] != NULL)
-            known_free(codec->slots[i]);
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
+        known_free(codec->own[kind]);
+    learned_deinit(&codec->learned);
+    heap_arena_deinit(&codec->scratch);
     free(codec);
 }
 
@@ -145,27 +156,55 @@ enum error_class codec_learn(struct codec *codec, struct text avsc, struct error
 {
     if (is_own(avsc))
         return ERROR_OK;
-    struct known *known = known_new(avsc, false, ret_error);
-    if (known == NULL)
+    const struct avro_type *type = NULL;
+    const struct plan *plan = NULL;
+    const struct plan *sender = NULL;
+    enum record_kind kind;
+    struct arena *arena = &codec->scratch.arena;
+    heap_arena_reset(&codec->scratch);
+    if (read_schema(avsc, false, arena, &type, &kind, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    struct known **slot = slot_of(codec, known->fingerprint);
-    if (*slot != NULL) {
-        known_free(known);
-        return ERROR_OK;
-    }
-    if (codec->count == LEARNED_MAX) {
-        known_free(known);
-        return error_set(ret_error, ERROR_REJECT, "TooManySchemas", "%d schemas are known already",
-                         LEARNED_MAX);
-    }
-    *slot = known;
-    codec->count++;
+    /* Only what can be used is kept; the plan is made again when it is. */
+    if (compile(type, kind, arena, &plan, &sender, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    uint64_t fingerprint = avro_schema_fingerprint(type, arena);
+    if (own_of(codec, fingerprint) == NULL && learned_wants(&codec->learned, fingerprint))
+        learned_add(&codec->learned, fingerprint, kind, avsc);
     return ERROR_OK;
+}
+
+/* A schema that is used now; NULL: it is not known. */
+static const struct known_schema *use(struct codec *codec, uint64_t fingerprint)
+{
+    struct known_schema *known = own_of(codec, fingerprint);
+    if (known != NULL)
+        return known;
+    known = learned_use(&codec->learned, fingerprint);
+    if (known == NULL || known->plan != NULL)
+        return known;
+    const struct avro_type *type = NULL;
+    struct error error;
+    enum record_kind kind;
+    heap_arena_reset(&codec->scratch);
+    enum error_class class =
+        read_schema(known->text, false, &codec->scratch.arena, &type, &kind, &error);
+    assert(class == ERROR_OK && kind == known->kind); /* as when it was learned */
+    class = compile(type, kind, &known->memory.arena, &known->plan, &known->sender, &error);
+    assert(class == ERROR_OK);
+    learned_compiled(&codec->learned, known);
+    return known;
 }
 
 bool codec_knows(const struct codec *codec, uint64_t fingerprint)
 {
-    return *slot_of(codec, fingerprint) != NULL;
+    return own_of(codec, fingerprint) != NULL || learned_knows(&codec->learned, fingerprint);
+}
+
+bool codec_misses(struct codec *codec)
+{
+    bool missed = codec->learned.missed;
+    codec->learned.missed = false;
+    return missed;
 }
 
 bool codec_is_newer(const struct codec *codec, struct text bytes)
@@ -173,8 +212,7 @@ bool codec_is_newer(const struct codec *codec, struct text bytes)
     uint64_t fingerprint;
     if (!codec_peek(bytes, &fingerprint))
         return false;
-    const struct known *known = *slot_of(codec, fingerprint);
-    return known == NULL || known != codec->own[known->kind];
+    return own_of(codec, fingerprint) == NULL;
 }
 
 bool codec_peek(struct text bytes, uint64_t *ret_fingerprint)
@@ -210,7 +248,7 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     assert(record_kind_info(kind) != NULL);
     assert(!record_kind_is_command(kind) ||
            (int)((const struct command *)record)->kind == (int)kind);
-    const struct known *known = codec->own[kind];
+    const struct known_schema *known = codec->own[kind];
     buffer_reserve(buffer, 512);
     size_t start = buffer->size;
     uint8_t *frame = buffer->data + start;
@@ -255,7 +293,7 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     if (!codec_peek(bytes, &fingerprint))
         return error_set(ret_error, ERROR_REJECT, "NotAvro",
                          "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
-    const struct known *known = *slot_of(codec, fingerprint);
+    const struct known_schema *known = use(codec, fingerprint);
     if (known == NULL)
         return error_set(ret_error, ERROR_REJECT, "UnknownSchema",
                          "no schema with the fingerprint %016" PRIx64 " is known", fingerprint);
@@ -278,14 +316,14 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     return ERROR_OK;
 }
 
-void codec_read_sender(const struct codec *codec, struct text bytes, struct arena *arena,
+void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
                        struct text *ret_order_id, struct text *ret_reply_to)
 {
     uint64_t fingerprint;
     struct submission_sender sender = {0};
     struct error error;
-    const struct known *known =
-        codec_peek(bytes, &fingerprint) ? *slot_of(codec, fingerprint) : NULL;
+    const struct known_schema *known =
+        codec_peek(bytes, &fingerprint) ? use(codec, fingerprint) : NULL;
     if (known != NULL && known->sender != NULL) {
         const uint8_t *at = (const uint8_t *)bytes.data;
         struct reader reader = {at + FRAME_BYTES, at + bytes.size, arena, &error};

@@ -47,14 +47,25 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
 /* The order_id and reply_to of a SubmitOrder or CancelOrder that codec_decode() refused, as far as
  * they can be read; empty if not. They point into `bytes`, which may be of any size, and are not
  * validated. */
-void codec_read_sender(const struct codec *codec, struct text bytes, struct arena *arena,
+void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
                        struct text *ret_order_id, struct text *ret_reply_to);
 
 /* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is no
  * schema, is not one of our record names, or cannot be mapped (a field of another type, a recursive
- * schema, over-deep). Idempotent. */
+ * schema, over-deep). Idempotent. Its text is kept, and compiled when a record is first decoded
+ * with it. Of all that is learned, CODEC_LEARNED_BYTES_MAX are kept: those never used go first,
+ * then the least recently used. */
 enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error);
+/* It can be decoded now: our own, or learned and not forgotten. */
 bool codec_knows(const struct codec *codec, uint64_t fingerprint);
+/* Since the last call, a record needed a schema that was learned and had to go ("UnknownSchema"):
+ * learn from the topic's beginning, which brings back what was asked for, and nothing else. */
+bool codec_misses(struct codec *codec);
+
+enum {
+    CODEC_LEARNED_BYTES_MAX = 16 * 1024 * 1024,
+    CODEC_LEARNED_MAX = 16 * 1024 /* fingerprints of schemas, forgotten ones included */
+};
 
 /* Framed, and with a schema that this build does not have as its own. Limits are in no schema, and
  * a newer version may have raised them, as it may have added events and symbols. So if

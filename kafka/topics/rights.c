@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RIGHTS_MAX = 10, OPERATIONS = 7, PREFIX_BYTES_MAX = 150 };
+enum { RIGHTS_MAX = 11, OPERATIONS = 7, PREFIX_BYTES_MAX = 150 };
 
 /* Bits of the operations, in the order of the table's columns. */
 enum {
@@ -51,13 +51,14 @@ struct row {
 
 static const struct row rows[] = {
     {.label = "every program of reeve",
-     .rights = {{TOPIC, "schemas", R | W},
+     .rights = {{TOPIC, "schemas", R},
                 {TOPIC, "commands", D | DC},
                 {TOPIC, "events", D | DC},
                 {FOREIGN_GROUP, "reeve-reader", D}}},
     {.program = "submission",
      .label = "submission",
-     .rights = {{TOPIC, "submissions", R | D | DC},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "submissions", R | D | DC},
                 {TOPIC, "workflows", R},
                 {TOPIC, "commands", W},
                 {TOPIC, "dead-letters", W},
@@ -65,7 +66,8 @@ static const struct row rows[] = {
                 {GROUP, "submission", R}}},
     {.program = "scheduler",
      .label = "scheduler; also `partition reset`",
-     .rights = {{TOPIC, "commands", R | W},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "commands", R | W},
                 {TOPIC, "events", R | W | DL},
                 {TOPIC, "workflows", R},
                 {TOPIC, "agents", R},
@@ -76,7 +78,8 @@ static const struct row rows[] = {
                 {GROUP, "scheduler", R}}},
     {.program = "supervisor",
      .label = "supervisor",
-     .rights = {{TOPIC, "events", R},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "events", R},
                 {TOPIC, "leadership", R | W},
                 {TOPIC, "agents", R | W},
                 {TOPIC, "commands", W},
@@ -85,14 +88,16 @@ static const struct row rows[] = {
     {.program = "agent",
      .label = "agent NAME",
      .per_agent = true,
-     .rights = {{TOPIC, "requests.NAME", R},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "requests.NAME", R},
                 {TOPIC, "commands", W},
                 {TOPIC, "dead-letters", W},
                 {TOPIC, "agents", W},
                 {GROUP, "agent.NAME", R}}},
     {.program = "console",
      .label = "console; also `verify`, `replay`",
-     .rights = {{TOPIC, "events", R},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "events", R},
                 {TOPIC, "alerts", R | W},
                 {TOPIC, "workflows", R | W},
                 {TOPIC, "agents", R | W},
@@ -101,7 +106,11 @@ static const struct row rows[] = {
                 {TOPIC, "submissions", W | D | DC},
                 {TOPIC, "requests.*", W},
                 {TOPIC, "replies.*", W}}},
-    {.program = "leader", .label = "`reeve leader`", .rights = {{TOPIC, "leadership", R}}},
+    /* It only reads, but librdkafka starts an idempotent producer for no user who may write
+     * nowhere. */
+    {.program = "leader",
+     .label = "`reeve leader`",
+     .rights = {{TOPIC, "leadership", R}, {TOPIC, "schemas", W}}},
     {.program = "candidate",
      .label = "a program with the leader SDK",
      .rights = {{TOPIC, "leadership", R | W}}},
@@ -111,7 +120,10 @@ static const struct row rows[] = {
      .rights = {{TOPIC, "replies.NAME", R}, {TOPIC, "workflows", R}, {TOPIC, "submissions", W}}},
     {.program = "admin",
      .label = "`topics apply`, `workflow deploy`",
-     .rights = {{TOPIC, "workflows", R | W}, {TOPIC, "agents", R}, {TOPIC, "*", D | C | DC | AC}}},
+     .rights = {{TOPIC, "schemas", W},
+                {TOPIC, "workflows", R | W},
+                {TOPIC, "agents", R},
+                {TOPIC, "*", D | C | DC | AC}}},
     {.program = "app",
      .label = "application NAME",
      .per_app = true,

@@ -386,6 +386,8 @@ static bool skip(struct reader *reader, const struct op *op, uint8_t *base)
         return read_union(reader, op, base);
     if (op->code == OP_SKIP_ARRAY || op->code == OP_SKIP_MAP)
         return skip_elements(reader, op, base);
+    if (op->code == OP_SKIP_RECORD)
+        return avro_plan_decode(op->sub, reader, base);
     assert(op->code == OP_SKIP_FIXED);
     if (left(reader) < op->size)
         return truncated(reader, op->name);
@@ -473,6 +475,7 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
     case OP_SKIP_ARRAY:
     case OP_SKIP_MAP:
     case OP_SKIP_UNION:
+    case OP_SKIP_RECORD:
         return skip(reader, op, base);
     case OP_REFUSE:
         return fail(reader, "BadValue", op->name, "null");

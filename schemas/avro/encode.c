@@ -223,6 +223,7 @@ static inline void execute(const struct op *op, const uint8_t *base, struct buff
     case OP_SKIP_ARRAY:
     case OP_SKIP_MAP:
     case OP_SKIP_UNION:
+    case OP_SKIP_RECORD:
     case OP_REFUSE:
     case OP_CODE_COUNT:
         break;

@@ -15,15 +15,25 @@ struct op_list {
     uint32_t capacity;
 };
 
+/* A record that is skipped. */
+struct skipped {
+    const struct skipped *next;
+    const struct avro_type *type;
+    const struct plan *plan;
+};
+
 struct compiler {
     struct arena *arena;
     struct error *error;
     const char *record; /* that is being compiled, for messages */
+    const struct skipped *skipped;
+    uint32_t op_count;
 };
 
 static struct op *add(struct compiler *compiler, struct op_list *list, enum op_code code,
                       const char *name)
 {
+    compiler->op_count++;
     if (list->count == list->capacity) {
         uint32_t capacity = list->capacity == 0 ? 8 : list->capacity * 2;
         struct op *ops = ARENA_ARRAY(compiler->arena, struct op, capacity);
@@ -54,9 +64,21 @@ static bool mismatch(struct compiler *compiler, const struct field_binding *fiel
     return false;
 }
 
+/* Skipping takes as many operations as the schema's text has items; fields that are known may be
+ * repeated by each branch of a union. */
+static bool has_room(struct compiler *compiler)
+{
+    if (compiler->op_count <= PLAN_OPS_MAX)
+        return true;
+    error_set(compiler->error, ERROR_REJECT, "BadSchema", "%s: more than %d items",
+              compiler->record, PLAN_OPS_MAX);
+    return false;
+}
+
 /* ---- items that are unknown here ---- */
 
 static const struct plan *skip_plan(struct compiler *compiler, const struct avro_type *type);
+static const struct plan *skipped_plan(struct compiler *compiler, const struct avro_type *record);
 
 static void compile_skip(struct compiler *compiler, const struct avro_type *type, const char *name,
                          struct op_list *list)
@@ -72,8 +94,7 @@ static void compile_skip(struct compiler *compiler, const struct avro_type *type
     if (type->kind == AVRO_KIND_NULL)
         return;
     if (type->kind == AVRO_KIND_RECORD) {
-        for (uint32_t i = 0; i < type->count; i++)
-            compile_skip(compiler, type->fields[i].type, name, list);
+        add(compiler, list, OP_SKIP_RECORD, name)->sub = skipped_plan(compiler, type);
         return;
     }
     struct op *op = add(compiler, list, codes[type->kind], name);
@@ -100,6 +121,22 @@ static const struct plan *skip_plan(struct compiler *compiler, const struct avro
     struct op_list list = {0};
     compile_skip(compiler, type, "(unknown)", &list);
     return plan_of(compiler, &list);
+}
+
+/* The only one for this type. */
+static const struct plan *skipped_plan(struct compiler *compiler, const struct avro_type *record)
+{
+    assert(record->kind == AVRO_KIND_RECORD);
+    for (const struct skipped *at = compiler->skipped; at != NULL; at = at->next)
+        if (at->type == record)
+            return at->plan;
+    struct op_list list = {0};
+    for (uint32_t i = 0; i < record->count; i++)
+        compile_skip(compiler, record->fields[i].type, "(unknown)", &list);
+    struct skipped *skipped = ARENA_NEW(compiler->arena, struct skipped);
+    *skipped = (struct skipped){compiler->skipped, record, plan_of(compiler, &list)};
+    compiler->skipped = skipped;
+    return skipped->plan;
 }
 
 /* ---- members ---- */
@@ -339,6 +376,8 @@ static bool compile_record(struct compiler *compiler, const struct avro_type *wr
                            struct op_list *list)
 {
     assert(binding->count <= 64);
+    if (!has_room(compiler))
+        return false;
     uint64_t seen = 0;
     for (uint32_t i = 0; i < writer->count; i++) {
         uint32_t at = 0;
@@ -371,10 +410,11 @@ enum error_class avro_plan_compile(const struct avro_type *writer,
                                    struct arena *arena, const struct plan **ret_plan,
                                    struct error *ret_error)
 {
-    struct compiler compiler = {arena, ret_error, avro_short_name(writer->name)};
+    struct compiler compiler = {
+        .arena = arena, .error = ret_error, .record = avro_short_name(writer->name)};
     struct op_list list = {0};
     assert(writer->kind == AVRO_KIND_RECORD);
-    if (!compile_record(&compiler, writer, binding, base, &list))
+    if (!compile_record(&compiler, writer, binding, base, &list) || !has_room(&compiler))
         return ERROR_REJECT;
     *ret_plan = plan_of(&compiler, &list);
     return ERROR_OK;

@@ -3,8 +3,9 @@
  * writer's schema and a binding (plan.c), executed over the bytes of each record (decode.c,
  * encode.c).
  *
- * Records within records are flattened; only what repeats or branches has a plan of its own. Plans
- * are as deep as their schema, see AVRO_DEPTH_MAX. */
+ * Records within records are flattened; only what repeats or branches has a plan of its own, and
+ * each record that is skipped has one. Plans are as deep as their schema, see AVRO_DEPTH_MAX, and
+ * have at most PLAN_OPS_MAX operations: a small schema may name the same type many times. */
 #ifndef SCHEMAS_AVRO_PLAN_H
 #define SCHEMAS_AVRO_PLAN_H
 
@@ -37,16 +38,19 @@ enum op_code {
     OP_SET_TRUE,
     /* consume an item only: we do not know it */
     OP_SKIP_VARINT,
-    OP_SKIP_INDEX, /* limit: largest index of an enum */
-    OP_SKIP_SIZED, /* bytes or string */
-    OP_SKIP_FIXED, /* size bytes */
-    OP_SKIP_ARRAY, /* sub, bytes_min */
-    OP_SKIP_MAP,   /* sub, bytes_min: of key and value */
-    OP_SKIP_UNION, /* branches */
+    OP_SKIP_INDEX,  /* limit: largest index of an enum */
+    OP_SKIP_SIZED,  /* bytes or string */
+    OP_SKIP_FIXED,  /* size bytes */
+    OP_SKIP_ARRAY,  /* sub, bytes_min */
+    OP_SKIP_MAP,    /* sub, bytes_min: of key and value */
+    OP_SKIP_UNION,  /* branches */
+    OP_SKIP_RECORD, /* sub: one for each named type, wherever the writer uses it */
     /* refuse */
     OP_REFUSE, /* a branch that does not fit the member: null for a required one */
     OP_CODE_COUNT
 };
+
+enum { PLAN_OPS_MAX = 16 * 1024, AVRO_PLAN_BLOCK_BYTES = 16 * 1024 };
 
 struct plan;
 

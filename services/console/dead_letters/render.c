@@ -130,7 +130,7 @@ static const void *struct_of(const struct record *record)
 
 /* What can be known of a value that cannot be decoded. */
 static void put_undecodable(json_t *object, const struct error *error, struct text value,
-                            const struct codec *codec, struct arena *arena)
+                            struct codec *codec, struct arena *arena)
 {
     uint64_t fingerprint;
     char text[32];

@@ -83,6 +83,25 @@ Test(rights, lets_only_schedulers_write_the_log_and_no_application_read_what_is_
     free(rules.all);
 }
 
+/* Each process keeps what stands there in its memory. */
+Test(rights, lets_only_programs_that_publish_schemas_write_them)
+{
+    struct rights_plan plan = plan_of(NULL, 0);
+    struct rules rules = rules_of(&plan);
+    cr_assert(grants(&rules, "User:reeve-scheduler", "Write", "test.schemas", false));
+    cr_assert(grants(&rules, "User:reeve-agent-stock", "Write", "test.schemas", false));
+    cr_assert(grants(&rules, "User:reeve-leader", "Write", "test.schemas", false));
+    for (size_t i = 0; i < rules.count; i++) {
+        const struct rights_rule *rule = &rules.all[i];
+        if (strcmp(rule->name, "test.schemas") != 0 || strcmp(rule->operation, "Write") != 0)
+            continue;
+        cr_assert_str_neq(rule->program, "submit");
+        cr_assert_str_neq(rule->program, "candidate");
+        cr_assert_str_neq(rule->program, "app.web");
+    }
+    free(rules.all);
+}
+
 Test(rights, grants_nothing_twice_to_a_shared_user)
 {
     static const struct rights_principal principals[] = {

@@ -3,6 +3,7 @@
  * before it is ready. */
 #include "platform/logger.h"
 #include "replica/cluster.h"
+#include "schemas/avro/schema.h"
 #include "tests/simulation/broker_memory.h"
 #include "tests/simulation/simulated_service.h"
 
@@ -152,5 +153,71 @@ Test(cluster, reports_once_that_it_cannot_publish_and_goes_on)
     cr_assert_eq(published(site), SCHEMAS);
     cr_assert_not(site->service.in_trouble(site->service.in_trouble_ctx, reason, sizeof(reason)));
     expect_logged_once("cannot publish a schema");
+    site_free(site);
+}
+
+/* ---- schemas of other writers ---- */
+
+static void on_fresh(void *ctx, bool fresh)
+{
+    bool *done = ctx;
+    cr_assert(fresh);
+    *done = true;
+}
+
+/* The schema of an Attempt with a field of its own and a long text about it. */
+static void publish_schema(struct site *site, int number, size_t size)
+{
+    static char avsc[60 * 1024];
+    struct text own = codec_schema(RECORD_COMMAND_GUARD);
+    const char *end = own.data + own.size - 1;
+    while (*end != ']')
+        end--;
+    int used = snprintf(avsc, sizeof(avsc),
+                        "%.*s, {\"name\": \"n%d\", \"type\": \"null\"}], \"about\": \"",
+                        (int)(end - own.data), own.data, number);
+    cr_assert_lt((size_t)used, size - 2);
+    memset(avsc + used, 'x', size - 2 - (size_t)used);
+    memcpy(avsc + size - 2, "\"}", 2);
+    broker_memory_append(site->kafka, "t.schemas", 0, TEXT("other"),
+                         (struct text){avsc, (uint32_t)size});
+}
+
+/* What had to go comes back when a record needs it. */
+Test(cluster, reads_the_schemas_again_for_one_that_had_to_go)
+{
+    enum { LARGE = 59 * 1024, SCHEMAS_OVER = CODEC_LEARNED_BYTES_MAX / LARGE + 20 };
+    struct site *site = site_new();
+    const struct avro_type *type = NULL;
+    struct heap_arena heap;
+    struct record record;
+    struct error error;
+    bool done = false;
+    settle(site);
+    int64_t at = published(site);
+    for (int i = 0; i < SCHEMAS_OVER; i++) {
+        publish_schema(site, i, LARGE);
+        settle(site);
+    }
+    advance(site, 1000);
+    heap_arena_init(&heap, 64 * 1024);
+    struct broker_record first;
+    cr_assert(broker_memory_record(site->kafka, "t.schemas", 0, at, &first));
+    cr_assert_eq(avro_schema_parse(first.value, &heap.arena, &type, &error), ERROR_OK);
+    uint64_t fingerprint = avro_schema_fingerprint(type, &heap.arena);
+    cr_assert_not(codec_knows(site->cluster->codec, fingerprint));
+    char bytes[10 + 16 + 1] = "\xc3\x01";
+    for (int i = 0; i < 8; i++)
+        bytes[2 + i] = (char)(fingerprint >> (8 * i));
+    struct text value = {bytes, sizeof(bytes)};
+    cr_assert_eq(codec_decode(site->cluster->codec, value, true, &heap.arena, &record, &error),
+                 ERROR_REJECT);
+    cr_assert_str_eq(error.code, "UnknownSchema");
+    cluster_refresh_schemas(site->cluster, on_fresh, &done);
+    advance(site, 2000);
+    cr_assert(done);
+    cr_assert_eq(codec_decode(site->cluster->codec, value, true, &heap.arena, &record, &error),
+                 ERROR_OK, "%s", error.message);
+    heap_arena_deinit(&heap);
     site_free(site);
 }

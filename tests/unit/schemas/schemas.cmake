@@ -9,6 +9,7 @@ reeve_test(schemas
         hostile_test.c
         json_codec_test.c
         kit.c
+        learned_test.c
         samples.c
         schema_test.c
         values_test.c
