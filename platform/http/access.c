@@ -235,20 +235,40 @@ static struct http_failures *slot_of(struct http_access *access, const uint8_t *
     return &access->failures[hash % HTTP_FAILURE_SLOTS];
 }
 
-int64_t http_access_failed(struct http_access *access, const uint8_t *address)
+static bool is_known(const struct http_failures *slot, const uint8_t *hash)
+{
+    for (int i = 0; i < HTTP_KNOWN_MAX; i++)
+        if (memcmp(slot->known[i], hash, HTTP_TOKEN_HASH_SIZE) == 0)
+            return true;
+    return false;
+}
+
+int64_t http_access_wait_s(struct http_access *access, const uint8_t *address,
+                           const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
+{
+    const struct http_failures *slot = slot_of(access, address);
+    int64_t since_ms = clock_mono_ms(loop_clock(access->loop)) - slot->since_ms;
+    if (slot->count < HTTP_FAILURES_MAX || since_ms >= HTTP_FAILURES_SECONDS * 1000 ||
+        is_known(slot, hash))
+        return 0;
+    return (HTTP_FAILURES_SECONDS * 1000 - since_ms + 999) / 1000;
+}
+
+void http_access_note(struct http_access *access, const uint8_t *address,
+                      const uint8_t hash[HTTP_TOKEN_HASH_SIZE], bool right)
 {
     struct http_failures *slot = slot_of(access, address);
-    int64_t now_ms = clock_mono_ms(loop_clock(access->loop));
-    int64_t since_ms = now_ms - slot->since_ms;
-    if (slot->count == 0 || since_ms >= HTTP_FAILURES_SECONDS * 1000) {
-        *slot = (struct http_failures){.since_ms = now_ms};
-        since_ms = 0;
+    if (right) {
+        if (!is_known(slot, hash))
+            memcpy(slot->known[slot->next_known++ % HTTP_KNOWN_MAX], hash, HTTP_TOKEN_HASH_SIZE);
+        return;
     }
+    int64_t now_ms = clock_mono_ms(loop_clock(access->loop));
+    if (slot->count == 0 || now_ms - slot->since_ms >= HTTP_FAILURES_SECONDS * 1000) {
+        slot->since_ms = now_ms;
+        slot->count = 0;
+    }
+    slot->count++;
     if (access->failures_total != NULL)
         metrics_add(access->failures_total, 1);
-    if (slot->count < HTTP_FAILURES_MAX) {
-        slot->count++;
-        return 0;
-    }
-    return (HTTP_FAILURES_SECONDS * 1000 - since_ms + 999) / 1000;
 }

@@ -123,45 +123,50 @@ static bool may_be_token(struct text token)
     return token.size > 0 && token.size <= HTTP_TOKEN_SENT_MAX;
 }
 
-bool http_access_identify(const struct http_access *access, struct text token,
-                          struct http_identity *ret_identity)
+bool http_access_identify(struct http_exchange *exchange, struct text token, bool counts)
 {
-    struct http_identity identity = {.has_token = true};
-    if (!may_be_token(token))
-        return false;
+    struct http_access *access = exchange->server->access;
+    struct http_identity identity = {.wrong_token = true};
+    uint8_t address[HTTP_ADDRESS_SIZE];
+    http_client_address(exchange, address);
     http_token_hash(token, identity.hash);
-    const struct http_token *found =
-        http_tokens_find(&access->tokens, identity.hash, clock_wall_ms(loop_clock(access->loop)));
-    if (found == NULL)
-        return false;
-    identity.role = found->role;
-    memcpy(identity.user, found->name, sizeof(found->name));
-    *ret_identity = identity;
-    return true;
+    identity.wait_s = http_access_wait_s(access, address, identity.hash);
+    const struct http_token *found = NULL;
+    if (identity.wait_s == 0 && may_be_token(token))
+        found = http_tokens_find(&access->tokens, identity.hash,
+                                 clock_wall_ms(loop_clock(access->loop)));
+    if (identity.wait_s == 0 && (found != NULL || counts))
+        http_access_note(access, address, identity.hash, found != NULL);
+    if (found != NULL) {
+        identity.wrong_token = false;
+        identity.has_token = true;
+        identity.role = found->role;
+        memcpy(identity.user, found->name, sizeof(found->name));
+    }
+    exchange->identity = identity;
+    return found != NULL;
 }
 _Static_assert((int)HTTP_USER_MAX >= (int)HTTP_TOKEN_NAME_MAX, "a user may be the name of a token");
 
-bool http_access_too_many(struct http_exchange *exchange)
+static void refuse_to_look(struct http_exchange *exchange)
 {
-    uint8_t address[HTTP_ADDRESS_SIZE];
     char seconds[24];
-    http_client_address(exchange, address);
-    int64_t wait = http_access_failed(exchange->server->access, address);
-    log_warning_limited("refused a request: its token is not right",
-                        LOG_STR("path", exchange->path));
-    if (wait == 0)
-        return false;
-    snprintf(seconds, sizeof(seconds), "%" PRId64, wait);
+    snprintf(seconds, sizeof(seconds), "%" PRId64, exchange->identity.wait_s);
     http_set_header(exchange, "Retry-After", seconds);
     refuse(exchange, 429, "TooManyFailures",
            "too many requests with wrong tokens: wait, see the Retry-After header");
-    return true;
 }
 
-void http_access_refuse(struct http_exchange *exchange, bool wrong)
+void http_access_refuse(struct http_exchange *exchange)
 {
-    if (wrong && http_access_too_many(exchange))
+    bool wrong = exchange->identity.wrong_token;
+    if (wrong)
+        log_warning_limited("refused a request: its token is not right",
+                            LOG_STR("path", exchange->path));
+    if (exchange->identity.wait_s > 0) {
+        refuse_to_look(exchange);
         return;
+    }
     http_set_header(exchange, "WWW-Authenticate",
                     wrong ? HTTP_CHALLENGE ", error=\"invalid_token\"" : HTTP_CHALLENGE);
     if (wrong)
@@ -171,18 +176,18 @@ void http_access_refuse(struct http_exchange *exchange, bool wrong)
                "this path needs a token: send it as Authorization: Bearer TOKEN");
 }
 
+/* What everyone may read tells nothing about a token, except for the session, which counts it. */
 static void check_token(struct http_exchange *exchange)
 {
-    const struct http_access *access = exchange->server->access;
     enum http_permission permission = exchange->route->permission;
     bool cookie = false;
     struct text token = token_of(exchange, &cookie);
-    bool known = token.size > 0 && http_access_identify(access, token, &exchange->identity);
-    exchange->identity.wrong_token = token.size > 0 && !known;
+    bool counts = permission != HTTP_OPEN || !only_reads(exchange);
+    bool known = token.size > 0 && http_access_identify(exchange, token, counts);
     if (permission == HTTP_OPEN)
         return;
     if (!known)
-        http_access_refuse(exchange, token.size > 0);
+        http_access_refuse(exchange);
     else if (!http_role_permits(exchange->identity.role, permission))
         refuse(exchange, 403, "Forbidden", "the role of this token does not permit it");
 }

@@ -7,7 +7,7 @@
 #include "platform/files.h"
 #include "platform/http/access.h"
 
-enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024 };
+enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024, HTTP_KNOWN_MAX = 8 };
 
 #define HTTP_COOKIE_NAME "reeve_token"
 #define HTTP_CHALLENGE "Bearer realm=\"reeve\"" /* of WWW-Authenticate */
@@ -19,9 +19,13 @@ struct http_network {
     uint32_t bits;
 };
 
+/* Of one address, or of some that share a slot. */
 struct http_failures {
     int64_t since_ms;
     uint32_t count;
+    /* Hashes of tokens that were right there, the latest ones: those that are used go on. */
+    uint8_t known[HTTP_KNOWN_MAX][HTTP_TOKEN_HASH_SIZE];
+    uint32_t next_known;
 };
 
 struct http_access {
@@ -47,6 +51,7 @@ struct http_identity {
     bool outsider;
     bool has_token;
     bool wrong_token;                   /* there is one, but it is not right */
+    int64_t wait_s;                     /* there were too many wrong ones: it was not looked at */
     enum http_role role;                /* of that token */
     uint8_t hash[HTTP_TOKEN_HASH_SIZE]; /* of that token */
 };
@@ -58,8 +63,13 @@ bool http_address_is_loopback(const uint8_t *address);
 bool http_access_trusts(const struct http_access *access, const uint8_t *address);
 /* What operators should know, for /readyz; NULL = nothing. */
 const char *http_access_degraded(const struct http_access *access);
-/* Notes a wrong token. 0, or if there were too many: the seconds to wait. */
-int64_t http_access_failed(struct http_access *access, const uint8_t *address);
+/* Whether there were too many wrong tokens of the address: the seconds to wait, or 0. A token that
+ * was right there before does not have to wait. */
+int64_t http_access_wait_s(struct http_access *access, const uint8_t *address,
+                           const uint8_t hash[HTTP_TOKEN_HASH_SIZE]);
+/* Notes whether a token was right. */
+void http_access_note(struct http_access *access, const uint8_t *address,
+                      const uint8_t hash[HTTP_TOKEN_HASH_SIZE], bool right);
 /* Called every HTTP_ACCESS_CHECK_MS where tokens are asked for. NULL: no more. */
 void http_access_on_check(struct http_access *access, void (*check)(void *ctx), void *ctx);
 
@@ -74,13 +84,11 @@ void http_client_address(const struct http_exchange *exchange,
 void http_access_check(struct http_exchange *exchange);
 /* False: the token of the request has been revoked or has expired. */
 bool http_access_still_valid(const struct http_exchange *exchange);
-/* The refusal of a request with a wrong token, or without one. */
-void http_access_refuse(struct http_exchange *exchange, bool wrong);
-/* Notes a wrong token of the client. True: there were too many, and that is the refusal. */
-bool http_access_too_many(struct http_exchange *exchange);
-/* The token's identity; false: there is no such token. */
-bool http_access_identify(const struct http_access *access, struct text token,
-                          struct http_identity *ret_identity);
+/* Sets the exchange's identity by a token that is tried: a wrong one counts if `counts`, and after
+ * too many of the client's none is looked at. False: see its wrong_token and wait_s. */
+bool http_access_identify(struct http_exchange *exchange, struct text token, bool counts);
+/* The refusal by the identity: no token, a wrong one, or too many. */
+void http_access_refuse(struct http_exchange *exchange);
 
 /* ---- session.c ---- */
 

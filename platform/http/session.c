@@ -103,10 +103,18 @@ static void respond_refusal(struct http_exchange *exchange)
 static void serve_get(struct http_exchange *exchange, void *userdata)
 {
     (void)userdata;
-    if (exchange->identity.wrong_token && http_access_too_many(exchange))
+    struct http_identity *identity = &exchange->identity;
+    uint8_t address[HTTP_ADDRESS_SIZE];
+    if (identity->wait_s > 0) {
+        http_access_refuse(exchange);
         respond_refusal(exchange);
-    else
-        respond_session(exchange);
+        return;
+    }
+    if (identity->wrong_token) {
+        http_client_address(exchange, address);
+        http_access_note(exchange->server->access, address, identity->hash, false);
+    }
+    respond_session(exchange);
 }
 
 /* ---- POST: log in; DELETE: log out ---- */
@@ -125,9 +133,8 @@ static void serve_post(struct http_exchange *exchange, void *userdata)
     json_t *object = json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, NULL);
     if (json_unpack(object, "{s:s%}", "token", &given, &size) != 0) {
         http_respond_error(exchange, 400, "BadRequest", "expected {\"token\": \"...\"}");
-    } else if (!http_access_identify(access, (struct text){given, (uint32_t)size},
-                                     &exchange->identity)) {
-        http_access_refuse(exchange, true);
+    } else if (!http_access_identify(exchange, (struct text){given, (uint32_t)size}, true)) {
+        http_access_refuse(exchange);
         respond_refusal(exchange);
     } else {
         set_cookie(exchange, (struct text){given, (uint32_t)size}, COOKIE_SECONDS);

@@ -50,6 +50,7 @@ static void add_routes(void)
     for (int i = 0; i < HTTP_PERMISSION_COUNT; i++)
         http_server_route(http_kit_server, i > HTTP_VIEW ? "POST" : "GET", paths[i],
                           (enum http_permission)i, 0, answer, NULL);
+    http_server_route(http_kit_server, "POST", "/open-post", HTTP_OPEN, 0, answer, NULL);
     http_server_route(http_kit_server, "GET", "/stream", HTTP_VIEW, 0, begin_stream, NULL);
     http_session_add_routes(http_kit_server);
 }
@@ -117,6 +118,14 @@ static int ask_as(const char *method, const char *target, const char *token)
     return ask(method, target, head);
 }
 
+static void send_as(int fd, const char *target, const char *token)
+{
+    char request[REQUEST_SIZE];
+    snprintf(request, sizeof(request),
+             "GET %s HTTP/1.1\r\n" HTTP_KIT_HOST "Authorization: Bearer %s\r\n\r\n", target, token);
+    http_kit_send_text(fd, request);
+}
+
 /* ---- roles ---- */
 
 Test(http_access, gives_each_role_its_permissions)
@@ -169,6 +178,7 @@ Test(http_access, refuses_missing_and_wrong_tokens)
 
 Test(http_access, slows_down_who_tries_tokens)
 {
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
     for (int i = 0; i < HTTP_FAILURES_MAX; i++)
         cr_assert_eq(ask_as("GET", "/view", "wrong"), 401);
     cr_assert_eq(ask_as("GET", "/view", "wrong"), 429);
@@ -178,6 +188,31 @@ Test(http_access, slows_down_who_tries_tokens)
     cr_assert(seconds > 0 && seconds <= HTTP_FAILURES_SECONDS, "%ld", seconds);
     cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200, "others share the address");
     cr_assert_eq(ask("GET", "/view", ""), 401, "a token was not tried");
+}
+
+static void log_in(const char *token, const char *head);
+
+/* What is tried beyond the limit is answered in the same way whether it is right or not. */
+Test(http_access, does_not_tell_a_right_guess_beyond_the_limit)
+{
+    char cookie[REQUEST_SIZE / 4];
+    for (int i = 0; i < HTTP_FAILURES_MAX; i++)
+        cr_assert_eq(ask_as("POST", "/open-post", "wrong"), 200, "counts as well");
+    cr_expect_eq(ask_as("GET", "/view", "wrong"), 429);
+    cr_expect_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_OPERATOR]), 429);
+    cr_expect_eq(ask_as("GET", "/api/session", tokens[HTTP_ROLE_OPERATOR]), 429);
+    cr_expect_eq(ask_as("GET", "/open", tokens[HTTP_ROLE_AGENT]), 200);
+    cr_expect_str_eq(http_kit_body(http_kit_answer), "hello ", "not known");
+    snprintf(cookie, sizeof(cookie), "Cookie: reeve_token=%s\r\n", tokens[HTTP_ROLE_OPERATOR]);
+    cr_expect_eq(ask("GET", "/view", cookie), 429);
+    log_in(tokens[HTTP_ROLE_OPERATOR], "");
+    cr_expect(http_kit_starts(http_kit_answer, "HTTP/1.1 429"), "%s", http_kit_answer);
+    cr_expect(strstr(http_kit_answer, "Set-Cookie") == NULL);
+    int fd = http_kit_dial_from(2);
+    send_as(fd, "/view", tokens[HTTP_ROLE_OPERATOR]);
+    http_kit_expect_answer(fd);
+    cr_expect(http_kit_starts(http_kit_answer, "HTTP/1.1 200"), "from another address");
+    close(fd);
 }
 
 Test(http_access, only_reads_where_that_is_set)
@@ -264,14 +299,6 @@ static bool has_stream(void *ctx)
 {
     (void)ctx;
     return stream != NULL;
-}
-
-static void send_as(int fd, const char *target, const char *token)
-{
-    char request[REQUEST_SIZE];
-    snprintf(request, sizeof(request),
-             "GET %s HTTP/1.1\r\n" HTTP_KIT_HOST "Authorization: Bearer %s\r\n\r\n", target, token);
-    http_kit_send_text(fd, request);
 }
 
 Test(http_access, ends_what_a_revoked_token_follows)
