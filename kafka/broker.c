@@ -129,6 +129,12 @@ int32_t broker_partition_count_known(struct broker *broker, const char *topic)
     return broker->ops->partition_count_known(broker, topic);
 }
 
+void broker_read_topics(struct broker *broker, broker_topics_read done, void *ctx)
+{
+    assert(done != NULL);
+    broker->ops->read_topics(broker, done, ctx);
+}
+
 void broker_watch(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx)
 {

@@ -188,11 +188,15 @@ void broker_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx
 /* ---- metadata ---- */
 
 /* The number of partitions; 0 = no such topic, -1 = the broker does not answer within timeout_ms.
- * Blocks: only at the start, or for rare checks such as a reply topic that is not in the cache. */
+ * Blocks: only at the start, and for what operators ask. */
 int32_t broker_partition_count(struct broker *broker, const char *topic, int timeout_ms);
 /* The same as of the last look, without waiting; it looks again where that helps. 0: not known yet,
  * -1: no such topic. */
 int32_t broker_partition_count_known(struct broker *broker, const char *topic);
+/* Reads the list of all topics without waiting; a look that began after this call. Then
+ * broker_partition_count_known() answers by it. Not fresh: the brokers do not answer. */
+typedef void (*broker_topics_read)(void *ctx, bool fresh);
+void broker_read_topics(struct broker *broker, broker_topics_read done, void *ctx);
 /* The number of replicas of its partitions; 0 and -1 as of broker_partition_count(); blocks. */
 int32_t broker_replica_count(struct broker *broker, const char *topic, int timeout_ms);
 /* Calls `changed` when the brokers report another number of partitions than `count`, once for each

@@ -40,6 +40,7 @@ struct broker_ops {
     int32_t (*partition_count)(struct broker *broker, const char *topic, int timeout_ms);
     int32_t (*replica_count)(struct broker *broker, const char *topic, int timeout_ms);
     int32_t (*partition_count_known)(struct broker *broker, const char *topic);
+    void (*read_topics)(struct broker *broker, broker_topics_read done, void *ctx);
     void (*watch)(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx);
     const char *(*cluster_id)(struct broker *broker, int timeout_ms);

@@ -283,6 +283,8 @@ struct metadata_job {
     struct kafka_client *kafka;
     rd_kafka_t *rk;
     const struct rd_kafka_metadata *metadata; /* NULL: the brokers do not answer */
+    broker_topics_read done;                  /* NULL: it only updates what is known */
+    void *ctx;
 };
 
 static void metadata_run(struct kafka_job *job)
@@ -294,23 +296,40 @@ static void metadata_run(struct kafka_job *job)
 static void metadata_done(struct kafka_job *job)
 {
     struct metadata_job *look = (struct metadata_job *)job;
-    look->kafka->metadata_asked = false;
-    if (look->metadata != NULL)
-        keep_metadata(look->kafka, look->metadata);
+    struct kafka_client *kafka = look->kafka;
+    bool fresh = look->metadata != NULL;
+    if (look->done == NULL)
+        kafka->metadata_asked = false;
+    if (fresh)
+        keep_metadata(kafka, look->metadata);
+    if (look->done != NULL && !kafka->closing)
+        look->done(look->ctx, fresh);
     free(look);
+}
+
+static void read_metadata(struct kafka_client *kafka, broker_topics_read done, void *ctx)
+{
+    struct metadata_job *look = calloc(1, sizeof(*look));
+    assert(look != NULL && kafka->reader_handle.rk != NULL);
+    *look = (struct metadata_job){.job = {.run = metadata_run, .done = metadata_done},
+                                  .kafka = kafka,
+                                  .rk = kafka->reader_handle.rk,
+                                  .done = done,
+                                  .ctx = ctx};
+    kafka_jobs_submit(&kafka->jobs, &look->job);
 }
 
 static void ask_for_metadata(struct kafka_client *kafka)
 {
     if (kafka->metadata_asked || kafka->closing || kafka->reader_handle.rk == NULL)
         return;
-    struct metadata_job *look = calloc(1, sizeof(*look));
-    assert(look != NULL);
-    *look = (struct metadata_job){.job = {.run = metadata_run, .done = metadata_done},
-                                  .kafka = kafka,
-                                  .rk = kafka->reader_handle.rk};
     kafka->metadata_asked = true;
-    kafka_jobs_submit(&kafka->jobs, &look->job);
+    read_metadata(kafka, NULL, NULL);
+}
+
+static void kafka_read_topics(struct broker *broker, broker_topics_read done, void *ctx)
+{
+    read_metadata(kafka_of(broker), done, ctx);
 }
 
 int32_t kafka_partition_count_known(struct broker *broker, const char *topic)
@@ -398,6 +417,7 @@ static const struct broker_ops kafka_ops = {
     .partition_count = kafka_partition_count,
     .replica_count = kafka_replica_count,
     .partition_count_known = kafka_partition_count_known,
+    .read_topics = kafka_read_topics,
     .watch = kafka_watch,
     .cluster_id = kafka_cluster_id,
     .has_append_time = kafka_has_append_time,

@@ -28,12 +28,12 @@ struct http_submission {
     struct http_exchange *exchange; /* NULL: answered, but its append is outstanding */
     bool is_cancel;
     bool appended;
-    bool waits;                     /* for a refresh (ticket) or a reply topic */
+    bool waits;                     /* for a refresh (ticket) */
     bool looked_up;                 /* whether the console knows the order */
     struct order_lookup_call *call; /* while it is asked */
     unsigned fresh;
     uint64_t ticket;
-    struct refresh *refresh; /* that it waits for; NULL: none */
+    struct refresh *refresh; /* that it waits for */
     union {
         struct order_details details;
         struct cancel_order cancel;
@@ -189,7 +189,7 @@ static void wait_for(struct http_submission *request, struct refresh *refresh)
     assert(!request->appended && !request->waits);
     request->waits = true;
     request->refresh = refresh;
-    request->ticket = refresh != NULL ? refresh_ticket(refresh) : 0;
+    request->ticket = refresh_ticket(refresh);
 }
 
 static void validate_request(struct http_submission *request)
@@ -198,8 +198,8 @@ static void validate_request(struct http_submission *request)
     struct validation validation;
     request->waits = false;
     if (request->is_cancel)
-        validate_cancel(&submission->validator, &request->cancel, &request->heap.arena,
-                        &validation);
+        validate_cancel(&submission->validator, &request->cancel, request->fresh,
+                        &request->heap.arena, &validation);
     else
         validate_order(&submission->validator, &request->details, request->fresh, &validation);
     switch (validation.outcome) {
@@ -215,7 +215,7 @@ static void validate_request(struct http_submission *request)
         wait_for(request, &submission->workflows);
         break;
     case VALIDATION_WAIT_REPLY:
-        wait_for(request, NULL);
+        wait_for(request, &submission->topics);
         break;
     case VALIDATION_WAIT_SCHEMAS: /* of records only */
     case VALIDATION_OUTCOME_COUNT:
@@ -228,12 +228,9 @@ void http_api_wake(struct http_api *api)
     struct http_submission *request;
     struct http_submission *next;
     DL_FOREACH_SAFE(api->requests, request, next) {
-        if (!request->waits)
+        if (!request->waits || !refresh_is_done(request->refresh, request->ticket))
             continue;
-        if (request->refresh != NULL && !refresh_is_done(request->refresh, request->ticket))
-            continue;
-        if (request->refresh != NULL)
-            request->fresh |= FRESH_WORKFLOWS;
+        request->fresh |= request->refresh->bit;
         validate_request(request);
     }
 }

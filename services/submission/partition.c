@@ -13,8 +13,9 @@
 #include <utlist.h>
 
 enum {
-    WAITING_MAX = 256,
     WAITING_BYTES_MAX = 4 << 20,
+    WAKE_MAX = 1024, /* records that one turn of the loop processes */
+    HELD_UP_MS = 5000,
     AGAIN_MS_MIN = 100,
     AGAIN_MS_MAX = 5000,
     QUEUE_FULL_MS = 5
@@ -51,7 +52,6 @@ static bool should_pause(const struct submission_partition *partition)
     bool was = partition->paused;
     return partition->suspended || partition->submission->draining || partition->queue_full > 0 ||
            used >= (was ? WINDOW_SLOTS / 2 : WINDOW_SLOTS) ||
-           partition->wait_queue.count >= (was ? WAITING_MAX / 2 : WAITING_MAX) ||
            partition->wait_queue.bytes >= WAITING_BYTES_MAX ||
            bytes >= (was ? IN_FLIGHT_BYTES_MAX / 2 : IN_FLIGHT_BYTES_MAX);
 }
@@ -59,6 +59,10 @@ static bool should_pause(const struct submission_partition *partition)
 static void update_pause(struct submission_partition *partition)
 {
     bool pause = should_pause(partition);
+    if (partition->wait_queue.count == 0)
+        partition->held_since_ms = 0;
+    else if (pause && partition->held_since_ms == 0)
+        partition->held_since_ms = now_ms(partition);
     if (partition->reader == NULL || pause == partition->paused)
         return;
     partition->paused = pause;
@@ -99,7 +103,7 @@ static void give_up_status(struct submission_partition *partition)
                             "for a while; the dead letters have the reasons",
                             LOG_I64("partition", partition->number),
                             LOG_I64("offset", head->next_offset - 1));
-        replies_silence(submission->replies, head->status_to);
+        replies_silence(&submission->replies, head->status_to, now_ms(partition));
         head->pending = 0;
         settle(partition, head);
     }
@@ -172,13 +176,15 @@ static void begin_to_wait(struct submission_partition *partition, struct waiting
     case WAIT_WORKFLOWS:
         waiting->ticket = refresh_ticket(&submission->workflows);
         break;
+    case WAIT_REPLY:
+        waiting->ticket = refresh_ticket(&submission->topics);
+        break;
     case WAIT_PRODUCER:
         partition->queue_full++;
         if (!loop_timer_armed(&partition->queue_timer))
             loop_timer_after(cluster_loop(partition->submission->cluster), &partition->queue_timer,
                              QUEUE_FULL_MS);
         break;
-    case WAIT_REPLY:
     case WAIT_KEY:
     case WAIT_NONE:
         break;
@@ -196,6 +202,13 @@ static void drop_waiting(struct submission_partition *partition)
 {
     wait_queue_clear(&partition->wait_queue);
     partition->queue_full = 0;
+    partition->held_since_ms = 0;
+}
+
+static bool is_fresh(const struct refresh *refresh, struct waiting_record *waiting)
+{
+    waiting->fresh |= refresh_is_done(refresh, waiting->ticket) ? refresh->bit : 0U;
+    return (waiting->fresh & refresh->bit) != 0;
 }
 
 /* Whether the wait is over; records what is known now. */
@@ -204,20 +217,17 @@ static bool wait_is_over(struct submission_partition *partition, struct waiting_
     struct submission *submission = partition->submission;
     switch (waiting->wait) {
     case WAIT_SCHEMAS:
-        waiting->fresh |=
-            refresh_is_done(&submission->schemas, waiting->ticket) ? FRESH_SCHEMAS : 0U;
-        return (waiting->fresh & FRESH_SCHEMAS) != 0;
+        return is_fresh(&submission->schemas, waiting);
     case WAIT_WORKFLOWS:
-        waiting->fresh |=
-            refresh_is_done(&submission->workflows, waiting->ticket) ? FRESH_WORKFLOWS : 0U;
-        return (waiting->fresh & FRESH_WORKFLOWS) != 0;
+        return is_fresh(&submission->workflows, waiting);
+    case WAIT_REPLY:
+        return is_fresh(&submission->topics, waiting);
     case WAIT_PRODUCER:
         assert(partition->queue_full > 0);
         partition->queue_full--;
         return true;
     case WAIT_KEY:
         return !wait_queue_has_key(&partition->wait_queue, waiting->record.key, waiting);
-    case WAIT_REPLY:
     case WAIT_NONE:
         return true;
     }
@@ -228,9 +238,16 @@ void submission_partition_wake(struct submission_partition *partition)
 {
     struct waiting_record *waiting;
     struct waiting_record *next;
+    uint32_t processed = 0;
     DL_FOREACH_SAFE(partition->wait_queue.first, waiting, next) {
+        if (processed == WAKE_MAX) {
+            loop_timer_after(cluster_loop(partition->submission->cluster), &partition->queue_timer,
+                             0);
+            break;
+        }
         if (!wait_is_over(partition, waiting))
             continue;
+        processed++;
         uint64_t sequence = waiting->sequence;
         waiting->record.topic = partition->submission->cluster->topics.submissions;
         enum wait wait = submission_record_process(partition, sequence, &waiting->record,
@@ -474,11 +491,8 @@ uint32_t submission_partition_waiting(const struct submission_partition *partiti
     return partition->wait_queue.count;
 }
 
-static const char *waits_for(const struct submission_partition *partition)
+static const char *waits_for(const struct waiting_record *waiting)
 {
-    const struct waiting_record *waiting = partition->wait_queue.first;
-    if (waiting == NULL || waiting->sequence != partition->first)
-        return "the brokers do not acknowledge what follows from it";
     switch (waiting->wait) {
     case WAIT_SCHEMAS:
         return "it waits until the schemas topic can be read";
@@ -495,6 +509,14 @@ static const char *waits_for(const struct submission_partition *partition)
     return "it waits";
 }
 
+static const char *what_holds_head(const struct submission_partition *partition)
+{
+    const struct waiting_record *waiting = partition->wait_queue.first;
+    if (waiting == NULL || waiting->sequence != partition->first)
+        return "the brokers do not acknowledge what follows from it";
+    return waits_for(waiting);
+}
+
 bool submission_partition_stuck(const struct submission_partition *partition, char *ret_reason,
                                 size_t reason_size)
 {
@@ -506,6 +528,22 @@ bool submission_partition_stuck(const struct submission_partition *partition, ch
     snprintf(ret_reason, reason_size,
              "partition %d of %s makes no progress at offset %" PRId64 ": %s", partition->number,
              partition->submission->cluster->topics.submissions, partition->position,
-             trouble ? partition->trouble.message : waits_for(partition));
+             trouble ? partition->trouble.message : what_holds_head(partition));
+    return true;
+}
+
+bool submission_partition_held_up(const struct submission_partition *partition, char *ret_reason,
+                                  size_t reason_size)
+{
+    const struct waiting_record *waiting = partition->wait_queue.first;
+    int64_t held_ms = now_ms(partition) - partition->held_since_ms;
+    if (waiting == NULL || partition->held_since_ms == 0 || held_ms < HELD_UP_MS ||
+        partition->suspended || partition->submission->draining)
+        return false;
+    snprintf(ret_reason, reason_size,
+             "partition %d of %s is held up for %" PRId64 " s: %u submissions wait; of the first, "
+             "%s",
+             partition->number, partition->submission->cluster->topics.submissions, held_ms / 1000,
+             partition->wait_queue.count, waits_for(waiting));
     return true;
 }

@@ -40,7 +40,8 @@ static enum error_class send_status(struct submission_partition *partition, uint
     struct submission *submission = partition->submission;
     uint64_t topic_hash = replies_hash(validation->reply_to);
     char topic[TOPIC_NAME_SIZE];
-    if (replies_is_silent(submission->replies, topic_hash))
+    if (replies_is_silent(&submission->replies, topic_hash,
+                          clock_mono_ms(submission->service->clock)))
         return ERROR_OK;
     struct status_update status = {
         .order_id = validation->order_id,
@@ -55,7 +56,9 @@ static enum error_class send_status(struct submission_partition *partition, uint
                               &submission->scratch.arena),
     };
     snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(validation->reply_to));
-    int32_t count = replies_partition_count(submission->replies, validation->reply_to);
+    int32_t count = broker_partition_count_known(submission->cluster->broker, topic);
+    if (count <= 0) /* it was deleted in this moment */
+        return ERROR_OK;
     enum error_class class = appended(
         partition, sequence,
         cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,

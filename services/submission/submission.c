@@ -18,10 +18,25 @@ static void on_refreshed(void *ctx, bool fresh);
 
 static void begin_refresh(struct refresh *refresh)
 {
+    struct loop *loop = refresh->submission->service->loop;
+    int64_t now_ms = clock_mono_ms(loop_clock(loop));
+    int64_t left_ms = refresh->begun > 0 ? refresh->begun_ms + refresh->pause_ms - now_ms : 0;
     assert(!refresh->running);
+    if (left_ms > 0) {
+        loop_timer_after(loop, &refresh->timer, left_ms);
+        return;
+    }
     refresh->running = true;
     refresh->begun++;
+    refresh->begun_ms = now_ms;
     refresh->read(refresh->submission->cluster, on_refreshed, refresh);
+}
+
+static void on_refresh_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    begin_refresh(userdata);
 }
 
 static void on_refreshed(void *ctx, bool fresh)
@@ -40,7 +55,7 @@ static void on_refreshed(void *ctx, bool fresh)
 uint64_t refresh_ticket(struct refresh *refresh)
 {
     refresh->wanted = refresh->begun + 1;
-    if (!refresh->running)
+    if (!refresh->running && !loop_timer_armed(&refresh->timer))
         begin_refresh(refresh);
     return refresh->wanted;
 }
@@ -55,15 +70,23 @@ void submission_wake(struct submission *submission)
         http_api_wake(submission->api);
 }
 
-static void on_replies_changed(void *ctx)
+static void read_topics(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx)
 {
-    submission_wake(ctx);
+    broker_read_topics(cluster->broker, done, ctx);
 }
 
-static enum reply_state reply_state(void *ctx, struct text topic)
+static bool topic_exists(void *ctx, struct text topic)
 {
     struct submission *submission = ctx;
-    return replies_state(submission->replies, topic);
+    char name[TOPIC_NAME_SIZE];
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
+    return broker_partition_count_known(submission->cluster->broker, name) > 0;
+}
+
+static void refresh_init(struct submission *submission, struct refresh *refresh)
+{
+    refresh->submission = submission;
+    loop_timer_init(&refresh->timer, on_refresh_timer, refresh);
 }
 
 /* ---- commands ---- */
@@ -244,13 +267,11 @@ static void on_cluster_ready(void *ctx)
 {
     struct submission *submission = ctx;
     struct cluster *cluster = submission->cluster;
-    submission->replies =
-        replies_new(submission->service->loop, cluster->broker, on_replies_changed, submission);
     submission->validator = (struct validator){
         .codec = cluster->codec,
         .topics = &cluster->topics,
         .workflows = cluster->workflows,
-        .reply_state = reply_state,
+        .topic_exists = topic_exists,
         .ctx = submission,
     };
     submission->group = broker_join(cluster->broker, submission->group_name,
@@ -333,10 +354,14 @@ enum error_class submission_open(struct service_context *service, struct broker 
         free(submission);
         return class;
     }
-    submission->schemas =
-        (struct refresh){.submission = submission, .read = cluster_refresh_schemas};
+    submission->schemas = (struct refresh){.read = cluster_refresh_schemas, .bit = FRESH_SCHEMAS};
     submission->workflows =
-        (struct refresh){.submission = submission, .read = cluster_refresh_workflows};
+        (struct refresh){.read = cluster_refresh_workflows, .bit = FRESH_WORKFLOWS};
+    submission->topics =
+        (struct refresh){.read = read_topics, .bit = FRESH_TOPICS, .pause_ms = TOPICS_PAUSE_MS};
+    refresh_init(submission, &submission->schemas);
+    refresh_init(submission, &submission->workflows);
+    refresh_init(submission, &submission->topics);
     heap_arena_init(&submission->scratch, 256 * 1024);
     loop_timer_init(&submission->tick, on_tick, submission);
     make_metrics(submission);
@@ -375,6 +400,16 @@ bool submission_ready(void *state, char *ret_reason, size_t reason_size)
     return !stuck;
 }
 
+bool submission_degraded(void *state, char *ret_reason, size_t reason_size)
+{
+    const struct submission *submission = state;
+    bool held_up = false;
+    for (int32_t p = 0; p < submission->partition_count && !held_up; p++)
+        held_up = submission->partitions[p] != NULL &&
+                  submission_partition_held_up(submission->partitions[p], ret_reason, reason_size);
+    return held_up;
+}
+
 static void drain(void *state)
 {
     struct submission *submission = state;
@@ -397,7 +432,7 @@ void submission_close(struct submission *submission)
     loop_timer_cancel(submission->service->loop, &submission->tick);
     if (submission->group != NULL)
         leave(submission);
-    replies_free(submission->replies);
+    loop_timer_cancel(submission->service->loop, &submission->topics.timer);
     cluster_refresh_cancel(submission->cluster, &submission->schemas);
     cluster_refresh_cancel(submission->cluster, &submission->workflows);
     cluster_close(submission->cluster);
@@ -423,6 +458,7 @@ int submission_main(int argc, char **argv)
                                            .bit = SETTINGS_SUBMISSION,
                                            .start = start,
                                            .ready = submission_ready,
+                                           .degraded = submission_degraded,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

@@ -17,12 +17,18 @@
 #define SERVICES_SUBMISSION_SUBMISSION_H
 
 #include "replica/cluster.h"
+#include "services/submission/replies.h"
 #include "services/submission/validate.h"
 
-/* Reading <p>.schemas or <p>.workflows to its end: one reading at a time serves all that wait. */
+/* Reading <p>.schemas or <p>.workflows to its end, or the list of topics: one reading at a time
+ * serves all that wait. */
 struct refresh {
     struct submission *submission;
     void (*read)(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx);
+    unsigned bit;     /* FRESH_... (validate.h) */
+    int64_t pause_ms; /* at least, from the beginning of one reading to that of the next */
+    int64_t begun_ms; /* monotonic */
+    struct loop_timer timer;
     uint64_t begun;
     uint64_t finished;
     uint64_t wanted;
@@ -37,7 +43,8 @@ static inline bool refresh_is_done(const struct refresh *refresh, uint64_t ticke
 
 enum {
     IN_FLIGHT_BYTES_MAX = 64 << 20, /* of all partitions; what is kept of unsettled records */
-    COMMIT_TICK_MS = 100
+    COMMIT_TICK_MS = 100,
+    TOPICS_PAUSE_MS = 1000 /* between two looks at the list of topics */
 };
 
 struct submission_metrics {
@@ -60,9 +67,10 @@ struct submission {
     struct service_context *service;
     struct cluster *cluster;
     struct validator validator;
-    struct replies *replies; /* NULL until the cluster is ready */
+    struct replies replies;
     struct refresh schemas;
     struct refresh workflows;
+    struct refresh topics;
     struct broker_group *group;
     bool assigned;
     bool draining;
@@ -89,6 +97,8 @@ enum error_class submission_open(struct service_context *service, struct broker 
 void submission_close(struct submission *submission);
 /* For /readyz: false with a reason. */
 bool submission_ready(void *submission, char *ret_reason, size_t reason_size);
+/* For /readyz of an instance that is ready: true with what operators should know. */
+bool submission_degraded(void *submission, char *ret_reason, size_t reason_size);
 
 /* Appends an accepted command to its partition of commands. RETRY: the queue is full. REJECT: it is
  * too large. */
@@ -119,6 +129,9 @@ void submission_partition_commit_failed(struct submission_partition *partition);
 /* Not acknowledged yet, without those that wait. */
 uint32_t submission_partition_in_flight(const struct submission_partition *partition);
 uint32_t submission_partition_waiting(const struct submission_partition *partition);
+/* True, with a reason for operators: for a while, it has read nothing because of what waits. */
+bool submission_partition_held_up(const struct submission_partition *partition, char *ret_reason,
+                                  size_t reason_size);
 /* True, with a reason for operators: for a while, nothing that it read has been settled. */
 bool submission_partition_stuck(const struct submission_partition *partition, char *ret_reason,
                                 size_t reason_size);

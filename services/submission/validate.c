@@ -16,7 +16,7 @@ static void refuse(struct validation *validation, const char *code, const char *
 }
 
 /* False: the validation has its outcome (refused, or wait). */
-static bool check_reply(const struct validator *validator, struct text topic,
+static bool check_reply(const struct validator *validator, struct text topic, unsigned fresh,
                         struct validation *validation)
 {
     if (text_empty(topic))
@@ -27,20 +27,17 @@ static bool check_reply(const struct validator *validator, struct text topic,
                   "reply_to must be empty or %s.replies.APPLICATION", validator->topics->prefix);
         return false;
     }
-    switch (validator->reply_state(validator->ctx, topic)) {
-    case REPLY_EXISTS:
+    if (validator->topic_exists(validator->ctx, topic)) {
         validation->reply_to = topic;
         return true;
-    case REPLY_MISSING:
-        validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "UnknownReplyTopic",
-                  "topic %.*s does not exist; create it before submitting", TEXT_ARG(topic));
-        return false;
-    case REPLY_LOOKUP:
-    case REPLY_STATE_COUNT:
+    }
+    if ((fresh & FRESH_TOPICS) == 0) {
         validation->outcome = VALIDATION_WAIT_REPLY;
         return false;
     }
+    validation->outcome = VALIDATION_REFUSE;
+    error_set(&validation->error, ERROR_REJECT, "UnknownReplyTopic",
+              "topic %.*s does not exist; create it before submitting", TEXT_ARG(topic));
     return false;
 }
 
@@ -112,7 +109,7 @@ void validate_order(const struct validator *validator, const struct order_detail
     *ret_validation =
         (struct validation){.command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = *details}};
     if (check_id(details->order_id, ret_validation) &&
-        check_reply(validator, details->reply_to, ret_validation))
+        check_reply(validator, details->reply_to, fresh, ret_validation))
         validate_content(validator, fresh, ret_validation);
 }
 
@@ -151,12 +148,12 @@ static void validate_cancel_content(struct arena *arena, struct validation *vali
 }
 
 void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
-                     struct arena *arena, struct validation *ret_validation)
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation)
 {
     *ret_validation =
         (struct validation){.command = {.kind = COMMAND_CANCEL_ORDER, .cancel_order = *cancel}};
     if (check_id(cancel->order_id, ret_validation) &&
-        check_reply(validator, cancel->reply_to, ret_validation))
+        check_reply(validator, cancel->reply_to, fresh, ret_validation))
         validate_cancel_content(arena, ret_validation);
 }
 
@@ -170,7 +167,7 @@ static bool was_cut(const struct submitted_record *record)
 /* Of a record that was refused before its fields were known: who gets a status, if id and reply
  * topic can be read and are valid. The refusal stands; it may have to wait for the reply topic. */
 static void find_sender(const struct validator *validator, const struct submitted_record *record,
-                        struct arena *arena, struct validation *validation)
+                        unsigned fresh, struct arena *arena, struct validation *validation)
 {
     struct text order_id = record->order_id;
     struct text reply_to = record->reply_to;
@@ -181,10 +178,9 @@ static void find_sender(const struct validator *validator, const struct submitte
     validation->order_id = order_id;
     if (!topics_is_reply(validator->topics, reply_to))
         return;
-    enum reply_state state = validator->reply_state(validator->ctx, reply_to);
-    if (state == REPLY_EXISTS)
+    if (validator->topic_exists(validator->ctx, reply_to))
         validation->reply_to = reply_to;
-    else if (state == REPLY_LOOKUP)
+    else if ((fresh & FRESH_TOPICS) == 0)
         validation->outcome = VALIDATION_WAIT_REPLY;
 }
 
@@ -200,7 +196,7 @@ static bool decode(const struct validator *validator, const struct submitted_rec
         validation->outcome = VALIDATION_REFUSE;
         error_set(&validation->error, ERROR_REJECT, "TooLong",
                   "the record is %u bytes; the limit is %d", record->value_bytes, INPUT_BYTES_MAX);
-        find_sender(validator, record, arena, validation);
+        find_sender(validator, record, fresh, arena, validation);
         return false;
     }
     assert(!was_cut(record));
@@ -211,7 +207,7 @@ static bool decode(const struct validator *validator, const struct submitted_rec
     validation->outcome =
         unknown && (fresh & FRESH_SCHEMAS) == 0 ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
     if (!unknown)
-        find_sender(validator, record, arena, validation);
+        find_sender(validator, record, fresh, arena, validation);
     return false;
 }
 
@@ -248,7 +244,8 @@ void validate_record(const struct validator *validator, const struct submitted_r
         is_order ? record.command.submit_order.order_id : record.command.cancel_order.order_id;
     struct text reply_to =
         is_order ? record.command.submit_order.reply_to : record.command.cancel_order.reply_to;
-    if (!check_id(order_id, ret_validation) || !check_reply(validator, reply_to, ret_validation) ||
+    if (!check_id(order_id, ret_validation) ||
+        !check_reply(validator, reply_to, fresh, ret_validation) ||
         !check_key(submitted, ret_validation))
         return;
     if (is_order) {

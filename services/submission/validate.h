@@ -10,7 +10,6 @@
 
 #include "kafka/topics/topics.h"
 #include "schemas/codec.h"
-#include "services/submission/replies.h"
 #include "workflow/registry.h"
 
 enum validation_outcome {
@@ -18,18 +17,18 @@ enum validation_outcome {
     VALIDATION_REFUSE,
     VALIDATION_WAIT_SCHEMAS,   /* an unknown fingerprint: read the schemas topic to its end */
     VALIDATION_WAIT_WORKFLOWS, /* an unknown workflow: likewise */
-    VALIDATION_WAIT_REPLY,     /* the lookup of the reply topic is outstanding */
+    VALIDATION_WAIT_REPLY,     /* an unknown reply topic: read the list of topics */
     VALIDATION_OUTCOME_COUNT
 };
 
 /* What was read to its end since the submission came in. */
-enum { FRESH_SCHEMAS = 1, FRESH_WORKFLOWS = 2 };
+enum { FRESH_SCHEMAS = 1, FRESH_WORKFLOWS = 2, FRESH_TOPICS = 4 };
 
 struct validator {
     struct codec *codec;
     const struct topics *topics;
     const struct workflow_registry *workflows;
-    enum reply_state (*reply_state)(void *ctx, struct text topic);
+    bool (*topic_exists)(void *ctx, struct text topic); /* as of the last look */
     void *ctx;
 };
 
@@ -60,6 +59,6 @@ void validate_record(const struct validator *validator, const struct submitted_r
 void validate_order(const struct validator *validator, const struct order_details *details,
                     unsigned fresh, struct validation *ret_validation);
 void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
-                     struct arena *arena, struct validation *ret_validation);
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation);
 
 #endif

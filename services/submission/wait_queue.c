@@ -19,11 +19,16 @@ bool wait_queue_has_key(const struct wait_queue *queue, struct text key,
     if (queue->first == NULL || text_empty(key))
         return false;
     uint64_t key_hash = hash_of(key);
-    for (const struct waiting_record *at = queue->first; at != NULL && at != until; at = at->next) {
-        if (at->key_hash == key_hash)
-            return true;
-    }
-    return false;
+    const struct waiting_record *at = queue->buckets[key_hash % WAIT_BUCKETS];
+    while (at != NULL && at != until && at->key_hash != key_hash)
+        at = at->bucket_next;
+    return at != NULL && at != until;
+}
+
+static struct waiting_record **bucket_of(struct wait_queue *queue,
+                                         const struct waiting_record *waiting)
+{
+    return &queue->buckets[waiting->key_hash % WAIT_BUCKETS];
 }
 
 static struct text copy_text(char **at, struct text text)
@@ -70,6 +75,8 @@ struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequenc
     assert(at == waiting->bytes + size);
     waiting->size = size;
     DL_APPEND(queue->first, waiting);
+    if (!text_empty(record->key))
+        DL_APPEND2(*bucket_of(queue, waiting), waiting, bucket_prev, bucket_next);
     queue->count++;
     queue->bytes += size;
     return waiting;
@@ -79,6 +86,8 @@ void wait_queue_remove(struct wait_queue *queue, struct waiting_record *waiting)
 {
     assert(queue->count > 0 && queue->bytes >= waiting->size);
     DL_DELETE(queue->first, waiting);
+    if (!text_empty(waiting->record.key))
+        DL_DELETE2(*bucket_of(queue, waiting), waiting, bucket_prev, bucket_next);
     queue->count--;
     queue->bytes -= waiting->size;
     free(waiting);

@@ -19,6 +19,8 @@ struct large_record {
 struct waiting_record {
     struct waiting_record *prev;
     struct waiting_record *next;
+    struct waiting_record *bucket_prev; /* among those that may have the same key */
+    struct waiting_record *bucket_next;
     uint64_t sequence; /* its place in the window */
     uint64_t key_hash;
     enum wait wait;
@@ -30,9 +32,12 @@ struct waiting_record {
     char bytes[];
 };
 
+enum { WAIT_BUCKETS = 4096 /* a power of two */ };
+
 /* Zero-initialized is empty. */
 struct wait_queue {
     struct waiting_record *first;
+    struct waiting_record *buckets[WAIT_BUCKETS]; /* by key; those without a key are in none */
     uint32_t count;
     uint64_t bytes; /* of the records */
 };

@@ -324,6 +324,7 @@ static const struct broker_ops memory_ops = {
     .partition_count = memory_partition_count,
     .replica_count = memory_replica_count,
     .partition_count_known = memory_partition_count_known,
+    .read_topics = memory_read_topics,
     .watch = memory_watch,
     .cluster_id = memory_cluster_id,
     .has_append_time = memory_has_append_time,

@@ -166,6 +166,7 @@ enum memory_reply_kind {
     MEMORY_REPLY_GROUP_POSITION,
     MEMORY_REPLY_DELETED,
     MEMORY_REPLY_MEMBERS,
+    MEMORY_REPLY_TOPICS,
     MEMORY_REPLY_LEFT
 };
 
@@ -181,6 +182,7 @@ struct memory_reply {
         broker_members_done members;
         broker_group_position_done group_position;
         broker_deleted deleted;
+        broker_topics_read topics;
         void (*left)(void *ctx);
     } done;
     void *ctx;
@@ -199,6 +201,7 @@ void memory_reply_free(struct memory_reply *reply);
 void memory_reply_deliver(struct memory_broker *broker);
 void memory_offsets(struct broker *base, const char *topic, int32_t partition,
                     broker_offsets_done done, void *ctx);
+void memory_read_topics(struct broker *base, broker_topics_read done, void *ctx);
 void memory_delete_records(struct broker *base, const char *topic, int32_t partition,
                            int64_t before, broker_deleted done, void *ctx);
 

@@ -73,11 +73,23 @@ void memory_reply_deliver(struct memory_broker *broker)
     case MEMORY_REPLY_MEMBERS:
         memory_group_answer_members(reply);
         break;
+    case MEMORY_REPLY_TOPICS:
+        reply->done.topics(reply->ctx, !failed);
+        break;
     case MEMORY_REPLY_LEFT:
         reply->done.left(reply->ctx);
         break;
     }
     memory_reply_free(reply);
+}
+
+void memory_read_topics(struct broker *base, broker_topics_read done, void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    if (broker->dead)
+        return;
+    broker->requests++;
+    memory_reply_new(broker, MEMORY_REPLY_TOPICS, ctx)->done.topics = done;
 }
 
 void memory_offsets(struct broker *base, const char *topic, int32_t partition,

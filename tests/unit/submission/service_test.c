@@ -189,6 +189,36 @@ Test(submission_service, processes_floods_of_valid_and_invalid_inputs)
     cr_assert(total == 1000, "%lld", (long long)total);
 }
 
+/* One look at the list of topics answers all. */
+Test(submission_service, is_not_held_up_by_thousands_of_unknown_reply_topics)
+{
+    for (int i = 0; i < 3000; i++) {
+        char topic[32];
+        heap_arena_reset(&stage.heap);
+        snprintf(topic, sizeof(topic), "p.replies.x%d", i);
+        stage_submit(&stage, 0, "", stage_order(&stage, "x", "w", topic));
+    }
+    stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
+    for (int i = 0; i < 20; i++)
+        stage_turn(&stage, 20000, 100);
+    cr_assert(stage_commands(&stage, "o1", COMMAND_SUBMIT_ORDER) == 1);
+    cr_assert(stage_commands(&stage, "x", COMMAND_SUBMIT_ORDER) == 0);
+    cr_assert(submission_partition_waiting(stage.instances[0]->partitions[0]) == 0);
+    stage_settle(&stage);
+    cr_assert(stage.instances[0]->in_flight_bytes == 0);
+}
+
+/* More than one list is old by the time that it answers. */
+Test(submission_service, finds_a_reply_topic_that_was_just_created)
+{
+    stage_submit(&stage, 0, "x", stage_order(&stage, "x", "w", "p.replies.new"));
+    stage_turn(&stage, 20000, 0);
+    broker_memory_topic(stage.kafka, "p.replies.new", 1);
+    stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", "p.replies.new"));
+    stage_settle(&stage);
+    cr_assert(stage_commands(&stage, "o1", COMMAND_SUBMIT_ORDER) == 1);
+}
+
 Test(submission_service, repeats_no_committed_inputs)
 {
     stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
@@ -420,6 +450,30 @@ Test(submission_service, reports_a_partition_that_makes_no_progress)
     for (int i = 0; i < 1000; i++) /* nothing to do is progress enough */
         stage_turn(&stage, 500, 50);
     cr_assert(is_ready(reason), "%s", reason);
+}
+
+Test(submission_service, tells_that_what_waits_holds_up_the_others)
+{
+    char reason[256] = "";
+    stage_settle(&stage);
+    broker_memory_set_partition_fault(stage.kafka, "p.workflows", 0, PARTITION_UNREADABLE);
+    struct text order = keep(stage_order(&stage, "x", "new", ""));
+    for (int i = 0; i < 200; i++)
+        stage_submit_header(&stage, 0, "", order, 60000);
+    for (int i = 0; i < 40; i++)
+        stage_turn(&stage, 500, 50);
+    cr_assert_not(submission_degraded(stage.instances[0], reason, sizeof(reason)), "%s", reason);
+    for (int i = 0; i < 100; i++)
+        stage_turn(&stage, 500, 50);
+    cr_assert(is_ready(reason), "%s", reason);
+    cr_assert(submission_degraded(stage.instances[0], reason, sizeof(reason)));
+    cr_assert(strstr(reason, "partition 0 of p.submissions is held up") != NULL, "%s", reason);
+    cr_assert(strstr(reason, "it waits until the workflows topic can be read") != NULL, "%s",
+              reason);
+    broker_memory_clear_partition_faults(stage.kafka);
+    stage_deploy(&stage, "new", 1);
+    stage_settle(&stage);
+    cr_assert_not(submission_degraded(stage.instances[0], reason, sizeof(reason)), "%s", reason);
 }
 
 Test(submission_service, reports_a_record_that_waits_for_a_topic)

@@ -13,13 +13,11 @@ static struct topics topics;
 static struct codec *codec;
 static struct workflow_registry *workflows;
 
-/* "...web" exists, the lookup of "...new" is outstanding, all others are missing. */
-static enum reply_state reply_state(void *ctx, struct text topic)
+/* "...web" exists. */
+static bool topic_exists(void *ctx, struct text topic)
 {
     (void)ctx;
-    if (text_equal(topic, TEXT("p.replies.web")))
-        return REPLY_EXISTS;
-    return text_equal(topic, TEXT("p.replies.new")) ? REPLY_LOOKUP : REPLY_MISSING;
+    return text_equal(topic, TEXT("p.replies.web"));
 }
 
 static void set_up(void)
@@ -31,7 +29,7 @@ static void set_up(void)
     workflows = workflow_registry_new();
     stage_register(workflows, "w", 1);
     stage_register(workflows, "w", 2);
-    validator = (struct validator){codec, &topics, workflows, reply_state, NULL};
+    validator = (struct validator){codec, &topics, workflows, topic_exists, NULL};
 }
 
 static void tear_down(void)
@@ -183,10 +181,9 @@ Test(submission_validate, accepts_only_existing_reply_topics)
     struct order_details details = good_order();
     details.reply_to = TEXT("");
     cr_assert(validate_details(details, 0).outcome == VALIDATION_ACCEPT);
-    details.reply_to = TEXT("p.replies.new");
-    cr_assert(validate_details(details, 0).outcome == VALIDATION_WAIT_REPLY);
     details.reply_to = TEXT("p.replies.none");
-    struct validation validation = validate_details(details, 0);
+    cr_assert(validate_details(details, 0).outcome == VALIDATION_WAIT_REPLY);
+    struct validation validation = validate_details(details, FRESH_TOPICS);
     expect_refused(&validation, "UnknownReplyTopic", "");
     /* Of another installation, or a topic of our own that replies must never reach. */
     static const char *const foreign[] = {"q.replies.web", "p.events", "p.replies.", "p.replies",
@@ -286,7 +283,7 @@ Test(submission_validate, reports_a_refusal_of_a_field_that_does_not_decode)
     static const char *const untold[] = {"", "p.replies.none", "p.events", "q.replies.web"};
     for (size_t i = 0; i < sizeof(untold) / sizeof(untold[0]); i++) {
         details.reply_to = text_of(untold[i]);
-        validation = validate_bytes(TEXT("o1"), with_currency(details, "EUROS"), 0);
+        validation = validate_bytes(TEXT("o1"), with_currency(details, "EUROS"), FRESH_TOPICS);
         expect_refused(&validation, "TooLong", "");
     }
     details = good_order();
@@ -391,7 +388,7 @@ Test(submission_validate, cancels_an_order_whose_id_begins_with_a_hyphen)
 {
     struct validation validation;
     struct cancel_order cancel = {.order_id = TEXT("--yes"), .reason = TEXT("old")};
-    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    validate_cancel(&validator, &cancel, 0, &heap.arena, &validation);
     cr_assert(validation.outcome == VALIDATION_ACCEPT);
 }
 
@@ -404,7 +401,7 @@ Test(submission_validate, takes_no_token_from_a_record)
     struct validation validation = validate_bytes(TEXT("o1"), encode(RECORD_CANCEL_ORDER, &cmd), 0);
     cr_assert(validation.outcome == VALIDATION_ACCEPT);
     cr_assert(text_empty(validation.command.cancel_order.submitted_by));
-    validate_cancel(&validator, &cmd.cancel_order, &heap.arena, &validation);
+    validate_cancel(&validator, &cmd.cancel_order, 0, &heap.arena, &validation);
     cr_assert(text_equal(validation.command.cancel_order.submitted_by, TEXT("shop")));
 }
 
@@ -430,12 +427,12 @@ Test(submission_validate, refuses_a_cancellation_over_its_limits)
     char *reason = arena_calloc(&heap.arena, 1, MESSAGE_BYTES_MAX + 2);
     memset(reason, 'x', MESSAGE_BYTES_MAX + 1);
     struct cancel_order cancel = {.order_id = TEXT("o1"), .reason = text_of(reason)};
-    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    validate_cancel(&validator, &cancel, 0, &heap.arena, &validation);
     expect_refused(&validation, "InvalidOrder", "");
     cancel = (struct cancel_order){.order_id = TEXT("o1"), .reply_to = TEXT("elsewhere")};
-    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    validate_cancel(&validator, &cancel, 0, &heap.arena, &validation);
     expect_refused(&validation, "BadReplyTopic", "");
     cancel = (struct cancel_order){.order_id = TEXT("")};
-    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    validate_cancel(&validator, &cancel, 0, &heap.arena, &validation);
     expect_refused(&validation, "InvalidOrder", "");
 }
