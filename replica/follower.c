@@ -44,7 +44,8 @@ bool follower_drop_store(struct follower *follower, const char *code, const char
     follower_close_reader(follower);
     log_warning("store dropped, folding again", LOG_STR("topic", follower_topic(follower)),
                 LOG_I64("partition", follower->partition), LOG_STR("reason", why));
-    cluster_alert(follower->cluster, follower->partition, code, why);
+    if (code != NULL)
+        cluster_alert(follower->cluster, follower->partition, code, why);
     FAILPOINT("follower.drop");
     if (view_drop(follower->view, &error) != ERROR_OK) {
         follower_stop(follower, &error);

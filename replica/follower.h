@@ -21,6 +21,9 @@ struct follower;
 /* Callbacks come from the loop; none may call follower_free (defer it). All but `checked` may be
  * NULL. */
 struct follower_ops {
+    /* It is opened from time to time: that the log was trimmed to beyond its store meanwhile is
+     * ordinary, and no reason for an alert. */
+    bool comes_and_goes;
     /* The store fits the log: call follower_run (now or later). Comes again after every stop or
      * drop, and after a doubt about the log: what had been folded and not committed then is folded
      * again, so a reader that counts what it folds compares the view's checkpoint. */

@@ -154,7 +154,7 @@ static void left_behind(struct follower *follower)
 {
     if (follower->ops->left_behind != NULL)
         follower->ops->left_behind(follower->ctx);
-    if (follower_drop_store(follower, "LogTrimmed",
+    if (follower_drop_store(follower, follower->ops->comes_and_goes ? NULL : "LogTrimmed",
                             "the log was trimmed to beyond what this store has folded: it is "
                             "folded again from where the log begins now"))
         follower_check_later(follower, 0);

@@ -321,7 +321,8 @@ static void on_behind(void *ctx)
     audited->caught_up = false;
 }
 
-static const struct follower_ops follower_ops = {.checked = on_checked,
+static const struct follower_ops follower_ops = {.comes_and_goes = true,
+                                                 .checked = on_checked,
                                                  .folded = on_folded,
                                                  .caught_up = on_caught_up,
                                                  .dropped = on_behind,

@@ -160,6 +160,50 @@ Test(owner_trimmed, folds_again_what_its_store_has_fallen_behind)
     assert_has_all_orders(owner);
 }
 
+/* ---- a reader that comes and goes ---- */
+
+static struct follower *visitor;
+
+static void on_visitor_checked(void *ctx)
+{
+    (void)ctx;
+    follower_run(visitor, INT64_MAX);
+}
+
+static void visit(void)
+{
+    static const struct follower_ops ops = {.comes_and_goes = true, .checked = on_visitor_checked};
+    char path[256];
+    struct error error;
+    snprintf(path, sizeof(path), "%s/visitor", process->folder);
+    struct view_options options = {
+        .env = kit.stores, .codec = process->cluster->codec, .path = path, .cache_bytes = 1 << 16};
+    cr_assert_eq(follower_new(process->cluster, 0, &options, &ops, NULL, &visitor, &error),
+                 ERROR_OK, "%s", error.message);
+    owner_kit_run(&kit, 5000);
+    cr_assert(follower_is_at_end(visitor));
+}
+
+static void end_visit(void)
+{
+    follower_flush(visitor);
+    follower_free(visitor);
+}
+
+/* It folds again from where the log begins now, which is ordinary. */
+Test(owner_trimmed, raises_no_alert_for_a_reader_that_comes_and_goes)
+{
+    begin();
+    visit();
+    end_visit();
+    state_all();
+    trim();
+    visit();
+    cr_assert_eq(view_checkpoint(follower_view(visitor))->start, start);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 0);
+    end_visit();
+}
+
 Test(owner_trimmed, folds_again_when_its_position_is_deleted_while_it_follows)
 {
     begin();
