@@ -186,6 +186,7 @@ static void begin(struct http_server *server, struct MHD_Connection *mhd, void *
     struct http_connection *connection = calloc(1, sizeof(*connection));
     assert(connection != NULL);
     *connection = (struct http_connection){.server = server,
+                                           .mhd = mhd,
                                            .phase = HTTP_PHASE_FIRST,
                                            .reserved = server->accepts_reserved,
                                            .since_ms = now_ms(server),
@@ -229,12 +230,24 @@ void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket
         end(cls, socket_context);
 }
 
+/* A connection whose handshake is not over yet has no certificate and begins again. */
+static void cut_not_accepted(void *ctx)
+{
+    struct http_server *server = ctx;
+    for (struct http_connection *at = server->connections; at != NULL; at = at->next) {
+        if (!at->cut && !http_tls_accepts(server->tls, at->mhd))
+            cut(at, NULL, false);
+    }
+}
+
 void http_connections_init(struct http_server *server, const struct http_server_options *options)
 {
     server->request_ms =
         options->request_ms > 0 ? options->request_ms : HTTP_REQUEST_SECONDS * 1000;
     server->answer_ms = options->answer_ms > 0 ? options->answer_ms : HTTP_ANSWER_SECONDS * 1000;
     http_waits_init(server);
+    if (server->tls != NULL)
+        http_tls_on_reload(server->tls, cut_not_accepted, server);
     server->tick_ms = server->request_ms < TICK_MS_MAX ? server->request_ms : TICK_MS_MAX;
     if (server->answer_ms < server->tick_ms)
         server->tick_ms = server->answer_ms;

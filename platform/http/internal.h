@@ -41,6 +41,7 @@ enum http_phase {
 struct http_connection {
     struct http_connection *prev, *next; /* of server->connections, the newest first */
     struct http_server *server;
+    struct MHD_Connection *mhd;
     int fd;
     uint8_t address[HTTP_ADDRESS_SIZE];
     struct http_tls_keys *keys; /* NULL: without TLS */

@@ -351,9 +351,8 @@ static void use_tls(const struct http_tls *tls, struct MHD_OptionItem ret_option
                                              (void *)(uintptr_t)http_tls_cert(tls)};
     ret_options[1] =
         (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)http_tls_key(tls)};
-    ret_options[2] =
-        (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
-                                (void *)(uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"};
+    ret_options[2] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                             (void *)(uintptr_t)HTTP_TLS_PRIORITIES};
     ret_options[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
@@ -445,6 +444,8 @@ void http_server_free(struct http_server *server)
         return;
     if (server->access != NULL)
         http_access_on_check(server->access, NULL, NULL);
+    if (server->tls != NULL)
+        http_tls_on_reload(server->tls, NULL, NULL);
     if (server->daemon != NULL) {
         answer_the_rest(server);
         loop_fd_remove(server->loop, server->epoll_fd);

@@ -29,6 +29,8 @@ struct http_tls {
     struct files_version seen[FILES];
     struct http_tls_keys *keys;
     struct loop_timer timer;
+    void (*reloaded)(void *ctx); /* the server's; NULL = none */
+    void *reloaded_ctx;
 };
 
 /* ---- keys ---- */
@@ -146,6 +148,8 @@ void http_tls_reload(struct http_tls *tls)
     http_tls_keys_release(tls->keys);
     tls->keys = keys;
     log_info("read the TLS certificate again", LOG_STR("file", tls->options.cert_file));
+    if (tls->reloaded != NULL)
+        tls->reloaded(tls->reloaded_ctx);
 }
 
 static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -186,6 +190,14 @@ void http_tls_free(struct http_tls *tls)
 
 /* ---- for the server ---- */
 
+static gnutls_session_t session_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    assert(info != NULL && info->tls_session != NULL);
+    return info->tls_session;
+}
+
 const char *http_tls_cert(const struct http_tls *tls)
 {
     return tls->keys->cert;
@@ -196,12 +208,30 @@ const char *http_tls_key(const struct http_tls *tls)
     return tls->keys->key;
 }
 
+void http_tls_on_reload(struct http_tls *tls, void (*reloaded)(void *ctx), void *ctx)
+{
+    tls->reloaded = reloaded;
+    tls->reloaded_ctx = ctx;
+}
+
+/* With the credentials of the moment; the session gets its own back. */
+bool http_tls_accepts(struct http_tls *tls, struct MHD_Connection *connection)
+{
+    gnutls_session_t session = session_of(connection);
+    void *own = NULL;
+    if (!tls->keys->needs_certificate)
+        return true;
+    int rc = gnutls_credentials_get(session, GNUTLS_CRD_CERTIFICATE, &own);
+    assert(rc == 0);
+    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->keys->credentials);
+    bool accepts = verify_client(session) == 0;
+    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, own);
+    return accepts;
+}
+
 struct http_tls_keys *http_tls_begin(struct http_tls *tls, struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    assert(info != NULL && info->tls_session != NULL);
-    gnutls_session_t session = info->tls_session;
+    gnutls_session_t session = session_of(connection);
     int rc = gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->keys->credentials);
     assert(rc == 0);
     gnutls_certificate_server_set_request(

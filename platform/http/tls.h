@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The certificate of a server, and which clients' certificates it accepts. New files are used for
- * new connections; those that exist go on with the keys that they began with. */
+ * new connections; those that exist go on with the keys that they began with, unless these files no
+ * longer accept the client's certificate. */
 #ifndef PLATFORM_HTTP_TLS_H
 #define PLATFORM_HTTP_TLS_H
 
 #include "base/error.h"
 #include "platform/loop.h"
 
+#include <stdbool.h>
+
 enum { HTTP_TLS_CHECK_MS = 1000 /* how often the files are looked at */ };
+
+/* Only key exchanges with forward secrecy: a key that is stolen later opens no recording. */
+#define HTTP_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA"
 
 struct http_tls;
 struct http_tls_keys;
@@ -39,6 +45,11 @@ const char *http_tls_cert(const struct http_tls *tls);
 const char *http_tls_key(const struct http_tls *tls);
 /* The connection, which has just been accepted, uses the present keys until they are released. */
 struct http_tls_keys *http_tls_begin(struct http_tls *tls, struct MHD_Connection *connection);
+/* Whether the client's certificate is accepted by the present authorities. True where none is
+ * needed. */
+bool http_tls_accepts(struct http_tls *tls, struct MHD_Connection *connection);
+/* Calls `reloaded` after new files were read. NULL: no more. */
+void http_tls_on_reload(struct http_tls *tls, void (*reloaded)(void *ctx), void *ctx);
 /* NULL is allowed. */
 void http_tls_keys_release(struct http_tls_keys *keys);
 

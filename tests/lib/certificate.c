@@ -27,8 +27,14 @@ static void add_extension(X509 *x509, int nid, const char *value)
 struct certificate certificate_new(const char *folder, const char *name,
                                    const struct certificate *issuer, int days)
 {
+    return certificate_of_key(folder, name, issuer, days, EVP_EC_gen("P-256"));
+}
+
+struct certificate certificate_of_key(const char *folder, const char *name,
+                                      const struct certificate *issuer, int days, EVP_PKEY *key)
+{
     static long serial;
-    struct certificate certificate = {.key = EVP_EC_gen("P-256"), .x509 = X509_new()};
+    struct certificate certificate = {.key = key, .x509 = X509_new()};
     X509 *x509 = certificate.x509;
     X509_set_version(x509, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(x509), ++serial);

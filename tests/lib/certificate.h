@@ -17,6 +17,9 @@ struct certificate {
  * signs itself. Valid for `days` from now, and ten days before. */
 struct certificate certificate_new(const char *folder, const char *name,
                                    const struct certificate *issuer, int days);
+/* The same with a key of another kind, which it owns. */
+struct certificate certificate_of_key(const char *folder, const char *name,
+                                      const struct certificate *issuer, int days, EVP_PKEY *key);
 void certificate_free(struct certificate *certificate);
 
 #endif

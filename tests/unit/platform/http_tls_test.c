@@ -7,6 +7,9 @@
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
+#include <gnutls/gnutls.h>
+#include <openssl/evp.h>
+#include <openssl/rsa.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +142,97 @@ Test(http_tls_server, does_not_answer_in_clear_text)
     http_kit_expect_answer(fd);
     cr_assert(strstr(http_kit_answer, "HTTP") == NULL, "%s", http_kit_answer);
     close(fd);
+}
+
+/* Whether a client that offers only this can make a connection. */
+static bool can_connect(const char *priorities)
+{
+    gnutls_session_t session;
+    gnutls_certificate_credentials_t credentials;
+    int fd = http_kit_dial();
+    int rc = GNUTLS_E_AGAIN;
+    cr_assert(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK) == 0);
+    cr_assert(gnutls_certificate_allocate_credentials(&credentials) == 0);
+    cr_assert(gnutls_priority_set_direct(session, priorities, NULL) == 0);
+    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
+    gnutls_transport_set_int(session, fd);
+    for (int i = 0; i < 2000 && (rc == GNUTLS_E_AGAIN || rc == GNUTLS_E_INTERRUPTED); i++) {
+        loop_once(http_kit_loop, 5);
+        rc = gnutls_handshake(session);
+    }
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(credentials);
+    close(fd);
+    return rc == 0;
+}
+
+/* Else a key that is stolen years later opens what was recorded. */
+Test(http_tls_server, offers_only_what_a_stolen_key_does_not_open_later)
+{
+    struct certificate rsa = certificate_of_key(folder, "rsa", &ours, 10, EVP_RSA_gen(2048));
+    serve(&rsa, "");
+    cr_expect(can_connect("NORMAL:-VERS-ALL:+VERS-TLS1.3"));
+    cr_expect(can_connect("NORMAL:-VERS-ALL:+VERS-TLS1.2"));
+    cr_expect(!can_connect("NORMAL:-VERS-ALL:+VERS-TLS1.2:-KX-ALL:+RSA"));
+    cr_expect(!can_connect("NORMAL:-VERS-ALL:+VERS-TLS1.1"));
+    certificate_free(&rsa);
+}
+
+static void write_authorities(const char *path, const struct certificate *one,
+                              const struct certificate *two)
+{
+    char *text[2] = {NULL, NULL};
+    char all[32768];
+    size_t size = 0;
+    cr_assert(files_read(one->cert_path, sizeof(all) / 2, &text[0], &size, NULL) == ERROR_OK);
+    if (two != NULL)
+        cr_assert(files_read(two->cert_path, sizeof(all) / 2, &text[1], &size, NULL) == ERROR_OK);
+    snprintf(all, sizeof(all), "%s%s", text[0], two != NULL ? text[1] : "");
+    cr_assert(files_write_atomic(path, text_of(all), NULL) == ERROR_OK);
+    free(text[0]);
+    free(text[1]);
+}
+
+static struct http_exchange *hold_as(const struct certificate *shows, struct http_client **ret_http)
+{
+    static int status;
+    struct error error = {0};
+    char url[128];
+    const struct http_client_options options = {
+        .ca_file = ours.cert_path, .cert_file = shows->cert_path, .key_file = shows->key_path};
+    cr_assert(http_client_new(http_kit_loop, &options, ret_http, &error) == ERROR_OK);
+    snprintf(url, sizeof(url), "%s/hold", http_server_url(http_kit_server));
+    const struct http_request request = {
+        .method = "GET", .url = url, .timeout_ms = 10 * HTTP_KIT_WAIT_MS};
+    http_kit_held = NULL;
+    cr_assert(http_client_send(*ret_http, &request, on_result, &status, &error) == ERROR_OK);
+    cr_assert(loop_run_until(http_kit_loop, http_kit_is_held, NULL, HTTP_KIT_WAIT_MS));
+    return http_kit_held;
+}
+
+static bool is_gone(void *ctx);
+
+/* Its clients could go on for as long as they keep their connections. */
+Test(http_tls_server, cuts_connections_of_an_authority_that_was_removed)
+{
+    char authorities[PATH_MAX];
+    struct http_client *https[2];
+    snprintf(authorities, sizeof(authorities), "%s/authorities", folder);
+    write_authorities(authorities, &ours, &theirs);
+    serve(&server, authorities);
+    struct http_exchange *removed = hold_as(&client, &https[0]);
+    struct http_exchange *kept = hold_as(&foreign, &https[1]);
+    http_tls_reload(tls);
+    loop_once(http_kit_loop, 0);
+    cr_assert(!http_gone(removed) && !http_gone(kept), "the same authorities");
+    write_authorities(authorities, &theirs, NULL);
+    cr_assert(loop_run_until(http_kit_loop, is_gone, removed, HTTP_KIT_WAIT_MS));
+    cr_assert(!http_gone(kept));
+    http_respond(removed, 200, "text/plain", TEXT(""));
+    http_respond(kept, 200, "text/plain", TEXT(""));
+    loop_once(http_kit_loop, 10);
+    http_client_free(https[0]);
+    http_client_free(https[1]);
 }
 
 static bool trusts_renewed(void *ctx)
