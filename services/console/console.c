@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console service: its life. See console.h. */
 #include "services/console/console.h"
+#include "services/console/api/order_at.h"
 
 #include "platform/logger.h"
 #include "replica/settings.h"
@@ -166,6 +167,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 void console_free(struct console *console)
 {
+    order_at_drain(console);
     order_waits_drain(console->order_waits);
     if (console->owners != NULL)
         owners_drain(console->owners);
@@ -222,6 +224,7 @@ static void drain(void *state)
     }
     events_drain(console->events);
     order_waits_drain(console->order_waits);
+    order_at_drain(console);
     changes_drain(console->changes);
     operator_commands_drain(console->commands);
 }

@@ -36,6 +36,8 @@ struct console {
     struct agent_pauses *pauses;
     struct workflow_changes *workflow_changes;
     struct service_list *services;
+    struct order_replay *replays; /* orders that are being folded as they were: order_at.c */
+    uint32_t replay_count;
     const struct agent_table *agents; /* of `pauses` */
     struct view_report *report;
     struct heap_arena scratch; /* of one answer */

@@ -1,15 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/orders/{id}/at/{offset}: the order as it was, folded again from its history. */
+/* GET /api/orders/{id}/at/{offset}: the order as it was, folded again from its history, in slices
+ * between which the loop turns: folding all of a long history takes a few tenths of a second. */
+#include "services/console/api/order_at.h"
+
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
 #include "base/numbers.h"
 
-/* Of one answer: a few tenths of a second. */
-enum { REPLAY_DECISIONS_MAX = 50000, REPLAY_BYTES_MAX = 64 << 20 };
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+/* The first two of one answer. */
+enum {
+    REPLAY_DECISIONS_MAX = 50000,
+    REPLAY_BYTES_MAX = 64 << 20,
+    SLICE_BYTES_MAX = 1 << 20,
+    REPLAYS_MAX = 8 /* at a time */
+};
 
 struct order_replay {
+    struct order_replay *prev, *next; /* of console->replays */
     struct console *console;
+    struct http_exchange *exchange;
+    struct text order_id;          /* borrowed from the exchange */
+    struct loop_deferred deferred; /* the next slice */
+    int64_t from;                  /* where that begins */
+    uint32_t slice_end;            /* how many Decisions, and bytes, were visited by its end */
+    size_t slice_bytes_end;
+    bool is_slice_over;
     int64_t through;        /* offset of the last Decision that counts */
     struct heap_arena heap; /* the order's */
     struct order order;     /* version 0: there is none */
@@ -28,6 +48,11 @@ static bool visit(void *ctx, int64_t offset, struct text value)
     struct record record;
     if (offset > replay->through)
         return false;
+    replay->is_slice_over =
+        replay->decisions >= replay->slice_end || replay->bytes >= replay->slice_bytes_end;
+    if (replay->is_slice_over)
+        return false;
+    replay->from = offset + 1;
     replay->bytes += value.size;
     replay->too_long =
         ++replay->decisions > REPLAY_DECISIONS_MAX || replay->bytes > REPLAY_BYTES_MAX;
@@ -97,32 +122,92 @@ static void respond_without_history(struct http_exchange *exchange,
         api_respond_missing(exchange, partition, order_id);
 }
 
+static void replay_free(struct order_replay *replay)
+{
+    struct console *console = replay->console;
+    assert(console->replay_count > 0);
+    DL_DELETE(console->replays, replay);
+    console->replay_count--;
+    loop_defer_cancel(cluster_loop(console->cluster), &replay->deferred);
+    heap_arena_deinit(&replay->heap);
+    free(replay);
+}
+
+static void finish(struct order_replay *replay, struct console_partition *partition)
+{
+    if (replay->at < 0 && !error_is(&replay->error) && !replay->too_long)
+        respond_without_history(replay->exchange, partition, replay->order_id);
+    else
+        respond(replay->exchange, replay, partition, replay->order_id);
+    replay_free(replay);
+}
+
+static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+{
+    struct order_replay *replay = userdata;
+    struct error error = {0};
+    struct console_partition *partition = api_partition_of(replay->console, replay->order_id);
+    bool settled = console_partition_settle(partition);
+    replay->slice_end = replay->decisions + ORDER_AT_SLICE;
+    replay->slice_bytes_end = replay->bytes + SLICE_BYTES_MAX;
+    replay->is_slice_over = false;
+    if (settled &&
+        store_scan_history(view_store(console_partition_view(partition)), replay->order_id,
+                           replay->from, visit, replay, &error) == ERROR_OK) {
+        if (!replay->is_slice_over)
+            finish(replay, partition);
+        else
+            loop_defer(loop, deferred);
+        return;
+    }
+    if (settled)
+        console_partition_damaged(partition, &error);
+    api_respond_damaged(replay->exchange, partition);
+    replay_free(replay);
+}
+
+static void begin(struct console *console, struct http_exchange *exchange, struct text order_id,
+                  int64_t through)
+{
+    struct loop *loop = cluster_loop(console->cluster);
+    if (console->replay_count == REPLAYS_MAX) {
+        http_respond_error(exchange, 503, "Busy",
+                           "%d orders are being folded as they were: try again", REPLAYS_MAX);
+        return;
+    }
+    struct order_replay *replay = calloc(1, sizeof(*replay));
+    assert(replay != NULL);
+    replay->console = console;
+    replay->exchange = exchange;
+    replay->order_id = order_id;
+    replay->through = through;
+    replay->at = -1;
+    heap_arena_init(&replay->heap, 4096);
+    loop_deferred_init(&replay->deferred, run_slice, replay);
+    DL_APPEND(console->replays, replay);
+    console->replay_count++;
+    run_slice(loop, &replay->deferred, replay);
+}
+
+void order_at_drain(struct console *console)
+{
+    while (console->replays != NULL) {
+        http_respond_error(console->replays->exchange, 503, "ShuttingDown",
+                           "this instance is shutting down");
+        replay_free(console->replays);
+    }
+}
+
 void serve_order_at(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
-    struct order_replay replay = {.console = console, .at = -1};
+    int64_t through = 0;
     struct text order_id;
-    struct error error = {0};
     if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id))
         return;
-    if (!number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &replay.through)) {
+    if (number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &through))
+        begin(console, exchange, order_id, through);
+    else
         http_respond_error(exchange, 400, "BadRequest",
                            "offset: expected the offset of a Decision, from 0");
-        return;
-    }
-    struct console_partition *partition = api_partition_of(console, order_id);
-    bool settled = console_partition_settle(partition);
-    heap_arena_init(&replay.heap, 4096);
-    if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id, 0,
-                                      visit, &replay, &error) == ERROR_OK) {
-        if (replay.at < 0 && !error_is(&replay.error) && !replay.too_long)
-            respond_without_history(exchange, partition, order_id);
-        else
-            respond(exchange, &replay, partition, order_id);
-    } else {
-        if (settled)
-            console_partition_damaged(partition, &error);
-        api_respond_damaged(exchange, partition);
-    }
-    heap_arena_deinit(&replay.heap);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the pages show besides lists: /api/overview, /api/orders/{id}/at/{offset}, /api/partitions,
  * /api/health. */
+#include "services/console/api/order_at.h"
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
@@ -169,6 +170,44 @@ static json_t *at(int status, const char *id, int64_t offset)
     char path[256];
     snprintf(path, sizeof(path), "/api/orders/%s/at/%lld", id, (long long)offset);
     return world_get(world, status, path);
+}
+
+/* The turns of the loop until the answer is there. */
+static uint32_t turns_of(const char *path)
+{
+    uint32_t turns = 0;
+    world_ask(world, path, NULL);
+    for (; !world->answered; turns++)
+        world_turn(world);
+    json_decref(world_answer(world, 200));
+    return turns;
+}
+
+/* Other requests are not kept waiting by a long history. */
+Test(console_overview, folds_a_long_history_in_turns_of_the_loop)
+{
+    enum { SLICES = 20 };
+    world_submit(world, "long", "test");
+    world_schedule(world);
+    for (int i = 0; i < SLICES * ORDER_AT_SLICE; i++)
+        world_report(world, "long", "A", true); /* all but the first are ignored */
+    world_schedule(world);
+    world_settle(world);
+    uint32_t once = turns_of("/api/orders/long");
+    uint32_t turns = turns_of("/api/orders/long/at/1000000");
+    cr_assert_geq(turns, SLICES + 1, "%u turns, %u for an order as it is", turns, once);
+    json_t *then = at(200, "long", 1000000);
+    json_t *now = world_get(world, 200, "/api/orders/long");
+    json_object_del(then, "at_offset");
+    cr_assert(json_equal(then, now));
+    json_decref(then);
+    json_decref(now);
+    world_ask(world, "/api/orders/long/at/1000000", NULL);
+    for (int i = 0; i < 100 && world->console->replays == NULL; i++)
+        world_turn(world);
+    cr_assert_not_null(world->console->replays);
+    order_at_drain(world->console);
+    json_decref(world_answer(world, 503));
 }
 
 /* After its last Decision the order is as it is; before the first there is none. */
