@@ -365,8 +365,9 @@ static void answer_get(struct operation *operation, const struct broker_record *
     struct error error;
     struct codec *codec = letters->cluster->codec;
     struct arena *arena = &operation->heap.arena;
-    bool replayable = replay_plan(record, reading, (struct text){0}, &letters->cluster->topics,
-                                  codec, arena, &plan, &error) == ERROR_OK;
+    bool replayable =
+        replay_plan(record, reading, (struct text){0}, (struct text){0}, &letters->cluster->topics,
+                    codec, arena, &plan, &error) == ERROR_OK;
     struct dead_letter_whole whole = {
         .record = record,
         .reading = reading,
@@ -387,8 +388,8 @@ static void plan_replay(struct operation *operation, const struct broker_record 
     struct arena *arena = &operation->heap.arena;
     struct replay_plan *plan = &operation->plan;
     struct error error;
-    if (replay_plan(record, reading, operation->corrected, &cluster->topics, cluster->codec, arena,
-                    plan, &error) != ERROR_OK) {
+    if (replay_plan(record, reading, operation->corrected, operation->resolution.by,
+                    &cluster->topics, cluster->codec, arena, plan, &error) != ERROR_OK) {
         int status = strcmp(error.code, "BadValue") == 0 ? 400 : 409;
         operation_fail(operation, status, error.code, "%s", error.message);
         return;

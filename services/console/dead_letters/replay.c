@@ -117,10 +117,62 @@ static enum error_class check_value(enum destination to, struct text value, stru
     return ERROR_OK;
 }
 
+/* ---- who acts ---- */
+
+static void *fields_of(struct record *record)
+{
+    return record_kind_is_command(record->kind) ? (void *)&record->command.submit_order
+                                                : (void *)&record->claim;
+}
+
+static struct text *text_field(struct record *record, const char *name)
+{
+    const struct record_binding *binding = record_kind_info(record->kind)->binding;
+    for (uint32_t i = 0; i < binding->count; i++)
+        if (strcmp(binding->fields[i].name, name) == 0 && binding->fields[i].kind == FIELD_TEXT)
+            return (struct text *)((char *)fields_of(record) + binding->fields[i].offset);
+    return NULL;
+}
+
+/* The token with which an application submitted it: that of the dead letter's own value, as no
+ * operator may speak for one. */
+static struct text submitter_of(const struct broker_record *letter, enum record_kind kind,
+                                struct codec *codec, struct arena *arena)
+{
+    struct record own;
+    if (codec_decode(codec, letter->value, false, arena, &own, NULL) != ERROR_OK ||
+        own.kind != kind)
+        return (struct text){0};
+    return *text_field(&own, "submitted_by");
+}
+
+/* The operator's value, signed by the operator; new in the arena. */
+static struct text sign(struct record *record, const struct broker_record *letter, struct text by,
+                        struct codec *codec, struct arena *arena)
+{
+    struct buffer buffer = {0};
+    struct text *submitter = text_field(record, "submitted_by");
+    bool reports = record->kind == RECORD_REPORT_STEP || record->kind == RECORD_EXTEND_STEP;
+    struct text *signature = text_field(record, reports ? "instance" : "by");
+    bool is_command = record_kind_is_command(record->kind);
+    /* A report or an alert without a name says nothing about who acted. */
+    if (signature != NULL && ((is_command && !reports) || !text_empty(*signature)))
+        *signature = by;
+    if (submitter != NULL)
+        *submitter = submitter_of(letter, record->kind, codec, arena);
+    codec_encode(codec, record->kind, is_command ? (void *)&record->command : fields_of(record),
+                 &buffer);
+    struct text value =
+        arena_text(arena, (struct text){(const char *)buffer.data, (uint32_t)buffer.size});
+    buffer_deinit(&buffer);
+    return value;
+}
+
 enum error_class replay_plan(const struct broker_record *record,
                              const struct dead_letter_reading *reading, struct text corrected,
-                             const struct topics *topics, struct codec *codec, struct arena *arena,
-                             struct replay_plan *ret_plan, struct error *ret_error)
+                             struct text by, const struct topics *topics, struct codec *codec,
+                             struct arena *arena, struct replay_plan *ret_plan,
+                             struct error *ret_error)
 {
     struct error error;
     struct record decoded;
@@ -136,6 +188,12 @@ enum error_class replay_plan(const struct broker_record *record,
         *ret_error = error;
         return ERROR_REJECT;
     }
+    if (plan.corrected)
+        plan.value = sign(&decoded, record, by, codec, arena);
+    if (plan.corrected && plan.value.size > INPUT_BYTES_MAX)
+        return error_set(ret_error, ERROR_REJECT, "BadValue",
+                         "value is %u bytes as this version writes it; the limit is %d",
+                         plan.value.size, INPUT_BYTES_MAX);
     struct text order_id = known ? order_id_of(&decoded) : (struct text){0};
     bool ordered = order_id_validate(order_id, &error) == ERROR_OK;
     if (plan.corrected && !ordered && to != TO_ALERTS)

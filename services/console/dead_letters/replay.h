@@ -23,12 +23,15 @@ struct replay_plan {
     bool corrected;
 };
 
-/* `corrected`: the operator's value; .data NULL: the dead letter's own. REJECT: "NotReplayable",
- * "ValueCut", or "BadValue" if the operator's value is not a record that the topic takes. */
+/* `corrected`: the operator's value; .data NULL: the dead letter's own. Whatever a corrected value
+ * says, `by` is the one who acts: it is the `by` of a command, and the instance of a report.
+ * REJECT: "NotReplayable", "ValueCut", or "BadValue" if the operator's value is not a record that
+ * the topic takes. */
 enum error_class replay_plan(const struct broker_record *record,
                              const struct dead_letter_reading *reading, struct text corrected,
-                             const struct topics *topics, struct codec *codec, struct arena *arena,
-                             struct replay_plan *ret_plan, struct error *ret_error);
+                             struct text by, const struct topics *topics, struct codec *codec,
+                             struct arena *arena, struct replay_plan *ret_plan,
+                             struct error *ret_error);
 
 /* Encodes an operator's value that is given as JSON: of a command, a StepRequest, a StatusUpdate or
  * an OperatorAlert. `record_name` empty: SubmitOrder. Appends to `buffer`. REJECT. */
