@@ -4,7 +4,7 @@
  * that the read model is not old. */
 #include "services/console/api/owners.h"
 
-#include "services/console/model/verdict.h"
+#include "replica/verdict.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>

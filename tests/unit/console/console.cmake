@@ -9,7 +9,6 @@ reeve_test(console
         render_test.c
         event_text_test.c
         stats_test.c
-        verdict_test.c
         ../schemas/samples.c
     LIBS reeve-console)
 reeve_test(console-api

@@ -17,6 +17,7 @@ reeve_test(replica
         shares_test.c
         view_cache_test.c
         view_expiry_test.c
+        verdict_test.c
         view_flush_test.c
         view_hostile_test.c
         view_report_test.c

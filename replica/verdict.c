@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/console/model/verdict.h"
+#include "replica/verdict.h"
 
 #include <assert.h>
 #include <stdio.h>

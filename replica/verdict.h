@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a partition keeps up: its lag over a window of minutes, in one word and a reason. */
-#ifndef SERVICES_CONSOLE_VERDICT_H
-#define SERVICES_CONSOLE_VERDICT_H
+#ifndef REPLICA_VERDICT_H
+#define REPLICA_VERDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>
