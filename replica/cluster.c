@@ -402,13 +402,13 @@ static void append_alert(struct cluster *cluster, const struct operator_alert *a
         log_error_limited("an alert was not delivered", LOG_ERR(&error));
 }
 
-static void append_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
-                                   const char *code, const char *message)
+static void append_partition_alert(struct cluster *cluster, const char *by, int32_t partition,
+                                   bool raised, const char *code, const char *message)
 {
     struct operator_alert alert = {.raised = raised,
                                    .code = text_of(code),
                                    .message = text_of(message),
-                                   .by = text_of(cluster->service->instance_id),
+                                   .by = text_of(by),
                                    .partition = partition,
                                    .command_offset = -1,
                                    .decision_offset = -1,
@@ -416,8 +416,8 @@ static void append_partition_alert(struct cluster *cluster, int32_t partition, b
     append_alert(cluster, &alert);
 }
 
-void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
-                             const char *code, const char *message)
+static void alert(struct cluster *cluster, const char *by, int32_t partition, bool raised,
+                  const char *code, const char *message)
 {
     if (cluster->silent)
         return;
@@ -427,12 +427,25 @@ void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool ra
     else
         log_info("alert closed", LOG_I64("partition", partition), LOG_STR("code", code),
                  LOG_STR("message", message));
-    append_partition_alert(cluster, partition, raised, code, message);
+    append_partition_alert(cluster, by, partition, raised, code, message);
+}
+
+void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
+                             const char *code, const char *message)
+{
+    alert(cluster, cluster->service->instance_id, partition, raised, code, message);
+}
+
+void cluster_service_alert(struct cluster *cluster, int32_t partition, bool raised,
+                           const char *code, const char *message)
+{
+    alert(cluster, cluster->service->name, partition, raised, code, message);
 }
 
 void cluster_partition_claimed(struct cluster *cluster, int32_t partition)
 {
-    append_partition_alert(cluster, partition, false, CLUSTER_PARTITION_CLAIMED,
+    append_partition_alert(cluster, cluster->service->instance_id, partition, false,
+                           CLUSTER_PARTITION_CLAIMED,
                            "this instance owns the partition now: what its former owners have "
                            "raised is closed");
 }

@@ -116,6 +116,9 @@ void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
 /* Likewise, raised or closed: for what ends by itself. */
 void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
                              const char *code, const char *message);
+/* Likewise, in the name of the service: any of its instances closes what another one raised. */
+void cluster_service_alert(struct cluster *cluster, int32_t partition, bool raised,
+                           const char *code, const char *message);
 /* For the readers of alerts: a killed owner has not closed what it raised about the partition, and
  * its successor does not know what that was. Not logged. */
 #define CLUSTER_PARTITION_CLAIMED "PartitionClaimed"

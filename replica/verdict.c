@@ -7,6 +7,10 @@
 void lag_window_add(struct lag_window *window, int64_t now_ms, int64_t lag, int64_t next_command)
 {
     uint32_t last = (window->count + LAG_SAMPLES - 1) % LAG_SAMPLES;
+    /* While the brokers do not answer, it is not known whether anything is decided. */
+    if (window->count > 0 && now_ms - window->measured_ms > LAG_GAP_MS)
+        window->advanced_ms += now_ms - window->measured_ms;
+    window->measured_ms = now_ms;
     if (window->count == 0 || lag == 0 || next_command != window->next_command)
         window->advanced_ms = now_ms;
     window->lag = lag;
@@ -24,19 +28,31 @@ static uint32_t oldest(const struct lag_window *window)
     return window->count > LAG_SAMPLES ? window->count % LAG_SAMPLES : 0;
 }
 
+int64_t lag_window_waited_ms(const struct lag_window *window, int64_t now_ms)
+{
+    return window->count > 0 && window->lag > 0 ? now_ms - window->advanced_ms : 0;
+}
+
+bool lag_window_is_stalled(const struct lag_window *window, int64_t now_ms,
+                           char ret_reason[VERDICT_REASON_SIZE])
+{
+    int64_t waited_ms = lag_window_waited_ms(window, now_ms);
+    if (waited_ms < LAG_STALLED_MS)
+        return false;
+    snprintf(ret_reason, VERDICT_REASON_SIZE,
+             "%lld command%s, and none was decided for %lld s: is a scheduler running?",
+             (long long)window->lag, window->lag == 1 ? " waits" : "s wait",
+             (long long)(waited_ms / 1000));
+    return true;
+}
+
 static enum verdict assess(const struct lag_window *window, int64_t now_ms,
                            char ret_reason[VERDICT_REASON_SIZE])
 {
     if (window->count == 0 || window->lag == 0)
         return VERDICT_OK;
-    int64_t still_ms = now_ms - window->advanced_ms;
-    if (still_ms >= LAG_STALLED_MS) {
-        snprintf(ret_reason, VERDICT_REASON_SIZE,
-                 "%lld command%s, and none was decided for %lld s: is a scheduler running?",
-                 (long long)window->lag, window->lag == 1 ? " waits" : "s wait",
-                 (long long)(still_ms / 1000));
+    if (lag_window_is_stalled(window, now_ms, ret_reason))
         return VERDICT_STALLED;
-    }
     int64_t before = window->samples[oldest(window)].lag;
     int64_t span_ms = now_ms - window->samples[oldest(window)].at_ms;
     int64_t noise = before / 10 > LAG_NOISE ? before / 10 : LAG_NOISE;

@@ -148,7 +148,9 @@ static void print_facts(struct cli *cli, const json_t *body)
     fprintf(cli->out, "%-18s  %lld of %lld owned, %lld stopped\n", "Partitions",
             (long long)int_at(partitions, "owned"), (long long)int_at(partitions, "total"),
             (long long)int_at(partitions, "stopped"));
-    fprintf(cli->out, "%-18s  %lld\n", "Waiting commands", (long long)int_at(partitions, "lag"));
+    const char *stalled = json_string_value(json_object_get(partitions, "stalled_reason"));
+    fprintf(cli->out, "%-18s  %lld%s%s\n", "Waiting commands", (long long)int_at(partitions, "lag"),
+            stalled != NULL ? "; stalled: " : "", stalled != NULL ? stalled : "");
 }
 
 static void print_others(struct cli *cli, const json_t *body, const char *name, const char *what)

@@ -215,6 +215,17 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
     return console_is_ready(state, ret_reason, reason_size);
 }
 
+/* The console works; the scheduler does not. */
+static bool degraded(void *state, char *ret_reason, size_t reason_size)
+{
+    const struct console *console = state;
+    char reason[VERDICT_REASON_SIZE];
+    if (console->owners == NULL || owners_stalled(console->owners, reason, NULL) == 0)
+        return false;
+    snprintf(ret_reason, reason_size, "%s", reason);
+    return true;
+}
+
 static void drain(void *state)
 {
     struct console *console = state;
@@ -241,6 +252,7 @@ int console_main(int argc, char **argv)
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,
+                                           .degraded = degraded,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

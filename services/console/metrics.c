@@ -13,6 +13,7 @@ struct console_metrics {
     struct console *console;
     struct metrics_gauge *lag;
     struct metrics_gauge *stopped;
+    struct metrics_gauge *undecided;
     struct metrics_gauge *watchers;
     struct metrics_gauge *streams;
     struct metrics_gauge *commands;
@@ -61,6 +62,10 @@ static void refresh(void *ctx)
     }
     metrics_set(metrics->lag, (double)lag);
     metrics_set(metrics->stopped, stopped);
+    char reason[VERDICT_REASON_SIZE];
+    int64_t waited_ms = 0;
+    owners_stalled(console->owners, reason, &waited_ms);
+    metrics_set(metrics->undecided, (double)waited_ms / 1000);
     metrics_set(metrics->watchers, changes_watchers(console->changes));
     metrics_set(metrics->streams, http_server_streams(console->service->http));
     metrics_set(metrics->commands, operator_commands_outstanding(console->commands));
@@ -97,6 +102,10 @@ struct console_metrics *console_metrics_new(struct console *console)
     metrics->stopped =
         metrics_gauge(all, "reeve_console_partitions_stopped",
                       "Partitions that stopped and need an operator.", METRICS_NO_LABELS);
+    metrics->undecided = metrics_gauge(
+        all, "reeve_commands_undecided_seconds",
+        "For how long commands have waited in a partition without a decision; the longest.",
+        METRICS_NO_LABELS);
     metrics->watchers = metrics_gauge(all, "reeve_console_watchers",
                                       "Clients that wait for changes.", METRICS_NO_LABELS);
     metrics->streams =

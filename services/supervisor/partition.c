@@ -162,6 +162,7 @@ static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)timer;
     assert(!partition->freed);
     partition_wake_in(partition, WAKE_MS);
+    waiting_commands_look(partition->waiting, supervisor_partition_is_ready(partition));
     if (partition->suspended || !partition->caught_up ||
         follower_is_stopped(partition->follower, NULL))
         return;
@@ -263,6 +264,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
     if (partition->held_back)
         partition_wake_in(partition, 0);
     if (decided)
+        waiting_commands_decided(partition->waiting, &folded->record->decision, record->timestamp);
+    if (decided)
         learn_from_decision(partition, &folded->record->decision, deadlines, count);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at <= partition->cursor.due_at &&
@@ -357,6 +360,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
         return class;
     }
     partition->outstanding = outstanding_new();
+    partition->waiting = waiting_commands_new(cluster, number, partition->follower);
     partition->window = window_of(cluster->partition_count);
     follower_commit_behind(partition->follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&partition->timer, on_turn, partition);
@@ -371,6 +375,7 @@ void supervisor_partition_free(struct supervisor_partition *partition)
     follower_flush(partition->follower);
     follower_free(partition->follower);
     outstanding_free(partition->outstanding);
+    waiting_commands_free(partition->waiting);
     partition->freed = true;
     if (partition->unanswered == 0)
         free(partition);
@@ -410,6 +415,12 @@ bool supervisor_partition_trouble(const struct supervisor_partition *partition, 
              partition->number, (long long)(waited / 1000), partition->cluster->topics.commands,
              partition->number, (unsigned long long)partition->unanswered);
     return true;
+}
+
+const struct waiting_commands *supervisor_partition_waiting(
+    const struct supervisor_partition *partition)
+{
+    return partition->waiting;
 }
 
 int32_t supervisor_partition_number(const struct supervisor_partition *partition)

@@ -38,6 +38,10 @@ bool supervisor_partition_is_ready(const struct supervisor_partition *partition)
 /* What it waits for, or why it is stopped; false: it works. */
 bool supervisor_partition_trouble(const struct supervisor_partition *partition, char *ret_text,
                                   size_t size);
+/* Do commands wait there although none is decided? Borrowed until supervisor_partition_free. */
+struct waiting_commands;
+const struct waiting_commands *supervisor_partition_waiting(
+    const struct supervisor_partition *partition);
 int32_t supervisor_partition_number(const struct supervisor_partition *partition);
 /* Borrowed until supervisor_partition_free. *ret_current: it has folded to the end of the log, or
  * to what was appended a moment ago. */

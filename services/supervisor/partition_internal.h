@@ -8,6 +8,7 @@
 #include "services/supervisor/outstanding.h"
 #include "services/supervisor/partition.h"
 #include "services/supervisor/scheduler_clock.h"
+#include "services/supervisor/waiting_commands.h"
 
 /* Where the index is read on: every deadline before it is armed or outstanding, gave way, or is
  * over. It spares walking over tombstones as well. */
@@ -23,6 +24,7 @@ struct supervisor_partition {
     struct follower *follower;
     struct supervisor_metrics *metrics;
     struct outstanding *outstanding;
+    struct waiting_commands *waiting;
     uint32_t window; /* this partition's share */
     struct loop_timer timer;
     bool suspended;

@@ -10,6 +10,7 @@
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
 #include "services/supervisor/partition.h"
+#include "services/supervisor/waiting_commands.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -31,7 +32,9 @@ struct supervisor {
     struct supervisor_metrics metrics;
     struct metrics_gauge *assigned;
     struct metrics_gauge *lag;
+    struct metrics_gauge *undecided;
     int64_t lag_sum;
+    int64_t undecided_ms; /* the longest of all partitions */
 };
 
 static struct supervisor_partition *partition_of(struct membership_partition *partition)
@@ -111,7 +114,10 @@ static void on_cluster_ready(void *ctx)
 static void add_lag(void *ctx, struct membership_partition *partition)
 {
     struct supervisor *supervisor = ctx;
+    int64_t waited_ms = waiting_commands_ms(supervisor_partition_waiting(partition_of(partition)));
     supervisor->lag_sum += supervisor_partition_lag(partition_of(partition));
+    if (waited_ms > supervisor->undecided_ms)
+        supervisor->undecided_ms = waited_ms;
 }
 
 static void refresh_gauges(void *ctx)
@@ -120,9 +126,11 @@ static void refresh_gauges(void *ctx)
     if (supervisor->membership == NULL)
         return;
     supervisor->lag_sum = 0;
+    supervisor->undecided_ms = 0;
     membership_each(supervisor->membership, add_lag, supervisor);
     metrics_set(supervisor->assigned, membership_count(supervisor->membership));
     metrics_set(supervisor->lag, (double)supervisor->lag_sum);
+    metrics_set(supervisor->undecided, (double)supervisor->undecided_ms / 1000);
 }
 
 static void report_partition(void *ctx, struct membership_partition *partition)
@@ -146,6 +154,10 @@ static void register_metrics(struct supervisor *supervisor)
                       "Partitions that the group has assigned.", METRICS_NO_LABELS);
     supervisor->lag = metrics_gauge(metrics, "reeve_fold_lag_records",
                                     "Records of the log still to be folded.", METRICS_NO_LABELS);
+    supervisor->undecided = metrics_gauge(
+        metrics, "reeve_commands_undecided_seconds",
+        "For how long commands have waited in a partition without a decision; the longest.",
+        METRICS_NO_LABELS);
     metrics_on_render(metrics, refresh_gauges, supervisor);
 }
 
@@ -178,6 +190,31 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
     const struct supervisor *supervisor = state;
     return membership_is_ready(supervisor->membership, supervisor->cluster, ret_reason,
                                reason_size);
+}
+
+struct complaint {
+    char *text;
+    size_t size;
+    bool found;
+};
+
+static void add_complaint(void *ctx, struct membership_partition *partition)
+{
+    struct complaint *complaint = ctx;
+    if (!complaint->found)
+        complaint->found =
+            waiting_commands_trouble(supervisor_partition_waiting(partition_of(partition)),
+                                     complaint->text, complaint->size);
+}
+
+/* It works; the scheduler does not. */
+static bool degraded(void *state, char *ret_reason, size_t reason_size)
+{
+    const struct supervisor *supervisor = state;
+    struct complaint complaint = {.text = ret_reason, .size = reason_size};
+    if (supervisor->membership != NULL)
+        membership_each(supervisor->membership, add_complaint, &complaint);
+    return complaint.found;
 }
 
 static void on_left(void *ctx)
@@ -220,6 +257,7 @@ int supervisor_main(int argc, char **argv)
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,
+                                           .degraded = degraded,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

@@ -53,7 +53,7 @@ static const char index_text[] =
     "POST /api/dead-letters/{partition}/{offset}/discard    {\"by\", \"reason\"}\n"
     "POST /api/dead-letters/{partition}/{offset}/replay     and \"value\" or \"json\"\n"
     "GET  /api/owners                        the owner of each partition\n"
-    "GET  /api/partitions                    the same with verdicts and claims\n"
+    "GET  /api/partitions                    the same with claims and stores\n"
     "GET  /api/health                        checks and configuration of this console\n"
     "GET  /api/agents                        running agents and their health\n"
     "       agent=\n"

@@ -55,6 +55,14 @@ static void check_partitions(struct console *console, json_t *list)
     add_check(list, "partitions", behind == 0 && console->partition_count > 0, message);
 }
 
+static void check_decisions(const struct console *console, json_t *list)
+{
+    char reason[VERDICT_REASON_SIZE];
+    bool stalled = console->owners != NULL && owners_stalled(console->owners, reason, NULL) > 0;
+    add_check(list, "decisions", !stalled,
+              stalled ? reason : "no partition has commands that wait without a decision");
+}
+
 static json_t *render_checks(struct console *console)
 {
     char reason[MESSAGE_SIZE] = "";
@@ -64,6 +72,7 @@ static json_t *render_checks(struct console *console)
               ready ? "every partition has been read to its end since the start" : reason);
     check_brokers(console, list);
     check_partitions(console, list);
+    check_decisions(console, list);
     bool low = disk_guard_is_low(console->service->disk);
     add_check(list, "disk", !low,
               low ? "the disk of data.dir is nearly full: nothing is folded until there is space"

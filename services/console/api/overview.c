@@ -179,11 +179,15 @@ static json_t *render_partitions(struct console *console)
         owned += console_partition_claim(console->partitions[i])->known;
         stopped += console_partition_is_stopped(console->partitions[i], NULL);
     }
+    char reason[VERDICT_REASON_SIZE] = "";
+    uint32_t stalled = owners_stalled(console->owners, reason, NULL);
     json_t *object = json_object();
     render_put(object, "total", json_integer(console->partition_count));
     render_put(object, "owned", json_integer(owned));
     render_put(object, "stopped", json_integer(stopped));
     render_put(object, "lag", json_integer(owners_lag(console->owners)));
+    render_put(object, "stalled", json_integer(stalled));
+    render_put(object, "stalled_reason", render_optional(text_of(reason)));
     return object;
 }
 

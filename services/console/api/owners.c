@@ -4,7 +4,6 @@
  * that the read model is not old. */
 #include "services/console/api/owners.h"
 
-#include "replica/verdict.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -106,6 +105,28 @@ static json_t *render_lag(int64_t lag)
     return lag == UNKNOWN ? json_null() : json_integer(lag);
 }
 
+static int64_t age_of(const struct owners *owners, int32_t number)
+{
+    int64_t age = loop_now_ms(owners->loop) - owners->ends[number].answered_ms;
+    return age > AWAY_MS ? age : 0;
+}
+
+static void put_verdict(json_t *object, const struct owners *owners, int32_t number)
+{
+    char reason[VERDICT_REASON_SIZE];
+    const struct error *stop = NULL;
+    struct console_partition *partition = owners->partitions[number];
+    console_partition_is_stopped(partition, &stop);
+    struct verdict_input input = {.window = &owners->ends[number].window,
+                                  .now_ms = loop_now_ms(owners->loop),
+                                  .stopped = stop != NULL ? stop->message : NULL,
+                                  .claimed = console_partition_claim(partition)->known,
+                                  .away_ms = age_of(owners, number)};
+    enum verdict verdict = verdict_of(&input, reason);
+    render_put(object, "verdict", json_string(verdict_name(verdict)));
+    render_put(object, "verdict_reason", render_optional(text_of(reason)));
+}
+
 static json_t *render_owner(const struct owners *owners, int32_t number)
 {
     struct console_partition *partition = owners->partitions[number];
@@ -133,32 +154,11 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     }
     render_put(object, "alert",
                alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
+    put_verdict(object, owners, number);
     return object;
 }
 
 /* ---- what GET /api/partitions adds ---- */
-
-static int64_t age_of(const struct owners *owners, int32_t number)
-{
-    int64_t age = loop_now_ms(owners->loop) - owners->ends[number].answered_ms;
-    return age > AWAY_MS ? age : 0;
-}
-
-static void put_verdict(json_t *object, const struct owners *owners, int32_t number)
-{
-    char reason[VERDICT_REASON_SIZE];
-    const struct error *stop = NULL;
-    struct console_partition *partition = owners->partitions[number];
-    console_partition_is_stopped(partition, &stop);
-    struct verdict_input input = {.window = &owners->ends[number].window,
-                                  .now_ms = loop_now_ms(owners->loop),
-                                  .stopped = stop != NULL ? stop->message : NULL,
-                                  .claimed = console_partition_claim(partition)->known,
-                                  .away_ms = age_of(owners, number)};
-    enum verdict verdict = verdict_of(&input, reason);
-    render_put(object, "verdict", json_string(verdict_name(verdict)));
-    render_put(object, "verdict_reason", render_optional(text_of(reason)));
-}
 
 static void put_claims(json_t *object, const struct console_partition *partition, int64_t now)
 {
@@ -206,7 +206,6 @@ static json_t *render_partition(const struct owners *owners, int32_t number)
     json_t *replay = json_object();
     struct console_partition *partition = owners->partitions[number];
     int64_t folded = view_checkpoint(console_partition_view(partition))->next_event_offset;
-    put_verdict(object, owners, number);
     put_claims(object, partition, clock_wall_ms(owners->cluster->service->clock));
     render_put(replay, "folded", json_integer(folded));
     render_put(replay, "end", json_integer(folded + console_partition_lag(partition)));
@@ -295,6 +294,27 @@ void owners_respond(const struct owners *owners, struct http_exchange *exchange,
 {
     render_put(body, "data_age_ms", json_integer(owners_data_age_ms(owners)));
     http_respond_json(exchange, 200, body);
+}
+
+uint32_t owners_stalled(const struct owners *owners, char ret_reason[VERDICT_REASON_SIZE],
+                        int64_t *ret_waited_ms)
+{
+    char reason[VERDICT_REASON_SIZE];
+    uint32_t count = 0;
+    int64_t longest_ms = 0;
+    for (int32_t i = 0; i < owners->count; i++) {
+        const struct lag_window *window = &owners->ends[i].window;
+        int64_t waited_ms = lag_window_waited_ms(window, loop_now_ms(owners->loop));
+        bool longer = waited_ms > longest_ms;
+        longest_ms = longer ? waited_ms : longest_ms;
+        if (!lag_window_is_stalled(window, loop_now_ms(owners->loop), reason))
+            continue;
+        if (count++ == 0 || longer)
+            snprintf(ret_reason, VERDICT_REASON_SIZE, "partition %d: %.500s", (int)i, reason);
+    }
+    if (ret_waited_ms != NULL)
+        *ret_waited_ms = longest_ms;
+    return count;
 }
 
 int64_t owners_lag(const struct owners *owners)

@@ -27,7 +27,8 @@ class Cluster:
     when their cause is over have to be closed by then.
     """
 
-    CLOSING = {"AgentUnavailable", "EffectsUndeliverable", "Stalled", "StandbyStalled"}
+    CLOSING = {"AgentUnavailable", "CommandsWaiting", "EffectsUndeliverable", "Stalled",
+               "StandbyStalled"}
     OF_OWNERS = {"EffectsUndeliverable", "Stalled", "TrimGroupMissing", "TrimRefused"}
 
     def __init__(self, broker, partitions=4, properties=None):

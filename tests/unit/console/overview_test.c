@@ -367,3 +367,53 @@ Test(console_overview, says_how_old_its_data_are_while_the_brokers_are_away)
     cr_assert_eq(world_int(answer, "data_age_ms"), 0);
     json_decref(answer);
 }
+
+static bool check_of_decisions(const char *part)
+{
+    json_t *answer = world_get(world, 200, "/api/health");
+    bool ok = true;
+    for (size_t i = 0; i < json_array_size(world_at(answer, "checks")); i++) {
+        const json_t *check = json_array_get(world_at(answer, "checks"), i);
+        if (strcmp(world_text(check, "name"), "decisions") != 0)
+            continue;
+        ok = json_is_true(world_at(check, "ok"));
+        cr_assert(ok || strstr(world_text(check, "message"), part) != NULL, "%s",
+                  world_text(check, "message"));
+    }
+    json_decref(answer);
+    return ok;
+}
+
+/* The only scheduler is dead, and an order waits. */
+Test(console_overview, says_everywhere_that_commands_wait)
+{
+    const char *expected = "1 command waits, and none was decided for ";
+    char path[64];
+    make_orders();
+    world_submit(world, "waits", "test");
+    int32_t number = world_partition("waits");
+    for (int i = 0; i < 20; i++) {
+        cr_assert(i > 3 || check_of_decisions(""));
+        world_advance(world, 2000);
+        json_decref(world_get(world, 200, "/api/owners"));
+    }
+    json_t *answer = world_get(world, 200, "/api/owners");
+    snprintf(path, sizeof(path), "owners.%d.verdict", (int)number);
+    cr_expect_str_eq(world_text(answer, path), "stalled");
+    snprintf(path, sizeof(path), "owners.%d.verdict_reason", (int)number);
+    cr_expect(strstr(world_text(answer, path), expected) != NULL);
+    json_decref(answer);
+    cr_expect_not(check_of_decisions(expected));
+    answer = world_get(world, 200, "/api/overview");
+    cr_expect_eq(world_int(answer, "partitions.stalled"), 1);
+    cr_expect(strstr(world_text(answer, "partitions.stalled_reason"), expected) != NULL);
+    json_decref(answer);
+    world_schedule(world);
+    world_settle(world);
+    world_advance(world, 2000);
+    answer = world_get(world, 200, "/api/overview");
+    cr_expect_eq(world_int(answer, "partitions.stalled"), 0);
+    cr_expect(json_is_null(world_at(answer, "partitions.stalled_reason")));
+    json_decref(answer);
+    cr_expect(check_of_decisions(""));
+}

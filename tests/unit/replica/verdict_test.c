@@ -86,3 +86,16 @@ Test(console_verdict, says_what_stops_a_partition)
     cr_assert_eq(verdict_of(&input, reason), VERDICT_STALLED);
     cr_assert_str_eq(reason, "the brokers have not answered for 9 s");
 }
+
+Test(console_verdict, does_not_count_time_in_which_nothing_was_measured)
+{
+    window = (struct lag_window){.count = 0};
+    now = 0;
+    run(INT64_C(20) * 1000, 1, 0);
+    now += INT64_C(60) * 1000;
+    lag_window_add(&window, now, window.lag, window.next_command);
+    cr_assert_eq(assess(), VERDICT_OK, "%s", reason);
+    run(INT64_C(20) * 1000, 0, 0);
+    cr_assert_eq(assess(), VERDICT_STALLED);
+    cr_assert_geq(lag_window_waited_ms(&window, now), LAG_STALLED_MS);
+}

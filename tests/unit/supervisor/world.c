@@ -183,8 +183,9 @@ static struct supervised_order *order_of(struct supervised_world *world, struct 
     return &world->orders[number];
 }
 
+/* `sent` is the command's append time. */
 static void decide(struct supervised_world *world, const struct command *cmd, int64_t offset,
-                   int64_t at)
+                   int64_t sent, int64_t at)
 {
     struct supervised_order *place = order_of(world, cmd->order_id);
     struct order *order = place->order.version != 0 ? &place->order : NULL;
@@ -194,7 +195,7 @@ static void decide(struct supervised_world *world, const struct command *cmd, in
                                  .instance = TEXT("scheduler"),
                                  .workflow = world->rejects ? NULL : world->workflow,
                                  .command_offset = offset,
-                                 .command_time = at};
+                                 .command_time = sent};
     engine_decide(order, cmd, &input, &world->scratch.arena, &decision);
     decision.claim_id = world->claim_id;
     decision.sequence = world->sequence++;
@@ -217,7 +218,7 @@ static int64_t append_command(struct supervised_world *world, const struct comma
 
 static void command(struct supervised_world *world, const struct command *cmd, int64_t at)
 {
-    decide(world, cmd, append_command(world, cmd), at);
+    decide(world, cmd, append_command(world, cmd), at, at);
 }
 
 void world_submit(struct supervised_world *world, uint32_t number, int64_t at)
@@ -331,7 +332,7 @@ void world_decide_some(struct supervised_world *world, uint32_t most)
     struct command cmd;
     int64_t time;
     for (; most > 0 && next_command(world, world->next_command, &cmd, &time); most--) {
-        decide(world, &cmd, world->next_command++, world->right.now_wall_ms);
+        decide(world, &cmd, world->next_command++, time, world->right.now_wall_ms);
         heap_arena_reset(&world->scratch);
     }
 }
@@ -386,4 +387,21 @@ int64_t world_due(const struct supervised_world *world, uint32_t number)
     uint32_t count = deadlines_of(&world->orders[number].order, deadlines);
     cr_assert(count >= 1);
     return deadlines[0].due_at;
+}
+
+uint32_t world_alerts(struct supervised_world *world, const char *code, bool raised)
+{
+    struct broker_record record;
+    struct record decoded;
+    struct error error;
+    uint32_t count = 0;
+    for (int64_t i = 0; broker_memory_record(world->kafka, "p.alerts", 0, i, &record); i++) {
+        cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
+                               &error) == ERROR_OK,
+                  "%s", error.message);
+        count += text_equal(decoded.operator_alert.code, text_of(code)) &&
+                 decoded.operator_alert.raised == raised;
+    }
+    heap_arena_reset(&world->scratch);
+    return count;
 }

@@ -85,6 +85,8 @@ void run_with_scheduler(struct supervised_world *world, int64_t ms);
 int64_t world_waiting(struct supervised_world *world);
 /* Counts the commands that have reached <p>.commands since the last time. */
 void world_count(struct supervised_world *world);
+/* How many alerts with this code are in <p>.alerts, raised or closed. */
+uint32_t world_alerts(struct supervised_world *world, const char *code, bool raised);
 /* When the first attempt of a step of this order is to be recovered. */
 int64_t world_due(const struct supervised_world *world, uint32_t number);
 

@@ -44,7 +44,7 @@ function states(overview) {
     ['In Error', link(ordersPage({ state: 'Error' }), null, number(overview.by_state?.Error ?? 0))],
     ['Oldest unfinished', oldest ? [link(orderPage(oldest.id), null, data(oldest.id)), ' ', badge(oldest.state), ' ', ago(oldest.submitted_at)] : 'none'],
     ['Partitions', link('/partitions', null, `${number(p.owned)} of ${number(p.total)} owned${p.stopped ? `, ${number(p.stopped)} stopped` : ''}`)],
-    ['Waiting commands', number(p.lag)],
+    ['Waiting commands', [number(p.lag), p.stalled ? [' ', badge('stalled'), h('span', { class: 'dim' }, ' ', visible(p.stalled_reason))] : null]],
     ['Finished', [link(ordersPage({ state: 'Processed' }), null, number(overview.by_state?.Processed ?? 0)), ' processed, ',
       link(ordersPage({ state: 'Compensated' }), null, number(overview.by_state?.Compensated ?? 0)), ' compensated']],
   ]);
