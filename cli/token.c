@@ -113,16 +113,37 @@ static const struct output_column columns[] = {
     {"created_at", "CREATED (UTC)", false},
     {"expires_at", "EXPIRES (UTC)", false},
     {"status", "STATUS", false},
+    {"bound_to", "BOUND TO", false},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+/* In a table one text, else an object by key; null = it is not bound. */
+static json_t *bindings_of(const struct cli *cli, const struct http_bindings *bindings)
+{
+    char shown[HTTP_BINDING_COUNT * (HTTP_BINDING_SIZE + 16)] = "";
+    size_t size = 0;
+    json_t *object = json_object();
+    for (int i = 0; i < HTTP_BINDING_COUNT; i++) {
+        const char *key = http_binding_key((enum http_binding)i);
+        if (bindings->to[i][0] == '\0')
+            continue;
+        json_object_set_new(object, key, json_string(bindings->to[i]));
+        size += (size_t)snprintf(shown + size, sizeof(shown) - size, "%s%s=%s", size > 0 ? " " : "",
+                                 key, bindings->to[i]);
+    }
+    if (cli->output != CLI_OUTPUT_TABLE && size > 0)
+        return object;
+    json_decref(object);
+    return size > 0 ? json_string(shown) : json_null();
+}
 
 static json_t *row_of(const struct cli *cli, const struct http_token *token, int64_t now)
 {
     bool expired = token->expires_ms != 0 && token->expires_ms <= now;
-    return json_pack("{s:s, s:s, s:o, s:o, s:s}", "name", token->name, "role",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "name", token->name, "role",
                      http_role_name(token->role), "created_at", time_of(cli, token->created_ms),
-                     "expires_at", time_of(cli, token->expires_ms), "status",
-                     expired ? "expired" : "valid");
+                     "expires_at", time_of(cli, token->expires_ms), "bound_to",
+                     bindings_of(cli, &token->bindings), "status", expired ? "expired" : "valid");
 }
 
 /* ---- verbs ---- */
@@ -142,9 +163,37 @@ static int print_added(struct cli *cli, const char *name, enum http_role role, c
     return fflush(cli->out) == 0 ? code : EXIT_CODE_INTERNAL;
 }
 
+/* --agent may be repeated. */
+static enum error_class read_bindings(const struct cli *cli, struct http_bindings *ret_bindings,
+                                      struct error *ret_error)
+{
+    static const char *const flag_names[] = {"reply-to", "id-prefix"};
+    char agents[HTTP_BINDING_SIZE] = "";
+    const char *agent = NULL;
+    const char *wrong = NULL;
+    size_t size = 0;
+    for (int i = 0; i < HTTP_BOUND_AGENTS && wrong == NULL; i++) {
+        const char *value = cli_flag_value(cli, flag_names[i]);
+        if (value != NULL)
+            wrong = http_binding_set(ret_bindings, (enum http_binding)i, text_of(value));
+    }
+    for (size_t index = 0; (agent = cli_flag_next(cli, "agent", &index)) != NULL;) {
+        if (size + strlen(agent) + 1 >= sizeof(agents))
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--agent: the names have more than "
+                             "249 bytes together");
+        size += (size_t)snprintf(agents + size, sizeof(agents) - size, "%s%s", size > 0 ? "," : "",
+                                 agent);
+    }
+    if (size > 0 && wrong == NULL)
+        wrong = http_binding_set(ret_bindings, HTTP_BOUND_AGENTS, text_of(agents));
+    return wrong == NULL ? ERROR_OK : error_set(ret_error, ERROR_REJECT, "Usage", "%s", wrong);
+}
+
 static int run_add(struct cli *cli)
 {
     struct error error;
+    struct http_bindings bindings = {0};
     char token[HTTP_TOKEN_SIZE];
     const char *path = NULL;
     const char *name = cli->arguments[0];
@@ -152,9 +201,11 @@ static int run_add(struct cli *cli)
     int64_t now = clock_wall_ms(clock_real());
     int64_t expires_ms = 0;
     if (find_file(cli, &path, &error) != ERROR_OK || read_role(cli, &role, &error) != ERROR_OK ||
-        read_expiry(cli, now, &expires_ms, &error) != ERROR_OK)
+        read_expiry(cli, now, &expires_ms, &error) != ERROR_OK ||
+        read_bindings(cli, &bindings, &error) != ERROR_OK)
         return cli_fail(cli, &error);
-    if (http_tokens_add(path, text_of(name), role, now, expires_ms, token, &error) != ERROR_OK)
+    if (http_tokens_add_bound(path, text_of(name), role, &bindings, now, expires_ms, token,
+                              &error) != ERROR_OK)
         return strcmp(error.code, "BadName") == 0
                    ? cli_usage(cli, "\"%.80s\": %s", name, error.message)
                    : fail(cli, &error);
@@ -217,6 +268,10 @@ static const struct cli_flag add_flags[] = {
     {"expires", "DURATION|TIME",
      "When it is accepted no longer: a duration such as 90d, or a time such as "
      "2010-12-01T08:26:00Z. By default never."},
+    {"reply-to", "TOPIC", "Of a submitter: the only topic that it may have statuses sent to."},
+    {"id-prefix", "PREFIX", "Of a submitter: what the ids of its orders begin with."},
+    {"agent", "NAME",
+     "Of the role agent: it reports about attempts of this agent only. May be repeated."},
     FILE_FLAG,
     {NULL, NULL, NULL},
 };
@@ -233,7 +288,9 @@ static const struct cli_verb verbs[] = {
                    "is taken.",
         .examples = "reeve token add ann --role operator --file /etc/reeve/tokens\n"
                     "reeve token add web --role submitter --expires 90d --config "
-                    "/etc/reeve.properties",
+                    "/etc/reeve.properties\n"
+                    "reeve token add shop --role submitter --reply-to orders.replies.shop "
+                    "--id-prefix shop-",
         .flags = add_flags,
         .config_services = SETTINGS_CLI,
         .output = true,

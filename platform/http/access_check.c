@@ -141,6 +141,7 @@ bool http_access_identify(struct http_exchange *exchange, struct text token, boo
         identity.wrong_token = false;
         identity.has_token = true;
         identity.role = found->role;
+        identity.bindings = found->bindings;
         memcpy(identity.user, found->name, sizeof(found->name));
     }
     exchange->identity = identity;
@@ -237,6 +238,17 @@ bool http_access_still_valid(const struct http_exchange *exchange)
 const char *http_user(const struct http_exchange *exchange)
 {
     return exchange->identity.user;
+}
+
+bool http_permits(const struct http_exchange *exchange, enum http_binding binding,
+                  struct text value)
+{
+    return http_binding_permits(&exchange->identity.bindings, binding, value);
+}
+
+const char *http_bound_to(const struct http_exchange *exchange, enum http_binding binding)
+{
+    return exchange->identity.bindings.to[binding];
 }
 
 bool http_authenticated(const struct http_exchange *exchange)

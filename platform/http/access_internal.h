@@ -54,6 +54,7 @@ struct http_identity {
     int64_t wait_s;                     /* there were too many wrong ones: it was not looked at */
     enum http_role role;                /* of that token */
     uint8_t hash[HTTP_TOKEN_HASH_SIZE]; /* of that token */
+    struct http_bindings bindings;      /* of that token */
 };
 
 /* ---- access.c ---- */

@@ -122,6 +122,11 @@ bool http_cross_site(const struct http_exchange *exchange);
 const char *http_user(const struct http_exchange *exchange);
 /* Whether it came with a token that is right. */
 bool http_authenticated(const struct http_exchange *exchange);
+/* Whether the token of the request, if it is bound, is bound to this value (bindings.h). */
+bool http_permits(const struct http_exchange *exchange, enum http_binding binding,
+                  struct text value);
+/* "" = it is not bound. */
+const char *http_bound_to(const struct http_exchange *exchange, enum http_binding binding);
 /* Whether http.read.only is set. For routes that are HTTP_OPEN and change something: the others are
  * refused before their handler is called. */
 bool http_read_only(const struct http_exchange *exchange);

@@ -21,8 +21,12 @@
 #include <unistd.h>
 
 #define HASH_PREFIX "sha256:"
+#define LINE_EXPECTED "expected NAME ROLE sha256:HEX CREATED [EXPIRES] [KEY=VALUE ...]"
 
-enum { FIELDS_MAX = 5, LINE_SIZE = 256 };
+enum {
+    FIELDS_MAX = 5 + HTTP_BINDING_COUNT,
+    LINE_SIZE = 256 + HTTP_BINDING_COUNT * (HTTP_BINDING_SIZE + 16)
+};
 
 static const char *const role_table[] = {"viewer", "operator", "submitter", "agent"};
 static const struct enum_names role_names = ENUM_NAMES(role_table);
@@ -98,12 +102,43 @@ static size_t split(struct text line, struct text ret_fields[FIELDS_MAX])
     }
 }
 
+static bool fits_role(enum http_binding binding, enum http_role role)
+{
+    return role == (binding == HTTP_BOUND_AGENTS ? HTTP_ROLE_AGENT : HTTP_ROLE_SUBMITTER);
+}
+
+/* NULL, or what is wrong. */
+static const char *check_bindings(const struct http_bindings *bindings, enum http_role role)
+{
+    for (int binding = 0; binding < HTTP_BINDING_COUNT; binding++) {
+        if (bindings->to[binding][0] != '\0' && !fits_role((enum http_binding)binding, role))
+            return "reply-to and id-prefix are for submitters, agents is for the role agent";
+    }
+    return NULL;
+}
+
+static bool is_binding(struct text field)
+{
+    return memchr(field.data, '=', field.size) != NULL;
+}
+
+static const char *read_bindings(const struct text *fields, size_t count,
+                                 struct http_token *ret_token)
+{
+    const char *wrong = NULL;
+    for (size_t i = 0; i < count && wrong == NULL; i++)
+        wrong = is_binding(fields[i]) ? http_binding_read(&ret_token->bindings, fields[i])
+                                      : LINE_EXPECTED;
+    return wrong != NULL ? wrong : check_bindings(&ret_token->bindings, ret_token->role);
+}
+
 static const char *read_token(struct text line, struct http_token *ret_token)
 {
     struct text fields[FIELDS_MAX];
     size_t count = split(line, fields);
     if (count < 4 || count > FIELDS_MAX)
-        return "expected NAME ROLE sha256:HEX CREATED [EXPIRES]";
+        return LINE_EXPECTED;
+    bool expires = count > 4 && !is_binding(fields[4]);
     if (!name_is_valid(fields[0]))
         return "the name must be " HTTP_TOKEN_NAME_EXPECTED;
     memcpy(ret_token->name, fields[0].data, fields[0].size);
@@ -112,9 +147,10 @@ static const char *read_token(struct text line, struct http_token *ret_token)
     if (!read_hash(fields[2], ret_token->hash))
         return "the hash must be sha256: and 64 hexadecimal digits in lower case";
     if (!rfc3339_parse(fields[3], &ret_token->created_ms) ||
-        (count == FIELDS_MAX && !rfc3339_parse(fields[4], &ret_token->expires_ms)))
+        (expires && !rfc3339_parse(fields[4], &ret_token->expires_ms)))
         return "times must be like 2010-12-01T08:26:00Z";
-    return NULL;
+    size_t first = expires ? 5 : 4;
+    return read_bindings(fields + first, count - first, ret_token);
 }
 
 static bool is_skipped(struct text line)
@@ -297,9 +333,15 @@ static void format_line(const struct http_token *token, char ret_line[LINE_SIZE]
     rfc3339_format(token->created_ms, created);
     if (token->expires_ms != 0)
         rfc3339_format(token->expires_ms, expires);
-    int size = snprintf(ret_line, LINE_SIZE, "%s %s " HASH_PREFIX "%s %s%s%s\n", token->name,
+    int size = snprintf(ret_line, LINE_SIZE, "%s %s " HASH_PREFIX "%s %s%s%s", token->name,
                         http_role_name(token->role), hash, created, expires[0] != '\0' ? " " : "",
                         expires);
+    for (int i = 0; i < HTTP_BINDING_COUNT; i++) {
+        if (token->bindings.to[i][0] != '\0')
+            size += snprintf(ret_line + size, LINE_SIZE - (size_t)size, " %s=%s",
+                             http_binding_key((enum http_binding)i), token->bindings.to[i]);
+    }
+    size += snprintf(ret_line + size, LINE_SIZE - (size_t)size, "\n");
     assert(size > 0 && size < LINE_SIZE);
 }
 
@@ -386,14 +428,19 @@ static enum error_class check_new(const struct http_tokens *tokens, const char *
     return ERROR_OK;
 }
 
-enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
-                                 int64_t now_ms, int64_t expires_ms,
-                                 char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error)
+enum error_class http_tokens_add_bound(const char *path, struct text name, enum http_role role,
+                                       const struct http_bindings *bindings, int64_t now_ms,
+                                       int64_t expires_ms, char ret_token[HTTP_TOKEN_SIZE],
+                                       struct error *ret_error)
 {
     struct token_change change;
-    struct http_token token = {.role = role, .created_ms = now_ms, .expires_ms = expires_ms};
+    struct http_token token = {
+        .role = role, .created_ms = now_ms, .expires_ms = expires_ms, .bindings = *bindings};
     char text[HTTP_TOKEN_SIZE];
     char line[LINE_SIZE];
+    const char *wrong = check_bindings(bindings, role);
+    if (wrong != NULL)
+        return error_set(ret_error, ERROR_REJECT, "BadBinding", "%s", wrong);
     enum error_class class = begin_change(path, true, &change, ret_error);
     if (class == ERROR_OK)
         class = check_new(&change.tokens, path, name, ret_error);
@@ -408,6 +455,14 @@ enum error_class http_tokens_add(const char *path, struct text name, enum http_r
         memcpy(ret_token, text, sizeof(text));
     end_change(&change);
     return class;
+}
+
+enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
+                                 int64_t now_ms, int64_t expires_ms,
+                                 char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error)
+{
+    static const struct http_bindings none;
+    return http_tokens_add_bound(path, name, role, &none, now_ms, expires_ms, ret_token, ret_error);
 }
 
 enum error_class http_tokens_revoke(const char *path, struct text name, struct error *ret_error)

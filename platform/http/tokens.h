@@ -2,7 +2,7 @@
 /* The tokens that a server accepts: a text file with one line for each, which holds a hash of the
  * token and not the token.
  *
- *     NAME ROLE sha256:HEX CREATED [EXPIRES]
+ *     NAME ROLE sha256:HEX CREATED [EXPIRES] [KEY=VALUE ...]   (bindings.h)
  *
  * Empty lines and lines that begin with # are skipped. Times are those of RFC 3339. A token is 32
  * random bytes, so that a hash without a salt does not help to guess it. */
@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "platform/http/bindings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +49,7 @@ struct http_token {
     uint8_t hash[HTTP_TOKEN_HASH_SIZE];
     int64_t created_ms; /* wall clock */
     int64_t expires_ms; /* 0 = never */
+    struct http_bindings bindings;
 };
 
 struct http_tokens {
@@ -79,6 +81,11 @@ const struct http_token *http_tokens_find(const struct http_tokens *tokens,
 enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
                                  int64_t now_ms, int64_t expires_ms,
                                  char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error);
+/* The same with bindings, which fit the role. REJECT, code BadBinding: they do not. */
+enum error_class http_tokens_add_bound(const char *path, struct text name, enum http_role role,
+                                       const struct http_bindings *bindings, int64_t now_ms,
+                                       int64_t expires_ms, char ret_token[HTTP_TOKEN_SIZE],
+                                       struct error *ret_error);
 /* REJECT: there is no token of that name. */
 enum error_class http_tokens_revoke(const char *path, struct text name, struct error *ret_error);
 

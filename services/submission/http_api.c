@@ -269,6 +269,27 @@ static void refuse(struct http_submission *request, const struct error *error)
     request_free(request);
 }
 
+/* True: the token is for orders with other ids or for another reply topic, and that is the
+ * answer. */
+static bool is_outside(struct http_submission *request, struct text reply_to)
+{
+    struct http_exchange *exchange = request->exchange;
+    if (!http_permits(exchange, HTTP_BOUND_ID_PREFIX, request->order_id))
+        http_respond_error(exchange, 403, "OutsideBinding",
+                           "this token is for orders whose ids begin with %s",
+                           http_bound_to(exchange, HTTP_BOUND_ID_PREFIX));
+    else if (!http_permits(exchange, HTTP_BOUND_REPLY_TO, reply_to))
+        http_respond_error(exchange, 403, "OutsideBinding",
+                           "this token is for the reply topic %s: leave reply_to out, or name it",
+                           http_bound_to(exchange, HTTP_BOUND_REPLY_TO));
+    else
+        return false;
+    request->exchange = NULL;
+    metrics_add(request->api->submission->metrics.refused_http, 1);
+    request_free(request);
+    return true;
+}
+
 static void on_order(struct http_exchange *exchange, void *userdata)
 {
     struct http_api *api = userdata;
@@ -282,6 +303,8 @@ static void on_order(struct http_exchange *exchange, void *userdata)
         return;
     }
     request->order_id = request->details.order_id;
+    if (is_outside(request, request->details.reply_to))
+        return;
     request->details.submitted_by = arena_text(&request->heap.arena, text_of(http_user(exchange)));
     validate_request(request);
 }
@@ -317,7 +340,7 @@ static void on_cancel(struct http_exchange *exchange, void *userdata)
     request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
     if (read_cancel(request, http_body(exchange), &error) != ERROR_OK)
         refuse(request, &error);
-    else
+    else if (!is_outside(request, request->cancel.reply_to))
         validate_request(request);
 }
 

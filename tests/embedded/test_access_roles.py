@@ -110,6 +110,43 @@ class RolesTest(unittest.TestCase):
                     self.assertEqual(self.ask(service, other, path, "no token"), 405, other)
 
 
+class BindingTest(unittest.TestCase):
+    """Tokens that may name less than their role permits."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dev = Dev(folder.name)
+        self.addCleanup(self.dev.stop)
+        self.dev.write_tokens(ROLES, {
+            "submitter": "id-prefix=shop- reply-to=orders.replies.shop", "agent": "agents=pay"})
+        wait_for("the tokens", lambda: all("read the tokens again" in self.dev.log(name)
+                                           for name in ("submission", "agent-noop")), 20)
+
+    def post(self, service, path, role, **body):
+        answer = self.dev.ask(service, "POST", path, self.dev.tokens[role], body)
+        return answer.status, "OutsideBinding" in answer.body
+
+    def test_a_submitter_is_bound_to_ids_and_a_reply_topic(self):
+        order = {"currency": "EUR", "workflow": "three-steps"}
+        outside = (403, True)
+        self.assertEqual(self.post("submission", "/orders", "submitter", order_id="shop-1",
+                                   **order), (202, False))
+        self.assertEqual(self.post("submission", "/orders", "submitter", order_id="web-1",
+                                   **order), outside)
+        self.assertEqual(self.post("submission", "/orders", "submitter", order_id="shop-2",
+                                   reply_to="orders.replies.web", **order), outside)
+        self.assertEqual(self.post("submission", "/orders/web-1/cancel", "submitter"), outside)
+        self.assertEqual(self.post("submission", "/orders/shop-1/cancel", "submitter",
+                                   reply_to="orders.replies.web"), outside)
+        self.assertEqual(self.post("submission", "/orders/shop-1/cancel", "submitter"),
+                         (202, False))
+
+    def test_an_agents_token_is_bound_to_agents(self):
+        path = "/v1/callbacks/noop/o-1/First/do/1"
+        self.assertEqual(self.post("agent-noop", path, "agent", outcome="succeed"), (403, True))
+
+
 # ---- tokens that are revoked ------------------------------------------------------------------
 
 

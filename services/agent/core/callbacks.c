@@ -351,6 +351,8 @@ static void on_post(struct http_exchange *exchange, void *userdata)
                callbacks->secret.size > 0
                    ? "send the token of the callback URL"
                    : "set agent.callback.secret to accept callbacks on this address");
+    else if (!http_permits(exchange, HTTP_BOUND_AGENTS, text_of(callbacks->agent->name)))
+        refuse(callbacks, exchange, 403, "OutsideBinding", "this token is for other agents");
     else if (agent_callback_parse(http_body(exchange), &callbacks->scratch.arena, &body, &error) !=
              ERROR_OK)
         refuse(callbacks, exchange, strcmp(error.code, "TooLarge") == 0 ? 413 : 400, error.code,

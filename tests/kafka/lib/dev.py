@@ -17,9 +17,10 @@ WORKFLOW = ROOT / "examples/workflows/three-steps.yaml"
 ROLES = ("viewer", "operator", "submitter", "agent")
 
 
-def token_line(name, role, token):
+def token_line(name, role, token, bindings=""):
     """A line of http.tokens.file."""
-    return f"{name} {role} sha256:{hashlib.sha256(token.encode()).hexdigest()} 2026-01-01\n"
+    return (f"{name} {role} sha256:{hashlib.sha256(token.encode()).hexdigest()} 2026-01-01 "
+            f"{bindings}\n")
 
 
 class Answer:
@@ -64,10 +65,11 @@ class Dev:
             self.process.wait()
             raise
 
-    def write_tokens(self, names):
+    def write_tokens(self, names, bindings=None):
         """The file with these tokens only, replaced as a whole."""
         new = self.folder / "tokens.new"
-        new.write_text("".join(token_line(name, name, self.tokens[name]) for name in names))
+        new.write_text("".join(token_line(name, name, self.tokens[name],
+                                          (bindings or {}).get(name, "")) for name in names))
         new.rename(self.tokens_file)
 
     def names(self):

@@ -99,6 +99,20 @@ Test(cli_token, prints_a_token_as_json)
     json_decref(row);
 }
 
+Test(cli_token, binds_a_token)
+{
+    EXPECT_CODE(EXIT_CODE_OK, "add", "a", "--role", "agent", "--agent", "pay", "--agent", "stock",
+                "--file", path);
+    EXPECT_CODE(EXIT_CODE_OK, "add", "s", "--role", "submitter", "--id-prefix", "s-", "--reply-to",
+                "p.replies.s", "--file", path);
+    EXPECT_CODE(EXIT_CODE_OK, "list", "--file", path);
+    cli_kit_expect_text(cli_kit_out, "agents=pay,stock");
+    cli_kit_expect_text(cli_kit_out, "reply-to=p.replies.s id-prefix=s-");
+    EXPECT_CODE(EXIT_CODE_USAGE, "add", "b", "--role", "agent", "--agent", "a/b", "--file", path);
+    EXPECT_CODE(EXIT_CODE_DATA, "add", "b", "--role", "viewer", "--agent", "pay", "--file", path);
+    cli_kit_expect_text(cli_kit_err, "agents is for the role agent");
+}
+
 Test(cli_token, lists_tokens_with_their_status)
 {
     struct error error;
@@ -106,14 +120,19 @@ Test(cli_token, lists_tokens_with_their_status)
     const struct text content =
         TEXT_CONST("# who\n"
                    "old viewer " HASH "0e 2010-12-01T08:26:00Z 2010-12-02T08:26:00Z\n"
-                   "ann operator " HASH "0f 2010-12-01T08:26:00Z\n");
+                   "ann operator " HASH "0f 2010-12-01T08:26:00Z\n"
+                   "web submitter " HASH "10 2010-12-01T08:26:00Z reply-to=p.replies.web "
+                   "id-prefix=web-\n");
     cr_assert_eq(files_write_atomic(path, content, &error), ERROR_OK);
     EXPECT_CODE(EXIT_CODE_OK, "list", "--file", path);
-    cr_assert_str_eq(cli_kit_out,
-                     "NAME  ROLE      CREATED (UTC)        EXPIRES (UTC)        STATUS\n"
-                     "old   viewer    2010-12-01 08:26:00  2010-12-02 08:26:00  expired\n"
-                     "ann   operator  2010-12-01 08:26:00  never                valid\n",
-                     "%s", cli_kit_out);
+    cr_assert_str_eq(
+        cli_kit_out,
+        "NAME  ROLE       CREATED (UTC)        EXPIRES (UTC)        STATUS   BOUND TO\n"
+        "old   viewer     2010-12-01 08:26:00  2010-12-02 08:26:00  expired\n"
+        "ann   operator   2010-12-01 08:26:00  never                valid\n"
+        "web   submitter  2010-12-01 08:26:00  never                valid    "
+        "reply-to=p.replies.web id-prefix=web-\n",
+        "%s", cli_kit_out);
     EXPECT_CODE(EXIT_CODE_OK, "list", "--file", path, "--output", "jsonl");
     json_t *row = json_loads(cli_kit_out, JSON_DISABLE_EOF_CHECK, NULL);
     cr_assert_str_eq(json_string_value(json_object_get(row, "created_at")),

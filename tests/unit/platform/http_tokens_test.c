@@ -54,6 +54,15 @@ Test(http_tokens, names_the_line_that_is_malformed)
         {"ann admin " HASH " 2026-01-01", "the role must be"},
         {"ann viewer sha256:00 2026-01-01", "the hash must be"},
         {"ann viewer " HASH " yesterday", "times must be"},
+        {"ann submitter " HASH " 2026-01-01 topic=x", "a token is bound by"},
+        {"ann submitter " HASH " 2026-01-01 reply-to=", "a reply topic and an id prefix have"},
+        {"ann submitter " HASH " 2026-01-01 id-prefix=a/b", "a reply topic and an id prefix have"},
+        {"ann submitter " HASH " 2026-01-01 id-prefix=a id-prefix=b", "is bound once"},
+        {"ann agent " HASH " 2026-01-01 agents=a,,b", "agents must be names"},
+        {"ann agent " HASH " 2026-01-01 agents=a,", "agents must be names"},
+        {"ann agent " HASH " 2026-01-01 agents=..", "agents must be names"},
+        {"ann agent " HASH " 2026-01-01 id-prefix=a", "reply-to and id-prefix are for submitters"},
+        {"ann viewer " HASH " 2026-01-01 agents=a", "agents is for the role agent"},
         {"ann viewer " HASH " 2026-01-01 never", "times must be"},
         {"bob viewer " HASH " 2026-01-01", "another line has the same name"},
         {"ann viewer " HASH " 2026-01-01", "another line has the same hash"},
@@ -107,6 +116,56 @@ Test(http_tokens, changes_only_the_line_of_a_token)
     cr_assert_eq(read.of[1].created_ms, NOW * INT64_C(1000));
     cr_assert_eq(read.of[1].expires_ms, (NOW + 1) * INT64_C(1000));
     http_tokens_deinit(&read);
+}
+
+Test(http_tokens, keeps_what_a_token_is_bound_to)
+{
+    struct error error = {0};
+    char token[HTTP_TOKEN_SIZE];
+    struct http_bindings shop = {{"orders.replies.shop", "shop-", ""}};
+    struct http_bindings pay = {{"", "", "pay,stock"}};
+    cr_assert(http_tokens_add_bound(path, TEXT("a"), HTTP_ROLE_SUBMITTER, &shop, 0,
+                                    NOW * INT64_C(1000), token, &error) == ERROR_OK);
+    cr_assert(http_tokens_add_bound(path, TEXT("b"), HTTP_ROLE_AGENT, &pay, 0, 0, token, &error) ==
+              ERROR_OK);
+    cr_assert(http_tokens_add_bound(path, TEXT("c"), HTTP_ROLE_AGENT, &shop, 0, 0, token, &error) ==
+              ERROR_REJECT);
+    cr_assert_str_eq(error.code, "BadBinding");
+    struct http_tokens read = {0};
+    cr_assert(http_tokens_read(path, &read, &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(read.count, 2);
+    cr_assert_eq(read.of[0].expires_ms, NOW * INT64_C(1000));
+    cr_assert_eq(memcmp(&read.of[0].bindings, &shop, sizeof(shop)), 0);
+    cr_assert_eq(memcmp(&read.of[1].bindings, &pay, sizeof(pay)), 0);
+    http_tokens_deinit(&read);
+}
+
+Test(http_tokens, permits_what_a_token_is_bound_to_alone)
+{
+    static const struct http_bindings none;
+    static const struct http_bindings bound = {{"p.replies.shop", "shop-", "pay,stock"}};
+    static const struct {
+        enum http_binding binding;
+        const char *value;
+        bool permitted;
+    } cases[] = {
+        {HTTP_BOUND_REPLY_TO, "p.replies.shop", true},
+        {HTTP_BOUND_REPLY_TO, "p.replies.shop2", false},
+        {HTTP_BOUND_REPLY_TO, "", true},
+        {HTTP_BOUND_ID_PREFIX, "shop-1", true},
+        {HTTP_BOUND_ID_PREFIX, "shop", false},
+        {HTTP_BOUND_ID_PREFIX, "web-1", false},
+        {HTTP_BOUND_AGENTS, "stock", true},
+        {HTTP_BOUND_AGENTS, "pay", true},
+        {HTTP_BOUND_AGENTS, "pa", false},
+        {HTTP_BOUND_AGENTS, "pay,stock", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct text value = text_of(cases[i].value);
+        cr_expect_eq(http_binding_permits(&bound, cases[i].binding, value), cases[i].permitted,
+                     "%s", cases[i].value);
+        cr_expect(http_binding_permits(&none, cases[i].binding, value));
+    }
 }
 
 /* ---- the file and its owner ---- */
