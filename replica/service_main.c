@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct service_process {
@@ -355,12 +356,21 @@ static enum error_class check_name(const struct config *config, struct error *re
                      "set one, a different one for each instance of a service");
 }
 
+/* Orders are in the stores: new files are for the service's user and group only. A stricter umask
+ * stays. */
+static void restrict_new_files(void)
+{
+    mode_t mask = umask(S_IWGRP | S_IRWXO);
+    umask(mask | S_IWGRP | S_IRWXO);
+}
+
 int service_main(const struct service *service, int argc, char *const argv[])
 {
     if (asks_for_help(argc, argv)) {
         print_help(service);
         return EXIT_CODE_OK;
     }
+    restrict_new_files();
     struct error error = {0};
     struct service_process process = {.service = service, .lock = -1};
     process.context = (struct service_context){.name = service->name,

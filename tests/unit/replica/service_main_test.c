@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TRACE_SIZE = 512 };
@@ -226,6 +227,19 @@ Test(service_main, stops_at_once_when_drained)
     drains = true;
     cr_assert(run("--drain-timeout-ms=1d") == EXIT_CODE_OK);
     cr_assert_str_eq(trace, "start drain stop ");
+}
+
+/* A stricter umask stays. */
+Test(service_main, lets_only_its_user_and_group_read_its_files)
+{
+    static const mode_t masks[][2] = {{022, 027}, {0, 027}, {077, 077}};
+    for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+        umask(masks[i][0]);
+        script = signal_once;
+        drains = true;
+        cr_assert_eq(run("--drain-timeout-ms=1d"), EXIT_CODE_OK);
+        cr_assert_eq(umask(022), masks[i][1]);
+    }
 }
 
 Test(service_main, stops_a_service_that_does_not_drain)
