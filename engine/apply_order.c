@@ -181,7 +181,7 @@ static int64_t move_inputs(int64_t inputs, const struct order *before, const str
 
 /* The row of a step under its name, or a new one. */
 static struct step moved_step(const struct apply_ctx *ctx, const struct order *before,
-                              const struct step_plan *plan)
+                              const struct step_plan *plan, bool moves_retries)
 {
     struct text none = {0};
     struct step step = {.name = none};
@@ -195,6 +195,8 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
         step.agent = apply_text(ctx, step.agent, plan->agent);
     if (step.state == STEP_PENDING)
         step.retry_at = step.queued_at = 0;
+    if (moves_retries)
+        memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));
     return step;
 }
 
@@ -209,7 +211,7 @@ static void order_migrated(const struct apply_ctx *ctx, const struct event *even
     order->step_count = migrated->step_count;
     order->steps = ARENA_ARRAY(ctx->arena, struct step, migrated->step_count);
     for (uint32_t i = 0; i < migrated->step_count; i++)
-        order->steps[i] = moved_step(ctx, &before, &migrated->steps[i]);
+        order->steps[i] = moved_step(ctx, &before, &migrated->steps[i], migrated->moves_retries);
     for (uint32_t i = 0; i < migrated->step_count; i++)
         order->steps[i].inputs = move_inputs(order->steps[i].inputs, &before, order);
 }

@@ -25,6 +25,7 @@ static void end_attempt(const struct apply_ctx *ctx, struct step *step)
     assert(step->complete_by != 0);
     step->locked_by = no_text;
     step->complete_by = 0;
+    step->extension_ms = 0;
     step->ended_at = ctx->decided_at;
 }
 
@@ -163,6 +164,7 @@ static void step_extended(const struct apply_ctx *ctx, struct step *step, const 
     (void)ctx;
     assert(step->state == STEP_PROCESSING && step->complete_by != 0);
     assert(event->step_extended.complete_by > step->complete_by);
+    step->extension_ms += event->step_extended.complete_by - step->complete_by;
     step->complete_by = event->step_extended.complete_by;
 }
 

@@ -5,17 +5,17 @@
 
 #include <assert.h>
 
-/* The latest that the running attempt may have. */
+/* The latest that the running attempt may have: its first time, which may be that of an earlier
+ * version of the workflow, and all extensions. */
 static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
     bool undo = step->direction == DIRECTION_UNDO;
-    int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     int64_t more = undo ? plan->compensate.max_extension_ms : plan->max_extension_ms;
-    assert(timeout > 0 && timeout <= DURATION_MS_MAX);
     assert(more >= 0 && more <= DURATION_MS_MAX);
-    return step->started_at + timeout + more;
+    assert(step->state == STEP_PROCESSING && step->extension_ms >= 0);
+    return step->complete_by - step->extension_ms + more;
 }
 
 void decide_extend(struct decide_ctx *ctx)

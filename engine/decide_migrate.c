@@ -187,6 +187,26 @@ static struct text agent_of(const struct decide_ctx *ctx, const struct workflow_
     return keeps ? ctx->order->steps[index].agent : plan->agents[0];
 }
 
+/* Of a retrier that both versions have, what was used of it; nothing of one that is new. */
+static void move_retries(const struct decide_ctx *ctx, const struct workflow_step *target,
+                         uint32_t ret_used[RETRIERS_MAX])
+{
+    int index = order_find_step(ctx->order, target->name);
+    assert(target->retry.count <= RETRIERS_MAX);
+    if (index < 0)
+        return;
+    const struct step *step = &ctx->order->steps[index];
+    const struct retry_policy *policy = &decide_plan_of(ctx, (uint32_t)index)->retry;
+    assert(step->direction == DIRECTION_DO);
+    for (uint32_t i = 0; i < target->retry.count; i++) {
+        uint32_t from = 0;
+        while (from < policy->count &&
+               !retrier_equal(&policy->retriers[from], &target->retry.retriers[i]))
+            from++;
+        ret_used[i] = from < policy->count ? step->retries_used[from] : 0;
+    }
+}
+
 void decide_migrate(struct decide_ctx *ctx)
 {
     const struct migrate_order *cmd = &ctx->cmd->migrate_order;
@@ -199,14 +219,18 @@ void decide_migrate(struct decide_ctx *ctx)
     if (!may_migrate(ctx) || !may_take(ctx) || !decide_require_order(ctx) || !same_steps(ctx))
         return;
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, target->step_count);
-    for (uint32_t i = 0; i < target->step_count; i++)
-        plans[i] = (struct step_plan){target->steps[i].name, agent_of(ctx, &target->steps[i])};
+    for (uint32_t i = 0; i < target->step_count; i++) {
+        const struct workflow_step *plan = &target->steps[i];
+        plans[i] = (struct step_plan){.name = plan->name, .agent = agent_of(ctx, plan)};
+        move_retries(ctx, plan, plans[i].retries_used);
+    }
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_MIGRATED,
                                      .order_migrated = {
                                          .from_version = ctx->order->details.workflow_version,
                                          .workflow_version = target->version,
                                          .steps = plans,
                                          .step_count = target->step_count,
+                                         .moves_retries = true,
                                          .by = cmd->by,
                                          .reason = cmd->reason,
                                      }});

@@ -25,7 +25,8 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
     assert(!ctx->exists && ctx->order->version == 0);
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, workflow->step_count);
     for (uint32_t i = 0; i < workflow->step_count; i++)
-        plans[i] = (struct step_plan){workflow->steps[i].name, workflow->steps[i].agents[0]};
+        plans[i] = (struct step_plan){.name = workflow->steps[i].name,
+                                      .agent = workflow->steps[i].agents[0]};
     struct event accepted = {.kind = EVENT_ORDER_ACCEPTED};
     accepted.order_accepted.details = *details;
     accepted.order_accepted.details.workflow_version = workflow->version;

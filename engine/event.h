@@ -50,6 +50,7 @@ enum event_kind {
 struct step_plan {
     struct text name;
     struct text agent;
+    uint32_t retries_used[RETRIERS_MAX]; /* of OrderMigrated: per retrier of the version */
 };
 
 struct order_accepted {
@@ -181,6 +182,7 @@ struct order_migrated {
     uint32_t workflow_version; /* from now on */
     struct step_plan *steps;   /* of that version, in its order */
     uint32_t step_count;
+    bool moves_retries; /* false, in older records: retries_used stay where they were */
     struct text by;
     struct text reason;
 };

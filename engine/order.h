@@ -84,6 +84,7 @@ struct step {
     uint32_t failure_count;  /* failures + timeouts in `direction` since the last resubmission */
     struct text locked_by;   /* scheduler instance that started it; empty unless PROCESSING */
     int64_t complete_by;     /* of the running attempt; 0 unless PROCESSING */
+    int64_t extension_ms;    /* how much of that it was granted later; 0 unless PROCESSING */
     int64_t margin_ms;       /* clock.skew.max.ms as recorded when it started */
     int64_t retry_at;        /* not 0: PENDING and may be started from then on */
     int64_t queued_at;       /* not 0: PENDING since then; no healthy agent has capacity */

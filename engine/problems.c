@@ -19,6 +19,8 @@ static const char *step_problem(const struct step *step, bool ended)
     if (step->complete_by < 0 || step->complete_by > time_max || step->margin_ms < 0 ||
         step->margin_ms > DURATION_MS_MAX)
         return "a step's complete-by time is out of range";
+    if (step->extension_ms < 0 || step->extension_ms > step->complete_by)
+        return "a step's extension is out of range";
     bool by_hand = step->effect == EFFECT_APPLIED && step->completed_version != 0;
     if (step->attempt == 0 && step->direction == DIRECTION_DO &&
         (step->state == STEP_PROCESSING || (step->effect != EFFECT_NONE && !by_hand)))

@@ -31,6 +31,22 @@ bool error_set_matches(const struct error_set *errors, struct text error_name)
     return false;
 }
 
+static bool same_errors(const struct error_set *a, const struct error_set *b)
+{
+    assert(a->count <= ERRORS_EQUAL_MAX && b->count <= ERRORS_EQUAL_MAX);
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; i < a->count && same; i++)
+        same = text_equal(a->names[i], b->names[i]);
+    return same;
+}
+
+bool retrier_equal(const struct retrier *a, const struct retrier *b)
+{
+    return same_errors(&a->errors, &b->errors) && a->interval_ms == b->interval_ms &&
+           a->backoff_rate_milli == b->backoff_rate_milli && a->max_attempts == b->max_attempts &&
+           a->max_delay_ms == b->max_delay_ms && a->jitter == b->jitter;
+}
+
 int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RETRIERS_MAX],
                        struct text error_name)
 {

@@ -82,6 +82,8 @@ bool error_name_valid(struct text name);
 
 bool error_set_matches(const struct error_set *errors, struct text error_name);
 
+/* Whether they are the same in every respect. */
+bool retrier_equal(const struct retrier *a, const struct retrier *b);
 /* The first matching retrier with retries left, or -1; used[i] = retries taken of retrier i. */
 int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RETRIERS_MAX],
                        struct text error_name);

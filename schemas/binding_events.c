@@ -13,6 +13,8 @@
 static const struct field_binding plan_fields[] = {
     F_TEXT(REQUIRED, struct step_plan, name, NAME_BYTES),
     F_TEXT(REQUIRED, struct step_plan, agent, NAME_BYTES),
+    {FIELD_AS("retries_used", FIELD_COUNTERS, OPTIONAL, struct step_plan, retries_used),
+     LIMITS(RETRIERS)},
 };
 static const struct record_binding binding_plan = BINDING(struct step_plan, plan_fields);
 
@@ -153,6 +155,7 @@ static const struct field_binding migrated_fields[] = {
     F_U32(REQUIRED, struct order_migrated, from_version),
     F_U32(REQUIRED, struct order_migrated, workflow_version),
     F_ARRAY(REQUIRED, struct order_migrated, steps, step_count, WORKFLOW_STEPS, binding_plan),
+    F_BOOL(OPTIONAL, struct order_migrated, moves_retries),
     BY_FIELD(struct order_migrated),
     REASON_FIELD(struct order_migrated),
 };

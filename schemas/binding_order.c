@@ -37,6 +37,7 @@ static const struct field_binding step_fields[] = {
     F_U32(OPTIONAL, struct step, failure_count),
     F_TEXT(OPTIONAL, struct step, locked_by, WHO_BYTES),
     F_TIME(OPTIONAL, struct step, complete_by),
+    F_I64(OPTIONAL, struct step, extension_ms),
     F_I64(OPTIONAL, struct step, margin_ms),
     F_TIME(OPTIONAL, struct step, retry_at),
     F_TIME(OPTIONAL, struct step, queued_at),

@@ -56,7 +56,8 @@ ID = {"order_id": "536365"}
 
 EVENTS = [
     ("OrderAccepted", {"details": details("536365", 3), "steps": [
-        {"name": "ReserveStock", "agent": "stock"}, {"name": "TakePayment", "agent": "bank"}],
+        {"name": "ReserveStock", "agent": "stock", "retries_used": []},
+        {"name": "TakePayment", "agent": "bank", "retries_used": []}],
         "complete_by": at(6), "margin_ms": 1001}),
     ("OrderStarted", marked(2)),
     ("StepStarted", {**ref(3), "generation": 31, "agent": "bank", "action": "refund",
@@ -106,8 +107,9 @@ EVENTS = [
     ("OrderPaused", marked(32)),
     ("OrderPauseEnded", marked(33)),
     ("OrderMigrated", {"from_version": 3, "workflow_version": 4, "steps": [
-        {"name": "ReserveStock", "agent": "stock"}, {"name": "CheckCredit", "agent": "credit"}],
-        "by": "ann", "reason": "it was wrong"}),
+        {"name": "ReserveStock", "agent": "stock", "retries_used": [0, 2]},
+        {"name": "CheckCredit", "agent": "credit", "retries_used": []}],
+        "moves_retries": True, "by": "ann", "reason": "it was wrong"}),
 ]
 
 DECISION = {
@@ -138,7 +140,8 @@ SMALL_DECISION = {
 def row_step(name, agent, **fields):
     return {
         "name": name, "agent": agent, "direction": "do", "state": "Pending", "attempt": 0,
-        "failure_count": 0, "locked_by": "", "complete_by": 0, "margin_ms": 0, "retry_at": 0,
+        "failure_count": 0, "locked_by": "", "complete_by": 0, "extension_ms": 0, "margin_ms": 0,
+        "retry_at": 0,
         "queued_at": 0,
         "effect": "none", "undo_effect": "none", "do_generation": 0, "undo_generation": 0,
         "retries_used": [], "started_version": 0, "completed_version": 0, "started_at": 0,
@@ -155,7 +158,8 @@ ORDER_ROW = {
         row_step("ReserveStock", "stock"),
         row_step(
             "TakePayment", "bank", direction="undo", state="Skipped", attempt=91,
-            failure_count=92, locked_by="scheduler-1", complete_by=at(20), margin_ms=1003,
+            failure_count=92, locked_by="scheduler-1", complete_by=at(20),
+            extension_ms=99, margin_ms=1003,
             retry_at=at(21), queued_at=at(36), effect="unknown", undo_effect="applied",
             do_generation=93, undo_generation=94, retries_used=[0, 2, 0, 1], started_version=95,
             completed_version=96, started_at=at(22), inputs=97, workflow_version=98,

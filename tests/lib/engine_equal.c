@@ -50,6 +50,7 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME(failure_count);
     SAME_TEXT(locked_by);
     SAME(complete_by);
+    SAME(extension_ms);
     SAME(margin_ms);
     SAME(retry_at);
     SAME(queued_at);

@@ -92,7 +92,7 @@ static int64_t number(struct parser *parser)
 static void set_option(struct parser *parser, struct workflow_step *step)
 {
     char letter = *parser->at++;
-    assert(strchr("cperjzuvkamn", letter) != NULL);
+    assert(strchr("cperjzuvkatmn", letter) != NULL);
     if (letter == 'c' || letter == 'u' || letter == 'v')
         step->has_compensate = true;
     if (letter == 'p') {
@@ -109,6 +109,8 @@ static void set_option(struct parser *parser, struct workflow_step *step)
         add_catcher(parser, step);
     if (letter == 'a')
         set_agents(parser, step);
+    if (letter == 't')
+        step->timeout_ms = number(parser);
     if (letter == 'm')
         step->max_extension_ms = number(parser);
     if (letter == 'n')

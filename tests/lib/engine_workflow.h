@@ -16,6 +16,7 @@
  *     kERR:e    a Catch: next is $error
  *     kERR:c    a Catch: next is $compensate
  *     aX+Y      its agents are X and Y (else: agent)
+ *     tN        an attempt may take N ms (else: WORKFLOW_TIMEOUT_MS)
  *     mN        an attempt may be extended by N ms in all, nN: an undo
  * An attempt may take WORKFLOW_TIMEOUT_MS, an undo WORKFLOW_UNDO_TIMEOUT_MS. */
 #ifndef TESTS_LIB_ENGINE_WORKFLOW_H

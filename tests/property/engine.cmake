@@ -12,6 +12,7 @@ reeve_test(engine-property
         engine_property.c
         engine_random.c
         engine_rules.c
+        engine_rules_migrate.c
         engine_rules_route.c
         engine_rules_step.c
         engine_rules_verdict.c

@@ -49,6 +49,21 @@ static void add(struct dice *dice, struct arena *arena, struct workflow *workflo
     workflow->step_count++;
 }
 
+/* Its retriers stand in another order, and the last one may be another one or gone. */
+static void change_retry(struct dice *dice, struct arena *arena, struct retry_policy *policy)
+{
+    if (policy->count == 0)
+        return;
+    struct retrier *retriers = ARENA_ARRAY(arena, struct retrier, policy->count);
+    uint32_t by = dice_roll(dice, policy->count);
+    for (uint32_t i = 0; i < policy->count; i++)
+        retriers[i] = policy->retriers[(i + by) % policy->count];
+    if (dice_percent(dice, 50))
+        retriers[policy->count - 1].max_attempts++;
+    policy->retriers = retriers;
+    policy->count -= dice_percent(dice, 25);
+}
+
 const struct workflow *other_version(struct dice *dice, struct arena *arena,
                                      const struct workflow *workflow)
 {
@@ -76,6 +91,8 @@ const struct workflow *other_version(struct dice *dice, struct arena *arena,
         step->timeout_ms = 500 + dice_roll(dice, 8000);
     if (dice_percent(dice, 10))
         step->has_compensate = false;
+    for (uint32_t i = 0; i < other->step_count && dice_percent(dice, 50); i++)
+        change_retry(dice, arena, &steps[i].retry);
     for (int i = 0; i < 3 && dice_percent(dice, 40); i++)
         random_swap(other, steps, dice_roll(dice, other->step_count),
                     dice_roll(dice, other->step_count));

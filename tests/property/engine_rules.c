@@ -66,6 +66,7 @@ static const char *const rare_names[] = {
     [RARE_MIGRATED] = "moved to another version",
     [RARE_MIGRATED_RUNNING] = "moved to another version while an attempt runs",
     [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
+    [RARE_RETRIES_MOVED] = "moved to other retriers with retries used",
     [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
 };
 _Static_assert(sizeof(rare_names) / sizeof(rare_names[0]) == RARE_COUNT, "each has a name");
@@ -294,42 +295,6 @@ static void pause_ended(struct rules *rules)
     rules->paused = false;
 }
 
-int rules_target_index(const struct rules *rules, struct text step)
-{
-    for (uint32_t i = 0; i < rules->target->step_count; i++) {
-        if (text_equal(rules->target->steps[i].name, step))
-            return (int)i;
-    }
-    return -1;
-}
-
-/* What waited is looked at anew. */
-static void migrated(struct rules *rules, const struct order_migrated *event)
-{
-    struct rules_step steps[WORKFLOW_STEPS_MAX] = {0};
-    const struct workflow *target = rules->target;
-    RULE(rules, rules->cmd->kind == COMMAND_MIGRATE_ORDER, "migrated without a request");
-    RULE(rules, event->workflow_version == target->version, "migrated to another version");
-    RULE(rules, event->step_count == target->step_count, "not the steps of the other version");
-    rules->rare[RARE_MIGRATED]++;
-    rules->rare[RARE_MIGRATED_RUNNING] += rules_any_runs(rules);
-    rules->rare[RARE_MIGRATED_IN_ERROR] += rules->error;
-    for (uint32_t i = 0; i < target->step_count; i++) {
-        int from = rules_index(rules, target->steps[i].name);
-        if (from >= 0)
-            steps[i] = rules->steps[from];
-        struct way *way = &steps[i].ways[DIRECTION_DO];
-        if (way->attempt == 0 && way->effect == EFFECT_NONE)
-            steps[i].agent = target->steps[i].agents[0];
-        way->queued = false;
-        way->queued_at = 0;
-        if (way->state == WAY_WAITING)
-            way->retry_at = 0;
-    }
-    memcpy(rules->steps, steps, sizeof(steps));
-    rules->workflow = target;
-}
-
 static void order_event(struct rules *rules, const struct event *event)
 {
     if (event->kind == EVENT_ORDER_ACCEPTED)
@@ -357,7 +322,7 @@ static void order_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_ORDER_PAUSE_ENDED)
         pause_ended(rules);
     else if (event->kind == EVENT_ORDER_MIGRATED)
-        migrated(rules, &event->order_migrated);
+        rules_migrated(rules, &event->order_migrated);
     else if (event->kind == EVENT_ALERT_RAISED) {
         RULE(rules, rules->alerts_open++ == 0, "a second alert");
     } else if (event->kind == EVENT_ALERT_CLOSED) {

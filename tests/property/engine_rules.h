@@ -30,6 +30,7 @@ struct way {
     uint32_t generation;
     enum effect effect;
     int64_t complete_by;
+    int64_t first_due; /* complete_by as the attempt started */
     int64_t margin_ms;
     int64_t retry_at;
     int64_t started_at;
@@ -110,6 +111,7 @@ enum rare {
     RARE_MIGRATED,
     RARE_MIGRATED_RUNNING,
     RARE_MIGRATED_IN_ERROR,
+    RARE_RETRIES_MOVED,
     RARE_MIGRATION_REFUSED,
     RARE_COUNT
 };
@@ -173,6 +175,8 @@ bool rules_to_undo(const struct rules *rules, uint32_t index);
 int rules_open_undo(const struct rules *rules);
 /* Whether the steps that precede it are done, or were skipped by an operator. */
 bool rules_predecessors_done(const struct rules *rules, uint32_t index);
+/* engine_rules_migrate.c */
+void rules_migrated(struct rules *rules, const struct order_migrated *event);
 /* engine_rules_step.c */
 void rules_step_event(struct rules *rules, const struct event *event);
 /* Whether the step may now start after waiting, or enter the queue. */

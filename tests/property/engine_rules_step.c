@@ -108,7 +108,7 @@ static void started(struct rules *rules, uint32_t index, const struct step_start
     way->started_at = rules->decision->decided_at;
     way->state = WAY_RUNNING;
     way->attempt = event->ref.attempt;
-    way->complete_by = event->complete_by;
+    way->complete_by = way->first_due = event->complete_by;
     way->margin_ms = event->margin_ms;
 }
 
@@ -119,8 +119,8 @@ static void extended(struct rules *rules, uint32_t index, const struct step_exte
     const struct workflow_step *plan = &rules->workflow->steps[index];
     const struct extend_step *asked = &rules->cmd->extend_step;
     bool undo = event->ref.direction == DIRECTION_UNDO;
-    int64_t latest = way->started_at + (undo ? plan->compensate.timeout_ms : plan->timeout_ms) +
-                     (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
+    int64_t latest =
+        way->first_due + (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
     int64_t due = asked->complete_by < latest ? asked->complete_by : latest;
     RULE(rules, way->state == WAY_RUNNING, "extended, but it does not run");
     RULE(rules, event->complete_by == due, "not the time that is to be granted");

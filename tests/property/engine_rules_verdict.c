@@ -253,8 +253,8 @@ static const char *extend(struct rules *rules, const struct extend_step *asked, 
         return "Stale";
     const struct workflow_step *plan = &rules->workflow->steps[rules_index(rules, asked->step)];
     bool undo = asked->direction == DIRECTION_UNDO;
-    int64_t latest = way->started_at + (undo ? plan->compensate.timeout_ms : plan->timeout_ms) +
-                     (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
+    int64_t latest =
+        way->first_due + (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
     int64_t due = asked->complete_by < latest ? asked->complete_by : latest;
     if (due > way->complete_by && due > now)
         return NULL;

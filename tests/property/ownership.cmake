@@ -7,6 +7,7 @@ reeve_test(ownership-property
         engine_other_version.c
         engine_random.c
         engine_rules.c
+        engine_rules_migrate.c
         engine_rules_route.c
         engine_rules_step.c
         engine_rules_verdict.c

@@ -358,13 +358,15 @@ BY_HAND = {
     "moved to the version that it has": ("I3: moved to the version", log(
         START, at(1, "Processing", migrated(THREE, from_version=2)))),
     "moved to other steps than those of the version": ("I4: its steps are not those of the", log(
-        START, at(1, "Processing", migrated(THREE, steps=[{"name": "A", "agent": "one"}])))),
+        START, at(1, "Processing", migrated(THREE, steps=[plan_of("A")])))),
     "moved although a step stands elsewhere": ("I4: stands elsewhere", log(
         START, at(1, "Processing", migrated(BARE)))),
     "moved although its undo would be missing": ("I9: is undone in another way", log(
         START, at(1, "Processing", migrated(BARE)))),
     "moved to a version without a started step": ("I4: was started, and the other", log(
-        START, at(1, "Processing", migrated(THREE, steps=[{"name": "X", "agent": "one"}])))),
+        START, at(1, "Processing", migrated(THREE, steps=[plan_of("X")])))),
+    "the retries of an equal retrier are forgotten": ("I10: moved with retries {}, not {0: 1}", log(
+        *RETRIED, at(20, "Processing", migrated(THREE), started("A", 2, at=NOW + 20)))),
     "moved while it is undone": ("I3: another version in Compensating", log(
         *UNDO_WAITS, at(40, "Compensating", migrated(THREE)))),
     "a step starts during a pause": ("I3: starts while the order is paused", log(

@@ -152,10 +152,14 @@ def mark(kind, by="ann", code="x"):
     return {"_type": kind, "by": by, "code": code, "reason": "because", "step": ""}
 
 
+def plan_of(name, *used):
+    return {"name": name, "agent": "one", "retries_used": list(used)}
+
+
 def migrated(workflow, **more):
     return {"_type": "OrderMigrated", "from_version": 1, "workflow_version": workflow["Version"],
-            "steps": [{"name": step["Name"], "agent": "one"} for step in workflow["Steps"]],
-            "by": "ann", "reason": "because", **more}
+            "steps": [plan_of(step["Name"]) for step in workflow["Steps"]],
+            "moves_retries": True, "by": "ann", "reason": "because", **more}
 
 
 def rejected(reason="no", command="CancelOrder"):
@@ -194,9 +198,10 @@ def continuation(offset, sequence, next_command, decided_at=0, trimmed=-1):
 
 def row_of(name, state, attempt=1, **more):
     return {"name": name, "state": state, "direction": "do", "attempt": attempt, "agent": "one",
-            "failure_count": 0, "complete_by": 0, "margin_ms": 10, "retry_at": 0, "queued_at": 0,
-            "effect": "none", "do_generation": 0, "undo_generation": 0, "retries_used": [],
-            "started_version": 1, "completed_version": 0, "started_at": NOW, "output": "", **more}
+            "failure_count": 0, "complete_by": 0, "extension_ms": 0, "margin_ms": 10,
+            "retry_at": 0, "queued_at": 0, "effect": "none", "do_generation": 0,
+            "undo_generation": 0, "retries_used": [], "started_version": 1,
+            "completed_version": 0, "started_at": NOW, "output": "", **more}
 
 
 HALF_ROWS = [row_of("A", "Processed", effect="applied", completed_version=2),

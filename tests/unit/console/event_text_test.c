@@ -22,7 +22,7 @@
         T("Pay"), DIRECTION_UNDO, 1 \
     }
 
-static struct step_plan plans[] = {{T("Pay"), T("bank")}, {T("Ship"), T("carrier")}};
+static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}}, {T("Ship"), T("carrier"), {0}}};
 
 static const struct {
     struct event event;
@@ -160,7 +160,7 @@ static const struct {
      COMMAND_RESUME_ORDER,
      "order no longer paused, resumed by bob: it is right"},
     {{EVENT_ORDER_MIGRATED,
-      .order_migrated = {1, 2, plans, 2, T("ann"), T("version 1 charges twice")}},
+      .order_migrated = {1, 2, plans, 2, true, T("ann"), T("version 1 charges twice")}},
      COMMAND_MIGRATE_ORDER,
      "order moved from version 1 to version 2, 2 steps, by ann: version 1 charges twice"},
 };

@@ -44,6 +44,71 @@ Test(engine_migrate, ends_an_order_that_has_nothing_left_to_do)
                    "start B attempt 0 => CommandRejected(UnknownStep)\n");
 }
 
+/* The retriers of the other version stand elsewhere, and one of them is another one. */
+Test(engine_migrate, keeps_the_retries_of_equal_retriers)
+{
+    TELL("A{r1:Busy,r1:Down,e}",
+         "version 2 A{r9:Gone,r1:Down,r1:Busy,e}\n"
+         "version 3 A{r1:Busy,r2:Down,e}\n"
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+         "migrate 2 => OrderMigrated StepStarted(A do 2)\n"
+         "fail A 2 Gone => StepFailed(A do 2 Gone none x2) StepRetryScheduled(A do 2 +1000)\n"
+         "wait 1000\n"
+         "start A => StepStarted(A do 3)\n"
+         "fail A 3 Down => StepFailed(A do 3 Down none x3) StepRetryScheduled(A do 3 +1000)\n"
+         "migrate 3 => OrderMigrated StepStarted(A do 4)\n"
+         "fail A 4 Down => StepFailed(A do 4 Down none x4) StepRetryScheduled(A do 4 +1000)\n"
+         "wait 1000\n"
+         "start A => StepStarted(A do 5)\n"
+         "fail A 5 Busy => StepFailed(A do 5 Busy none x5) StepExhausted(A do 5)"
+         " OrderFailed(Busy) AlertRaised(Busy)\n");
+}
+
+/* Of records of earlier versions, which do not say: they stay where they were. */
+Test(engine_migrate, keeps_retries_by_their_places_where_the_record_does_not_say)
+{
+    struct step_plan plan = {.name = TEXT("A"), .agent = TEXT("x")};
+    struct event events[] = {
+        {.kind = EVENT_ORDER_MIGRATED,
+         .order_migrated = {
+             .from_version = 1, .workflow_version = 2, .steps = &plan, .step_count = 1}}};
+    struct step step = {.name = TEXT("A"), .state = STEP_PENDING, .retries_used = {1, 2}};
+    struct order order = {.version = 1, .state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
+    struct decision decision = {
+        .order_version = 2, .order_state = ORDER_PROCESSING, .events = events, .event_count = 1};
+    struct test_arena memory;
+    test_arena_init(&memory);
+    order_apply_decision(&order, &decision, &memory.arena);
+    cr_assert_eq(order.steps[0].retries_used[0], 1);
+    cr_assert_eq(order.steps[0].retries_used[1], 2);
+    test_arena_deinit(&memory);
+}
+
+/* What an attempt may have more is what MaxExtensionSeconds says, not what two timeouts differ. */
+Test(engine_migrate, bounds_the_extension_of_an_attempt_that_runs)
+{
+    TELL("A{m5000}", "version 2 A{t60000,m7000}\n"
+                     "version 3 A{t60000,m2000}\n"
+                     "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                     "extend A 1 12000 => StepExtended(A do 1 +12000)\n"
+                     "migrate 2 => OrderMigrated\n"
+                     "extend A 1 99999 => StepExtended(A do 1 +17000)\n"
+                     "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"
+                     "migrate 3 => OrderMigrated\n"
+                     "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"
+                     "wait 18000\n"
+                     "recover A => StepTimedOut(A do 1 unknown x1) StepExhausted(A do 1)"
+                     " CompensationStarted(States.Timeout) OrderCompensated(States.Timeout)\n");
+    TELL("A{t60000,m5000,z1}", "version 2 A{m5000,z1}\n"
+                               "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                               "migrate 2 => OrderMigrated\n"
+                               "extend A 1 99999 => StepExtended(A do 1 +65000)\n"
+                               "fail A 1 No => StepFailed(A do 1 No none x1)"
+                               " StepRetryScheduled(A do 1 +0) StepStarted(A do 2)\n"
+                               "extend A 2 99999 => StepExtended(A do 2 +15000)\n");
+}
+
 struct fold {
     struct test_arena memory;
     struct order order;
@@ -127,10 +192,10 @@ Test(engine_migrate, is_not_applied_where_it_does_not_fit)
                              .order_id = TEXT("o-1"),
                              .submit_order = {.order_id = TEXT("o-1"), .workflow = TEXT("test")}};
     decide(&fold, &submit, first, NULL);
-    struct step_plan twice[] = {{TEXT("A"), TEXT("x")}, {TEXT("A"), TEXT("x")}};
-    struct step_plan other[] = {{TEXT("B"), TEXT("x")}};
+    struct step_plan twice[] = {{TEXT("A"), TEXT("x"), {0}}, {TEXT("A"), TEXT("x"), {0}}};
+    struct step_plan other[] = {{TEXT("B"), TEXT("x"), {0}}};
     struct event event = {.kind = EVENT_ORDER_MIGRATED,
-                          .order_migrated = {1, 2, twice, 2, TEXT("ann"), TEXT("why")}};
+                          .order_migrated = {1, 2, twice, 2, true, TEXT("ann"), TEXT("why")}};
     struct decision decision = {.offset = 1,
                                 .order_id = TEXT("o-1"),
                                 .order_version = 2,
@@ -147,7 +212,7 @@ Test(engine_migrate, is_not_applied_where_it_does_not_fit)
     event.order_migrated.step_count = 0;
     cr_assert_str_eq(order_apply_problem(&fold.order, &decision, arena),
                      "an order has 1 to 64 steps");
-    event.order_migrated = (struct order_migrated){1, 2, twice, 1, TEXT("ann"), TEXT("why")};
+    event.order_migrated = (struct order_migrated){1, 2, twice, 1, true, TEXT("ann"), TEXT("why")};
     cr_assert_null(order_apply_problem(&fold.order, &decision, arena));
     fold.order.state = ORDER_COMPENSATING;
     cr_assert_str_eq(order_apply_problem(&fold.order, &decision, arena),

@@ -143,7 +143,7 @@ static struct decision decision_of(const struct partition *partition, const char
 
 static void accept(struct partition *partition, const char *id)
 {
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent")}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = text_of(id),
                                                              .currency = TEXT("EUR"),

@@ -159,9 +159,10 @@ static const struct partition_reset reset_skip = {.expected_offset = 77,
                                                   .reason = T("another client wrote here"),
                                                   .reset_at = AT(45)};
 
-static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock")},
-                                            {T("CheckCredit"), T("credit")}};
-static struct step_plan plans[] = {{T("ReserveStock"), T("stock")}, {T("TakePayment"), T("bank")}};
+static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock"), {0, 2}},
+                                            {T("CheckCredit"), T("credit"), {0}}};
+static struct step_plan plans[] = {{T("ReserveStock"), T("stock"), {0}},
+                                   {T("TakePayment"), T("bank"), {0}}};
 #define REF(n)                                \
     {                                         \
         T("TakePayment"), DIRECTION_UNDO, (n) \
@@ -224,8 +225,8 @@ static struct event events[] = {
     {EVENT_ORDER_DEADLINE_SET, .order_deadline_set = {AT(36), 1003, T("bob"), T("in a hurry")}},
     {EVENT_ORDER_PAUSED, .order_marked = MARK("32")},
     {EVENT_ORDER_PAUSE_ENDED, .order_marked = MARK("33")},
-    {EVENT_ORDER_MIGRATED,
-     .order_migrated = {3, 4, migrated_plans, COUNT(migrated_plans), T("ann"), T("it was wrong")}},
+    {EVENT_ORDER_MIGRATED, .order_migrated = {3, 4, migrated_plans, COUNT(migrated_plans), true,
+                                              T("ann"), T("it was wrong")}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -387,6 +388,7 @@ static struct step steps[] = {
      .failure_count = 92,
      .locked_by = T("scheduler-1"),
      .complete_by = AT(20),
+     .extension_ms = 99,
      .margin_ms = 1003,
      .retry_at = AT(21),
      .queued_at = AT(36),

@@ -68,12 +68,30 @@ class ByHandRules:
             self.find("I3", offset, f"{order.key}: another version in {order.state}")
         if event["from_version"] == event["workflow_version"]:
             self.find("I3", offset, f"{order.key}: moved to the version that it has")
-        names = [plan["name"] for plan in event["steps"]]
-        if new is not None and names != list(new.steps):
+        plans = {plan["name"]: plan for plan in event["steps"]}
+        if new is not None and list(plans) != list(new.steps):
             self.find("I4", offset, f"{order.key}: its steps are not those of the version")
         for step in order.steps.values():
-            self.migrated(order, step, (old, new), names, offset)
+            self.migrated(order, step, (old, new), plans, offset)
+            if event["moves_retries"]:
+                self.moves_retries(order, step, (old, new), plans, offset)
         order.workflow = new
+
+    def moves_retries(self, order, step, versions, plans, offset):
+        """What was used of a retrier that both versions have, and nothing of any other."""
+        before, after = (workflow.steps.get(step.name) if workflow is not None else None
+                         for workflow in versions)
+        if before is None or after is None or step.name not in plans:
+            return
+        known = [vars(retrier) for retrier in before.ways["do"].retriers]
+        used = [step.used["do"].get(known.index(vars(retrier)), 0) if vars(retrier) in known else 0
+                for retrier in after.ways["do"].retriers]
+        moved = {i: count for i, count in enumerate(used) if count}
+        told = {i: count for i, count in enumerate(plans[step.name]["retries_used"]) if count}
+        if told != moved:
+            self.find("I10", offset, f"{order.key}/{step.name}: moved with retries {told}, "
+                                     f"not {moved}")
+        step.used["do"] = told
 
     def migrated(self, order, step, versions, names, offset):
         name = f"{order.key}/{step.name}"

@@ -12,6 +12,7 @@ class Attempt:
         self.number = started["attempt"]
         self.begun = decision["decided_at"]
         self.complete_by, self.margin = started["complete_by"], started["margin_ms"]
+        self.first_due = self.complete_by - started.get("extension_ms", 0)
         self.agent, self.action = started["agent"], started["action"]
         self.version = decision["order_version"]
         self.offset = offset
@@ -207,7 +208,7 @@ class OrderRules(ByHandRules):
             self.find("I11", offset, f"{name}: extended as {event['action']}")
         if plan is not None and direction in plan.ways:
             way = plan.ways[direction]
-            if event["complete_by"] > attempt.begun + way.timeout + way.extension:
+            if event["complete_by"] > attempt.first_due + way.extension:
                 self.find("I8", offset, f"{name}: extended beyond MaxExtensionSeconds")
         attempt.complete_by = event["complete_by"]
         self.request(order, step, event, attempt, offset)

@@ -9,7 +9,8 @@ class Earlier(Attempt):
 
     def __init__(self, row, number, outcome):
         started = {"attempt": number, "complete_by": row["complete_by"],
-                   "margin_ms": row["margin_ms"], "agent": row["agent"], "action": ""}
+                   "extension_ms": row["extension_ms"], "margin_ms": row["margin_ms"],
+                   "agent": row["agent"], "action": ""}
         super().__init__(started, {"decided_at": row["started_at"],
                                    "order_version": row["started_version"]}, -1)
         self.outcome = outcome

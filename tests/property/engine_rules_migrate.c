@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of an order that gets the steps of another version of its workflow. */
+#include "tests/property/engine_rules.h"
+
+int rules_target_index(const struct rules *rules, struct text step)
+{
+    for (uint32_t i = 0; i < rules->target->step_count; i++) {
+        if (text_equal(rules->target->steps[i].name, step))
+            return (int)i;
+    }
+    return -1;
+}
+
+static bool same_retrier(const struct retrier *a, const struct retrier *b)
+{
+    bool same = a->errors.count == b->errors.count;
+    for (uint32_t i = 0; same && i < a->errors.count; i++)
+        same = text_equal(a->errors.names[i], b->errors.names[i]);
+    return same && a->interval_ms == b->interval_ms && a->max_delay_ms == b->max_delay_ms &&
+           a->backoff_rate_milli == b->backoff_rate_milli && a->jitter == b->jitter &&
+           a->max_attempts == b->max_attempts;
+}
+
+/* A retrier that both versions have goes on counting; any other one begins. */
+static void move_retries(struct rules *rules, const struct retry_policy *from,
+                         const struct retry_policy *to, struct way *way)
+{
+    uint32_t used[RETRIERS_MAX] = {0};
+    bool lost = false;
+    for (uint32_t i = to->count; i > 0; i--) {
+        for (uint32_t j = from->count; j > 0; j--) {
+            if (same_retrier(&to->retriers[i - 1], &from->retriers[j - 1]))
+                used[i - 1] = way->used[j - 1];
+        }
+        lost = lost || used[i - 1] != way->used[i - 1];
+    }
+    rules->rare[RARE_RETRIES_MOVED] += lost;
+    memcpy(way->used, used, sizeof(used));
+    way->starts = 0; /* in this version */
+}
+
+/* What waited is looked at anew. */
+void rules_migrated(struct rules *rules, const struct order_migrated *event)
+{
+    struct rules_step steps[WORKFLOW_STEPS_MAX] = {0};
+    const struct workflow *target = rules->target;
+    RULE(rules, rules->cmd->kind == COMMAND_MIGRATE_ORDER, "migrated without a request");
+    RULE(rules, event->workflow_version == target->version, "migrated to another version");
+    RULE(rules, event->step_count == target->step_count, "not the steps of the other version");
+    rules->rare[RARE_MIGRATED]++;
+    rules->rare[RARE_MIGRATED_RUNNING] += rules_any_runs(rules);
+    rules->rare[RARE_MIGRATED_IN_ERROR] += rules->error;
+    for (uint32_t i = 0; i < target->step_count; i++) {
+        int from = rules_index(rules, target->steps[i].name);
+        struct way *way = &steps[i].ways[DIRECTION_DO];
+        if (from >= 0) {
+            steps[i] = rules->steps[from];
+            move_retries(rules, &rules->workflow->steps[from].retry, &target->steps[i].retry, way);
+        }
+        if (way->attempt == 0 && way->effect == EFFECT_NONE)
+            steps[i].agent = target->steps[i].agents[0];
+        way->queued = false;
+        way->queued_at = 0;
+        if (way->state == WAY_WAITING)
+            way->retry_at = 0;
+    }
+    memcpy(rules->steps, steps, sizeof(steps));
+    rules->workflow = target;
+}
