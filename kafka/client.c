@@ -380,8 +380,10 @@ static void kafka_free(struct broker *broker)
     assert(kafka->readers == NULL);
     kafka->closing = true;
     kafka_health_deinit(kafka);
+    /* One after another, but no longer together than one alone: the brokers may be away. */
+    int64_t deadline_ms = clock_mono_ms(loop_clock(kafka->loop)) + CLOSE_WAIT_MS;
     for (int i = 0; i < BROKER_PRODUCER_COUNT; i++)
-        kafka_producer_close(&kafka->producers[i], CLOSE_WAIT_MS);
+        kafka_producer_close(&kafka->producers[i], deadline_ms);
     kafka_groups_close(kafka);
     kafka_jobs_deinit(&kafka->jobs); /* first: they use the reader handle */
     kafka_admin_deinit(kafka);

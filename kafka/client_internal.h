@@ -258,8 +258,8 @@ struct kafka_producer {
 
 enum error_class kafka_producer_open(struct kafka_producer *producer, struct kafka_client *kafka,
                                      enum broker_producer kind, struct error *ret_error);
-/* Waits up to timeout_ms for acknowledgements, reports all results, closes. */
-void kafka_producer_close(struct kafka_producer *producer, int timeout_ms);
+/* Waits for acknowledgements until the monotonic time deadline_ms, reports all results, closes. */
+void kafka_producer_close(struct kafka_producer *producer, int64_t deadline_ms);
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
                                      struct error *ret_error);
 uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer);

@@ -399,13 +399,12 @@ static void poll_results(struct kafka_producer *producer)
     }
 }
 
-void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
+void kafka_producer_close(struct kafka_producer *producer, int64_t deadline_ms)
 {
     if (producer->kafka == NULL)
         return;
     struct loop *loop = producer->kafka->loop;
     const struct clock *clock = loop_clock(loop);
-    int64_t deadline_ms = clock_mono_ms(clock) + timeout_ms;
     while (producer->sent.first != NULL && !producer->failed &&
            producer->handles[APPEND_AT_ONCE].rk != NULL && clock_mono_ms(clock) < deadline_ms)
         poll_results(producer);

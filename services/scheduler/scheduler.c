@@ -366,7 +366,7 @@ static void count_busy(void *ctx, struct membership_partition *partition)
 }
 
 /* Finishes, stores and emits the batches under way first: the next owner need not read them
- * again. */
+ * again. Without brokers nothing of that ends. */
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -374,7 +374,8 @@ static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userda
     assert(scheduler->membership != NULL);
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_busy, scheduler);
-    if (scheduler->counting > 0 && scheduler->drain_ticks++ < DRAIN_TICKS_MAX) {
+    if (scheduler->counting > 0 && scheduler->drain_ticks++ < DRAIN_TICKS_MAX &&
+        broker_connected(scheduler->cluster->broker)) {
         loop_timer_after(loop, timer, DRAIN_TICK_MS);
         return;
     }
