@@ -59,6 +59,8 @@ struct owner_trim {
     const char *group;
     bool unanswered;
     bool only_start; /* asks where the log begins, and nothing else */
+    bool to_delete;  /* asks once more, as the groups may read again what they have read */
+    bool may_delete; /* the answer was yes */
     bool group_alerted;
     /* the statements */
     struct view_order_id after; /* those of this id and before it are done */

@@ -206,9 +206,26 @@ static void delete_again(struct owner *owner)
     struct owner_trim *trim = &owner->trim;
     trim->to = checkpoint_of(owner)->trimmed;
     trim->phase = TRIM_DELETING;
+    trim->may_delete = true;
     log_warning("the log begins before the place to which it was trimmed: deleting again",
                 LOG_I64("partition", owner->partition), LOG_I64("start", trim->log_start),
                 LOG_I64("trimmed", trim->to));
+    trim->due = true;
+    owner_step_soon(owner);
+}
+
+/* Restating took a while, in which a group may have been reset. What is announced is deleted once
+ * the group has read that again. */
+static void decide_to_delete(struct owner *owner)
+{
+    struct owner_trim *trim = &owner->trim;
+    trim->may_delete = trim->to <= trim->archived;
+    if (!trim->may_delete) {
+        set_held(owner, TRIM_HELD_BY_GROUP);
+        wait(owner);
+        return;
+    }
+    trim->phase = TRIM_DELETING;
     trim->due = true;
     owner_step_soon(owner);
 }
@@ -220,6 +237,8 @@ static void answered(struct owner *owner)
     assert(trim->answers_left > 0);
     if (--trim->answers_left > 0)
         return;
+    bool to_delete = trim->to_delete;
+    trim->to_delete = false;
     if (trim->unanswered) {
         set_held(owner, TRIM_HELD_BY_BROKER);
         wait(owner);
@@ -238,7 +257,9 @@ static void answered(struct owner *owner)
         alert_group(owner);
     else
         close_group_alert(owner, "every group of events.trim.groups has a place in the log again");
-    if (trim->log_start < trimmed && trimmed <= trim->archived)
+    if (to_delete)
+        decide_to_delete(owner);
+    else if (trim->log_start < trimmed && trimmed <= trim->archived)
         delete_again(owner);
     else
         choose(owner);
@@ -379,14 +400,21 @@ static void on_deleted(void *ctx, int64_t low, const struct error *error)
 
 static void delete_beginning(struct owner *owner)
 {
-    assert(owner->trim.to >= 0 && owner->trim.to < owner->expected_offset);
-    if (owner->trim.deleting)
+    struct owner_trim *trim = &owner->trim;
+    assert(trim->to >= 0 && trim->to < owner->expected_offset);
+    if (trim->deleting)
         return;
+    if (owner->options.trim_group_count > 0 && !trim->may_delete) {
+        trim->to_delete = true;
+        ask(owner);
+        return;
+    }
+    trim->may_delete = false;
     FAILPOINT("trim.delete");
-    owner->trim.deleting = true;
+    trim->deleting = true;
     owner->outstanding++;
     broker_delete_records(owner->cluster->broker, owner->cluster->topics.events, owner->partition,
-                          owner->trim.to, on_deleted, owner);
+                          trim->to, on_deleted, owner);
 }
 
 /* ---- turns ---- */
@@ -526,7 +554,7 @@ void owner_trim_end(struct owner *owner)
         close_refusal(owner, gone);
     }
     loop_timer_cancel(cluster_loop(owner->cluster), &trim->timer);
-    trim->active = trim->due = trim->deleting = false;
+    trim->active = trim->due = trim->deleting = trim->to_delete = trim->may_delete = false;
     trim->stating = trim->stated = trim->answers_left = 0;
     trim->phase = TRIM_WAITING;
     trim->announced = trim->log_start = -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owners that restate orders and delete the beginning of their log. */
+#include "platform/failpoint.h"
 #include "services/scheduler/owner_internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
@@ -232,6 +233,37 @@ Test(owner_trims, keeps_what_a_group_has_not_read)
     broker_memory_commit(kit.kafka, "archive", "p.events", 0, ORDERS + 20);
     run_until_trimmed(KEEP_MS);
     cr_assert_leq(log_start(), ORDERS + 20);
+}
+
+static bool take_archive_back(const char *name, void *ctx)
+{
+    (void)ctx;
+    if (strcmp(name, "statement.acknowledged") == 0)
+        broker_memory_commit(kit.kafka, "archive", "p.events", 0, 1);
+    return false;
+}
+
+/* Its reader begins anew while the orders are restated. */
+Test(owner_trims, keeps_what_a_group_reads_again)
+{
+    begin(KEEP_MS);
+    owner_kit_release(process, 0);
+    kit.trim_groups[0] = "archive";
+    kit.trim_group_count = 1;
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, ORDERS);
+    owner = owner_kit_own(process, 0);
+    failpoint_on_pass(take_archive_back, NULL);
+    owner_kit_run(&kit, 2 * KEEP_MS);
+    submit(ORDERS, 2 * ORDERS);
+    owner_kit_run(&kit, KEEP_MS);
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, 2 * ORDERS);
+    owner_kit_run(&kit, 2 * KEEP_MS);
+    failpoint_on_pass(NULL, NULL);
+    cr_assert_geq(count(RECORD_STATEMENT), ORDERS);
+    cr_assert_eq(log_start(), 0);
+    cr_assert_eq(process->metrics->trim_held[TRIM_HELD_BY_GROUP]->value, 1);
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, 2 * ORDERS);
+    run_until_trimmed(2 * KEEP_MS);
 }
 
 /* It commits some times a second, and here the window is shorter than that. */
