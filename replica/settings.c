@@ -180,6 +180,13 @@ static const struct config_key keys[] = {
      SETTINGS_SUBMISSION,
      "Path of a PEM file with the certificate authorities that may sign that console's "
      "certificate. Empty: those of the system."},
+    {"submission.console.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION,
+     "Path of a PEM file with the client certificate that the submission service shows that "
+     "console, and its chain."},
+    {"submission.console.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION,
+     "Path of a PEM file with the unencrypted private key of submission.console.tls.cert."},
 
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,

@@ -18,7 +18,9 @@ struct order_query {
     struct order_query *prev, *next;
     struct order_api *api;
     struct http_exchange *exchange;
-    struct order_lookup_call *call;
+    struct order_lookup_call *call; /* NULL: it has answered, but its answer is held */
+    int64_t until_ms;               /* by loop_now_ms(): when the wait ends; 0: it does not wait */
+    struct loop_timer held;
 };
 
 struct order_api {
@@ -33,19 +35,58 @@ static void answer_draining(struct http_exchange *exchange)
                        "this instance is shutting down; use another one");
 }
 
+static void free_query(struct order_query *query)
+{
+    loop_timer_cancel(order_lookup_loop(query->api->lookup), &query->held);
+    DL_DELETE(query->api->queries, query);
+    free(query);
+}
+
+static void answer_unknown(struct order_query *query)
+{
+    struct http_exchange *exchange = query->exchange;
+    free_query(query);
+    http_respond_error(exchange, 404, "UnknownOrder", "order %s does not exist",
+                       http_param(exchange, "id"));
+}
+
+static void on_held(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    answer_unknown(userdata);
+}
+
+/* Another's order does not exist, also by the time that the answer takes: a wait for an order that
+ * does not exist lasts to its end. */
+static void on_anothers(struct order_query *query)
+{
+    struct loop *loop = order_lookup_loop(query->api->lookup);
+    int64_t left_ms = query->until_ms - loop_now_ms(loop);
+    if (left_ms > 0)
+        loop_timer_after(loop, &query->held, left_ms);
+    else
+        answer_unknown(query);
+}
+
 static void on_order(void *ctx, int status, const json_t *body, const char *why)
 {
     struct order_query *query = ctx;
     struct http_exchange *exchange = query->exchange;
     const char *code = json_string_value(json_object_get(body, "code"));
     const char *detail = json_string_value(json_object_get(body, "detail"));
-    DL_DELETE(query->api->queries, query);
-    free(query);
-    if (status == 200 && order_lookup_is_of(body, exchange))
+    query->call = NULL;
+    if (status == 200 && !order_lookup_is_of(body, exchange)) {
+        on_anothers(query);
+        return;
+    }
+    if (status == 404) {
+        answer_unknown(query);
+        return;
+    }
+    free_query(query);
+    if (status == 200)
         http_respond_json(exchange, 200, json_incref((json_t *)(uintptr_t)body));
-    else if (status == 200 || status == 404)
-        http_respond_error(exchange, 404, "UnknownOrder", "order %s does not exist",
-                           http_param(exchange, "id"));
     else if (status == 401 || status == 403)
         http_respond_error(exchange, 503, "NoConsole",
                            "the console does not accept submission.console.token");
@@ -87,6 +128,11 @@ static void on_gone(void *ctx)
 {
     struct order_query *query = ctx;
     struct text order_id = text_of(http_param(query->exchange, "id"));
+    query->until_ms = 0;
+    if (query->call == NULL) {
+        loop_timer_after(order_lookup_loop(query->api->lookup), &query->held, 0);
+        return;
+    }
     order_lookup_cancel(query->call);
     query->call = order_lookup_get(query->api->lookup, order_id, 0, on_order, query);
 }
@@ -97,6 +143,8 @@ static void begin_query(struct order_api *api, struct http_exchange *exchange, i
     assert(query != NULL);
     query->api = api;
     query->exchange = exchange;
+    query->until_ms = wait_ms > 0 ? loop_now_ms(order_lookup_loop(api->lookup)) + wait_ms : 0;
+    loop_timer_init(&query->held, on_held, query);
     if (wait_ms > 0 && !http_wait(exchange, on_gone, query)) {
         free(query);
         return;
@@ -144,8 +192,7 @@ void order_api_drain(struct order_api *api)
     DL_FOREACH_SAFE(api->queries, query, next) {
         order_lookup_cancel(query->call);
         answer_draining(query->exchange);
-        DL_DELETE(api->queries, query);
-        free(query);
+        free_query(query);
     }
 }
 

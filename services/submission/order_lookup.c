@@ -46,8 +46,15 @@ enum error_class order_lookup_new(struct loop *loop, const struct config *config
     const char *address = config_string(config, "submission.console.url");
     const char *token = config_string(config, "submission.console.token");
     const struct http_client_options options = {
-        .response_max = ANSWER_MAX, .ca_file = optional(config, "submission.console.tls.ca")};
+        .response_max = ANSWER_MAX,
+        .ca_file = optional(config, "submission.console.tls.ca"),
+        .cert_file = optional(config, "submission.console.tls.cert"),
+        .key_file = optional(config, "submission.console.tls.key")};
     *ret_lookup = NULL;
+    if ((options.cert_file != NULL) != (options.key_file != NULL))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "submission.console.tls.cert and submission.console.tls.key belong "
+                         "together: set both");
     if (address[0] == '\0')
         return ERROR_OK;
     struct order_lookup *lookup = calloc(1, sizeof(*lookup));
@@ -64,6 +71,11 @@ enum error_class order_lookup_new(struct loop *loop, const struct config *config
     }
     *ret_lookup = lookup;
     return ERROR_OK;
+}
+
+struct loop *order_lookup_loop(const struct order_lookup *lookup)
+{
+    return lookup->loop;
 }
 
 static void call_free(struct order_lookup_call *call)

@@ -23,6 +23,7 @@ struct order_lookup_call;
  * borrowed. */
 enum error_class order_lookup_new(struct loop *loop, const struct config *config,
                                   struct order_lookup **ret_lookup, struct error *ret_error);
+struct loop *order_lookup_loop(const struct order_lookup *lookup);
 /* Lookups in progress are cancelled. NULL is allowed. */
 void order_lookup_free(struct order_lookup *lookup);
 

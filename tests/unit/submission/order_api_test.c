@@ -156,6 +156,36 @@ Test(order_api, shows_a_submitter_its_own_orders)
     cr_assert_eq(ask("/orders/a-1", shop).status, 404, "submitted without a token");
 }
 
+/* An order that does not exist is waited for; so is another's. */
+Test(order_api, does_not_tell_by_its_time_that_anothers_order_exists)
+{
+    console_status = 200;
+    console_body = ORDER;
+    int64_t began = loop_now_ms(loop);
+    cr_assert_eq(ask("/orders/a-1?wait=300ms", other).status, 404);
+    cr_assert_geq(loop_now_ms(loop) - began, 300);
+    struct answer answer;
+    send("/orders/a-1?wait=30s", other, &answer);
+    loop_run_until(loop, is_answered, &answer, 100);
+    cr_assert_eq(answer.status, 0);
+    order_api_drain(api);
+    cr_assert(loop_run_until(loop, is_answered, &answer, WAIT_MS));
+    cr_assert_eq(answer.status, 503);
+}
+
+Test(order_api, refuses_half_a_client_certificate)
+{
+    struct error error;
+    struct config *half = config_new(&settings_schema);
+    struct order_lookup *none = NULL;
+    cr_assert(config_set(half, "submission.console.url", "https://c", &error) == ERROR_OK);
+    cr_assert(config_set(half, "submission.console.tls.cert", "c.pem", &error) == ERROR_OK);
+    cr_assert(config_finish(half, &error) == ERROR_OK);
+    cr_assert(order_lookup_new(loop, half, &none, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "belong together: set both") != NULL, "%s", error.message);
+    config_free(half);
+}
+
 Test(order_api, says_why_it_does_not_know)
 {
     static const struct {
