@@ -62,6 +62,21 @@ class ComposeFilesTest(unittest.TestCase):
         images = {s["image"] for s in services().values() if "kafka" in s["image"]}
         self.assertEqual(images, {f"apache/kafka:{version}"})
 
+    def test_everything_fetched_has_a_version(self):
+        """A tag such as 12-slim, or a package without a version, is another one tomorrow."""
+        dockerfiles = [ROOT / "compose/Dockerfile",
+                       *(ROOT / "tests/kafka/stand_ins").glob("*/Dockerfile")]
+        images = {image for file in dockerfiles
+                  for image in re.findall(r"^FROM (\S+)", file.read_text(encoding="utf-8"), re.M)}
+        images |= {service["image"] for service in services().values() if "image" in service}
+        own = {image for image in images if image.startswith("reeve")}
+        self.assertGreater(len(images - own), 3)
+        for image in images - own:
+            self.assertRegex(image, r":v?\d+\.\d+|@sha256:")
+        packages = re.search(r"^python_packages=\((.*)\)$", text("scripts/setup"), re.M).group(1)
+        for package in packages.split():
+            self.assertRegex(package, r"==\d")
+
     def test_the_image_gets_every_folder_that_the_build_needs(self):
         folders = re.search(r"foreach\(folder (base .*?)\)", text("CMakeLists.txt"), re.S)
         copied = re.findall(r"^COPY (\w+) \1$", text("compose/Dockerfile"), re.M)
