@@ -31,7 +31,7 @@ struct child {
     bool is_task;
     bool ready;
     bool polling;
-    char url[64];
+    char url[128];
     char reason[200];
 };
 
@@ -270,18 +270,17 @@ static bool find_url(struct child *child)
     size_t size = 0;
     if (child->url[0] != '\0')
         return true;
-    snprintf(path, sizeof(path), "%s/http.port", child->directory);
-    if (files_read(path, sizeof("65535\n"), &content, &size, NULL) != ERROR_OK)
+    snprintf(path, sizeof(path), "%s/http.url", child->directory);
+    if (files_read(path, sizeof(child->url) - 1, &content, &size, NULL) != ERROR_OK)
         return false;
-    snprintf(child->url, sizeof(child->url), "http://127.0.0.1:%.*s",
-             (int)strspn(content, "0123456789"), content);
+    snprintf(child->url, sizeof(child->url), "%.*s", (int)strcspn(content, "\n"), content);
     free(content);
     return true;
 }
 
 static void poll_child(struct child *child)
 {
-    char url[80];
+    char url[160];
     if (!find_url(child))
         return;
     snprintf(url, sizeof(url), "%s/readyz", child->url);
@@ -301,9 +300,11 @@ static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata)
     loop_timer_after(loop, timer, POLL_MS);
 }
 
-enum error_class children_watch(struct children *children, struct error *ret_error)
+enum error_class children_watch(struct children *children, const struct http_client_options *tls,
+                                struct error *ret_error)
 {
-    static const struct http_client_options options = {.response_max = 256};
+    struct http_client_options options = tls != NULL ? *tls : (struct http_client_options){0};
+    options.response_max = 256;
     enum error_class class = http_client_new(children->loop, &options, &children->http, ret_error);
     if (class == ERROR_OK)
         loop_timer_after(children->loop, &children->poll_timer, POLL_MS);

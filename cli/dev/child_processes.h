@@ -33,8 +33,10 @@ enum error_class children_start(struct children *children, const char *name, con
 /* SIGTERM to all; `done` when the last one has ended. */
 void children_stop(struct children *children, void (*done)(void *ctx));
 
-/* Polls /readyz of every child with an HTTP port until it is ready. */
-enum error_class children_watch(struct children *children, struct error *ret_error);
+/* Polls /readyz of every child with an HTTP port until it is ready. `tls`: how, if they speak
+ * HTTPS; NULL: they do not. */
+enum error_class children_watch(struct children *children, const struct http_client_options *tls,
+                                struct error *ret_error);
 
 const char *child_name(const struct child *child);
 const char *child_directory(const struct child *child);
@@ -42,7 +44,7 @@ pid_t child_pid(const struct child *child);
 /* It has no HTTP port: it is ready when it has ended with exit code 0. */
 void child_is_task(struct child *child);
 bool child_is_ready(const struct child *child);
-/* "http://127.0.0.1:PORT", "" while unknown. */
+/* "http://127.0.0.1:PORT", or with https; "" while unknown. */
 const char *child_url(const struct child *child);
 /* The last answer of /readyz, or what else it waits for. */
 const char *child_reason(const struct child *child);

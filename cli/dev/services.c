@@ -209,6 +209,29 @@ static enum error_class start_deploy(struct dev *dev, struct error *ret_error)
     return class;
 }
 
+static const char *path_of(const struct dev *dev, const char *key)
+{
+    const char *path = config_string(dev->cli->config, key);
+    return path[0] != '\0' ? path : NULL;
+}
+
+/* By HTTPS if the services have a certificate, which is its own authority unless one is named. */
+static enum error_class watch(const struct dev *dev, struct error *ret_error)
+{
+    const char *ca = path_of(dev, "console.tls.ca");
+    const struct http_client_options tls = {.ca_file =
+                                                ca != NULL ? ca : path_of(dev, "http.tls.cert"),
+                                            .cert_file = path_of(dev, "console.tls.cert"),
+                                            .key_file = path_of(dev, "console.tls.key")};
+    if (path_of(dev, "http.tls.client.ca") != NULL &&
+        (tls.cert_file == NULL || tls.key_file == NULL))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "http.tls.client.ca: reeve dev needs a certificate of its own to ask its "
+                         "services whether they are ready: set console.tls.cert and "
+                         "console.tls.key");
+    return children_watch(dev->children, &tls, ret_error);
+}
+
 enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = start_deploy(dev, ret_error);
@@ -225,5 +248,5 @@ enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
     }
     if (class == ERROR_OK)
         class = start_service(dev, "console", "console", NULL, ret_error);
-    return class == ERROR_OK ? children_watch(dev->children, ret_error) : class;
+    return class == ERROR_OK ? watch(dev, ret_error) : class;
 }

@@ -136,7 +136,8 @@ def build_monitoring(engine):
 def build_all(engine):
     engine.run("docker", "import", str(debian_tar()), "debian:12.12-slim")
     say("made debian:12.12-slim")
-    if engine.run("docker", "run", "--rm", "--network=host", "debian:12.12-slim", "apt-get", "update",
+    if engine.run("docker", "run", "--rm", "--network=host", "debian:12.12-slim", "apt-get",
+                  "update",
                   check=False).returncode != 0:
         raise CannotRun("containers reach no Debian mirror")
     for target, image in (("reeve", "reeve:latest"), ("shop", "reeve-shop:latest")):

@@ -255,7 +255,7 @@ static enum error_class start_services(struct bench_stage *stage,
     if (class == ERROR_OK && options->refuser)
         class = start_service(stage, "agent", BENCH_REFUSER, &refuser, ret_error);
     if (class == ERROR_OK)
-        class = children_watch(stage->children, ret_error);
+        class = children_watch(stage->children, NULL, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_wait(stage, services_are_ready, stage, READY_MS, ret_error);
     return class;
