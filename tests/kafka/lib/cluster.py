@@ -158,7 +158,8 @@ class Cluster:
     # ---- the end ----
 
     def expect_alerts(self, *codes):
-        """The test provokes these alerts about partitions or instances, or may."""
+        """The test provokes these alerts about partitions or instances, or may. Where any is
+        expected, CommandsWaiting may come as well: what stops a partition makes commands wait."""
         self.expected_alerts.update(codes)
 
     def unasked_ends(self):
@@ -177,8 +178,9 @@ class Cluster:
 
     def unexpected_alerts(self):
         """Those that no test has announced."""
+        expected = self.expected_alerts | ({"CommandsWaiting"} if self.expected_alerts else set())
         return [f"the alert {alert['code']}: {alert['message']}" for alert in self.alerts()
-                if alert["raised"] and alert["code"] not in self.expected_alerts]
+                if alert["raised"] and alert["code"] not in expected]
 
     def left_open(self):
         """Alerts that close when their cause is over, and were not closed."""
@@ -191,7 +193,7 @@ class Cluster:
                 last[alert["code"], alert["partition"], alert["by"]] = alert
         return [f"the alert {alert['code']} is not closed: {alert['message']}"
                 for alert in last.values()
-                if alert["raised"] and alert["code"] in self.CLOSING]
+                if alert["raised"] and alert["code"] in self.CLOSING & self.expected_alerts]
 
     def stop(self, check=True):
         """`check` False: something failed already."""
