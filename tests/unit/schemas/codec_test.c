@@ -212,14 +212,16 @@ Test(schemas_codec, aborts_on_a_text_over_its_limit, .signal = SIGABRT)
     memset(long_text, 'x', sizeof(long_text));
     struct command command = {
         .kind = COMMAND_CANCEL_ORDER,
-        .cancel_order = {TEXT("1"), TEXT("a"), {long_text, MESSAGE_BYTES_READ_MAX + 1}, TEXT("")}};
+        .cancel_order = {
+            TEXT("1"), TEXT("a"), {long_text, MESSAGE_BYTES_READ_MAX + 1}, TEXT(""), TEXT("")}};
     encode_command(&command);
 }
 
 Test(schemas_codec, aborts_on_invalid_utf8, .signal = SIGABRT)
 {
-    struct command command = {.kind = COMMAND_CANCEL_ORDER,
-                              .cancel_order = {TEXT("1"), TEXT("\xff"), TEXT(""), TEXT("")}};
+    struct command command = {
+        .kind = COMMAND_CANCEL_ORDER,
+        .cancel_order = {TEXT("1"), TEXT("\xff"), TEXT(""), TEXT(""), TEXT("")}};
     encode_command(&command);
 }
 
