@@ -139,6 +139,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower_commit_behind(follower, FOLLOWER_COMMIT_MS, FOLLOWER_COMMIT_RECORDS);
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, follower_on_commit_timer, follower);
+    loop_timer_init(&follower->differing_timer, follower_on_differing_timer, follower);
     follower_flush_begin(follower);
     if (dropped && strcmp(opened.code, "StoreFormat") == 0)
         log_info("the store is of another release: it is dropped and folded again",
@@ -167,6 +168,7 @@ void follower_free(struct follower *follower)
     follower_close_reader(follower);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->differing_timer);
     follower_flush_end(follower);
     view_close(follower->view);
     follower->view = NULL;

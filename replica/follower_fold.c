@@ -11,7 +11,8 @@
 
 enum {
     MUCH_RECORDS = 50000, /* behind by more than this: it takes a while */
-    DISK_MS = 500         /* paused: check the disk again after */
+    DISK_MS = 500,        /* paused: check the disk again after */
+    DIFFERING_MS = 60000  /* between two alerts about Statements that differ */
 };
 
 static bool commit(struct follower *follower)
@@ -244,17 +245,40 @@ static bool claim_differs(struct follower *follower, const struct view_folded *f
     return true;
 }
 
+static const char differing_code[] = "StatementDiffers";
+
+/* At most one alert in DIFFERING_MS: the first difference, then how many followed it. */
+void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct follower *follower = userdata;
+    struct error error;
+    if (follower->differing_since == 0)
+        return;
+    error_set(&error, ERROR_FATAL, differing_code,
+              "%" PRIu32 " more Statements of %s[%d] differ from what is folded here. Run `reeve "
+              "verify`, and report a bug",
+              follower->differing_since, follower_topic(follower), follower->partition);
+    follower->differing_since = 0;
+    cluster_alert(follower->cluster, follower->partition, error.code, error.message);
+    loop_timer_after(loop, timer, DIFFERING_MS);
+}
+
 /* Either the owner or this reader has folded the log wrongly. */
 static void report_difference(struct follower *follower, const struct view_folded *folded,
                               int64_t offset)
 {
     struct error error;
     struct text order_id = folded->record->statement.order.details.order_id;
-    error_set(&error, ERROR_FATAL, "StatementDiffers",
+    metrics_add(follower->differing, 1);
+    if (loop_timer_armed(&follower->differing_timer)) {
+        follower->differing_since++;
+        return;
+    }
+    loop_timer_after(cluster_loop(follower->cluster), &follower->differing_timer, DIFFERING_MS);
+    error_set(&error, ERROR_FATAL, differing_code,
               "%s[%d]@%" PRId64 " restates order %.*s, and not as it is folded here: what it says "
               "counts from here on. Run `reeve verify`, and report a bug",
               follower_topic(follower), follower->partition, offset, TEXT_ARG(order_id));
-    metrics_add(follower->differing, 1);
     cluster_alert(follower->cluster, follower->partition, error.code, error.message);
 }
 

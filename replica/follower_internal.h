@@ -45,6 +45,8 @@ struct follower {
     const struct follower_ops *ops;
     void *ctx;
     struct metrics_counter *differing; /* Statements */
+    struct loop_timer differing_timer; /* until then an alert tells of them */
+    uint32_t differing_since;          /* that alert */
     enum follower_phase phase;
     struct broker_reader *reader;
     int64_t low;
@@ -90,6 +92,9 @@ static inline const char *follower_topic(const struct follower *follower)
 {
     return follower->cluster->topics.events;
 }
+
+/* follower_fold.c */
+void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 
 /* follower.c */
 void follower_close_reader(struct follower *follower);

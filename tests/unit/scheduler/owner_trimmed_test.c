@@ -322,6 +322,26 @@ Test(owner_trimmed, raises_an_alert_where_a_statement_differs)
     cr_assert_eq(order->complete_by, orders[3].complete_by, "what it says counts");
 }
 
+/* The first one, and a minute later how many there were. */
+Test(owner_trimmed, counts_the_statements_that_differ_after_the_first)
+{
+    begin();
+    for (uint32_t i = 0; i < ORDERS; i++)
+        orders[i].complete_by = kit.clock.now_wall_ms + 12345;
+    state_all();
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "StatementDiffers", true), 1);
+    owner_kit_run(&kit, 61000);
+    cr_assert_eq(owner_kit_alerts(&kit, "StatementDiffers", true), 2);
+    struct record record;
+    cr_assert(owner_kit_read(&kit, "p.alerts", 0, owner_kit_end(&kit, "p.alerts", 0) - 1, &record));
+    cr_assert(text_equal(record.operator_alert.code, TEXT("StatementDiffers")));
+    cr_assert_eq(strncmp(record.operator_alert.message.data, "4 more", 6), 0);
+    owner_kit_run(&kit, 180000);
+    cr_assert_eq(owner_kit_alerts(&kit, "StatementDiffers", true), 2);
+}
+
 /* ---- a broker that has forgotten a deletion ---- */
 
 /* The log was trimmed to `start`, and begins at this offset. */
