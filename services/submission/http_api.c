@@ -40,6 +40,7 @@ struct http_submission {
     };
     struct text order_id;
     uint32_t workflow_version;
+    size_t size; /* counted in the submission's in_flight_bytes */
     struct heap_arena heap;
     struct loop_timer deadline;
 };
@@ -54,6 +55,8 @@ static void request_free(struct http_submission *request)
 {
     struct http_api *api = request->api;
     assert(api->count > 0);
+    assert(api->submission->in_flight_bytes >= request->size);
+    api->submission->in_flight_bytes -= request->size;
     DL_DELETE(api->requests, request);
     api->count--;
     order_lookup_cancel(request->call);
@@ -262,6 +265,24 @@ static bool is_closed(const struct http_api *api, struct http_exchange *exchange
     return true;
 }
 
+/* The brokers may hang: what waits for them, by HTTP and from the topic, has one bound in bytes. */
+static bool is_full(const struct http_api *api, struct http_exchange *exchange)
+{
+    if (api->submission->in_flight_bytes < IN_FLIGHT_BYTES_MAX)
+        return false;
+    http_respond_error(exchange, 503, "Busy",
+                       "too many bytes wait for the brokers to acknowledge them; try again later");
+    return true;
+}
+
+/* What it holds until it is settled: the values that were read, and the bytes of its command. */
+static void count_bytes(struct http_submission *request, struct text body)
+{
+    assert(request->size == 0);
+    request->size = request->heap.allocated + body.size;
+    request->api->submission->in_flight_bytes += request->size;
+}
+
 static void refuse(struct http_submission *request, const struct error *error)
 {
     metrics_add(request->api->submission->metrics.refused_http, 1);
@@ -294,7 +315,7 @@ static void on_order(struct http_exchange *exchange, void *userdata)
 {
     struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(api, exchange))
+    if (is_closed(api, exchange) || is_full(api, exchange))
         return;
     struct http_submission *request = request_new(api, exchange, false);
     if (order_json_read(http_body(exchange), &request->heap.arena, &request->details, &error) !=
@@ -306,6 +327,7 @@ static void on_order(struct http_exchange *exchange, void *userdata)
     if (is_outside(request, request->details.reply_to))
         return;
     request->details.submitted_by = arena_text(&request->heap.arena, text_of(http_user(exchange)));
+    count_bytes(request, http_body(exchange));
     validate_request(request);
 }
 
@@ -334,14 +356,18 @@ static void on_cancel(struct http_exchange *exchange, void *userdata)
 {
     struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(api, exchange))
+    if (is_closed(api, exchange) || is_full(api, exchange))
         return;
     struct http_submission *request = request_new(api, exchange, true);
     request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
-    if (read_cancel(request, http_body(exchange), &error) != ERROR_OK)
+    if (read_cancel(request, http_body(exchange), &error) != ERROR_OK) {
         refuse(request, &error);
-    else if (!is_outside(request, request->cancel.reply_to))
-        validate_request(request);
+        return;
+    }
+    if (is_outside(request, request->cancel.reply_to))
+        return;
+    count_bytes(request, http_body(exchange));
+    validate_request(request);
 }
 
 struct http_api *http_api_new(struct submission *submission)

@@ -42,7 +42,7 @@ static inline bool refresh_is_done(const struct refresh *refresh, uint64_t ticke
 }
 
 enum {
-    IN_FLIGHT_BYTES_MAX = 64 << 20, /* of all partitions; what is kept of unsettled records */
+    IN_FLIGHT_BYTES_MAX = 64 << 20, /* what is kept of unsettled records and requests */
     COMMIT_TICK_MS = 100,
     TOPICS_PAUSE_MS = 1000 /* between two looks at the list of topics */
 };

@@ -4,6 +4,7 @@
 
 reeve_test(submission
     SOURCES
+        http_bytes_test.c
         order_api_test.c
         order_json_test.c
         validate_test.c
