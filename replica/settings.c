@@ -327,7 +327,7 @@ static const struct config_key keys[] = {
      SETTINGS_AGENT,
      "Time limit of one try, connecting included. The agent sends nothing after the step's "
      "deadline and waits for an answer at most clock.skew.max.ms beyond it."},
-    {"agent.exec.command", CONFIG_STRING, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
+    {"agent.exec.command", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
      "Program to run for each call, with its arguments, separated by blanks; no shell. At most "
      "agent.in.flight.max programs run at once, or 16 if that is not set."},
     {"agent.exec.env", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,

@@ -104,18 +104,20 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
     }
 }
 
-/* The user info of a URL may hold a password: http://(hidden)@host. New. */
+/* The user info of a URL may hold a password, and its query a key:
+ * http://(hidden)@host/path?(hidden). New. */
 static char *shown_value(const char *text)
 {
     char *shown = NULL;
-    const char *host = strstr(text, "://");
-    const char *at = NULL;
-    if (host != NULL) {
-        host += 3;
-        at = memrchr(host, '@', strcspn(host, "/?#"));
-    }
-    int size = at == NULL ? asprintf(&shown, "%s", text)
-                          : asprintf(&shown, "%.*s(hidden)%s", (int)(host - text), text, at);
+    const char *scheme = strstr(text, "://");
+    const char *host = scheme != NULL ? scheme + 3 : text + strlen(text);
+    const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+    const char *rest = at != NULL ? at : host;
+    const char *query = strchr(rest, '?');
+    int rest_size = query != NULL ? (int)(query - rest) + 1 : (int)strlen(rest);
+    int size =
+        asprintf(&shown, "%.*s%s%.*s%s", (int)(host - text), text, at != NULL ? "(hidden)" : "",
+                 rest_size, rest, query != NULL ? "(hidden)" : "");
     assert(size >= 0);
     return shown;
 }

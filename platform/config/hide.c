@@ -12,14 +12,35 @@ static bool ends_with(const char *text, const char *suffix)
     return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
 }
 
-static bool is_secret(const struct config_schema *schema, const char *name)
+static const struct config_key *find_key(const struct config_schema *schema, const char *name)
 {
-    const struct config_passthrough *passthrough = schema->passthrough;
     const struct config_key *key = config_scope_key(schema, name);
     for (size_t i = 0; i < schema->key_count && key == NULL; i++) {
         if (strcmp(schema->keys[i].name, name) == 0)
             key = &schema->keys[i];
     }
+    return key;
+}
+
+/* User info and query, as of the values that are shown (help.c). */
+static void hide_in_url(char *value)
+{
+    char *scheme = strstr(value, "://");
+    if (scheme == NULL)
+        return;
+    char *host = scheme + 3;
+    char *at = memrchr(host, '@', strcspn(host, "/?#"));
+    char *query = strchr(at != NULL ? at : host, '?');
+    if (at != NULL)
+        memset(host, '*', (size_t)(at - host));
+    if (query != NULL)
+        memset(query + 1, '*', strlen(query + 1));
+}
+
+static bool is_secret(const struct config_schema *schema, const char *name)
+{
+    const struct config_passthrough *passthrough = schema->passthrough;
+    const struct config_key *key = find_key(schema, name);
     if (key != NULL)
         return key->type == CONFIG_SECRET;
     size_t prefix = passthrough != NULL ? strlen(passthrough->prefix) : 0;
@@ -39,6 +60,8 @@ static void hide_if_secret(const struct config_schema *schema, const char *text,
     name[size] = '\0';
     if (is_secret(schema, name))
         memset(value, '*', strlen(value));
+    else if (find_key(schema, name) != NULL)
+        hide_in_url(value);
 }
 
 static void hide_flag(const struct config_schema *schema, const char *flag, char *value)

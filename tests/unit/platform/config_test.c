@@ -343,14 +343,15 @@ static void expect_shown(const char *url, const char *line)
     free(shown);
 }
 
-Test(configuration, hides_the_user_info_of_urls)
+Test(configuration, hides_the_user_info_and_the_query_of_urls)
 {
     expect_shown("https://me:s3cret@host:1/a?b",
-                 "agent.http.url = https://(hidden)@host:1/a?b   #");
+                 "agent.http.url = https://(hidden)@host:1/a?(hidden)   #");
+    expect_shown("https://host/a?key=s3@cret", "agent.http.url = https://host/a?(hidden)   #");
     expect_shown("https://me:s3@cret@host", "agent.http.url = https://(hidden)@host   #");
     expect_shown("https://token@host", "agent.http.url = https://(hidden)@host   #");
     expect_shown("https://host/a@b", "agent.http.url = https://host/a@b   #");
-    expect_shown("https://host?a@b", "agent.http.url = https://host?a@b   #");
+    expect_shown("https://host?a@b", "agent.http.url = https://host?(hidden)   #");
 }
 
 Test(configuration, reads_any_key_from_a_file_but_not_from_two_places)
@@ -424,6 +425,10 @@ Test(config, hides_secrets_in_arguments)
                                         "s7",
                                         "--embedded",
                                         "kafka.x.password=s8",
+                                        "--agent-http-url",
+                                        "https://me:s9@host/a?key=s10",
+                                        "--reason",
+                                        "https://me@host/a?b",
                                         "--set",
                                         "--http-port"};
     static const char *const expected[] = {"run",
@@ -441,6 +446,10 @@ Test(config, hides_secrets_in_arguments)
                                            "s7",
                                            "--embedded",
                                            "kafka.x.password=s8",
+                                           "--agent-http-url",
+                                           "https://*****@host/a?*******",
+                                           "--reason",
+                                           "https://me@host/a?b",
                                            "--set",
                                            "--http-port"};
     enum { COUNT = sizeof(given) / sizeof(given[0]) };
