@@ -163,6 +163,24 @@ void follower_search(struct follower *follower)
     look_for_the_next(follower, follower->low);
 }
 
+bool follower_doubts_beginning(struct follower *follower)
+{
+    struct error error;
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    if (checkpoint->complete || checkpoint->start != follower->low || follower->searched)
+        return false;
+    follower->searched = true;
+    follower_close_reader(follower);
+    if (view_drop(follower->view, &error) != ERROR_OK) {
+        follower_stop(follower, &error);
+        return true;
+    }
+    if (follower->ops->dropped != NULL)
+        follower->ops->dropped(follower->ctx);
+    follower_check_later(follower, 0);
+    return true;
+}
+
 /* ---- waiting for it ---- */
 
 static void await_record(void *ctx, const struct broker_record *record)

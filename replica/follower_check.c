@@ -152,6 +152,7 @@ static void beginning_lost(struct follower *follower)
 /* Its owner has trimmed the log beyond what is folded here. */
 static void left_behind(struct follower *follower)
 {
+    follower->searched = false; /* the log begins elsewhere now */
     if (follower->ops->left_behind != NULL)
         follower->ops->left_behind(follower->ctx);
     if (follower_drop_store(follower, follower->ops->comes_and_goes ? NULL : "LogTrimmed",
@@ -187,14 +188,16 @@ static void check_continuation(struct follower *follower, const struct broker_re
     follower->claim_seen =
         knows && uuid_equal(&decoded.continuation.first_claim_id, &checkpoint->first_claim_id);
     bool behind = follower->low > last_offset(follower);
-    if (is_empty(follower) && lawful)
+    follower->lawful = lawful;
+    if (is_empty(follower) && lawful && !follower->searched)
         begin(follower, follower->low);
+    else if (is_empty(follower))
+        follower_search(follower);
     else if (knows && !follower->claim_seen)
         different_log(follower, "it continues one with another first claim");
     else if (behind && lawful)
         left_behind(follower);
-    else if (behind || is_empty(follower) ||
-             (follower->high < checkpoint->next_event_offset && !knows))
+    else if (behind || (follower->high < checkpoint->next_event_offset && !knows))
         follower_search(follower);
     else if (follower->high < checkpoint->next_event_offset)
         tail_lost(follower);
@@ -202,7 +205,8 @@ static void check_continuation(struct follower *follower, const struct broker_re
         read_last(follower);
 }
 
-/* Nothing can be said about a log whose beginning only a newer version can read. */
+/* Nothing can be said about a log whose beginning only a newer version can read. (Where it was
+ * trimmed, a later record may still say where it is whole: follower_search_ended().) */
 static bool stops_at_newer(struct follower *follower, const struct broker_record *record)
 {
     struct record decoded;
@@ -231,8 +235,8 @@ void follower_search_ended(struct follower *follower)
         knows && uuid_equal(&search->first_claim_id, &checkpoint->first_claim_id);
     if (!whole && error_is(&search->newer))
         follower_stop(follower, &search->newer);
-    else if (is_empty(follower) && whole)
-        begin(follower, search->begins_at);
+    else if (is_empty(follower) && (whole || follower->lawful))
+        begin(follower, whole ? search->begins_at : follower->low);
     else if (knows && !follower->claim_seen)
         different_log(follower, "it continues one with another first claim");
     else if (!is_empty(follower) && follower->low > last_offset(follower) && whole)
@@ -248,11 +252,9 @@ void follower_search_ended(struct follower *follower)
 static void check_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
-    if (stops_at_newer(follower, record))
-        return;
     if (follower->low > 0)
         check_continuation(follower, record);
-    else
+    else if (!stops_at_newer(follower, record))
         check_first_claim(follower, record);
 }
 

@@ -48,6 +48,8 @@ static void stop_incomplete(struct follower *follower)
     struct error error;
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     int64_t next = checkpoint->next_event_offset;
+    if (follower_doubts_beginning(follower))
+        return;
     follower_commit(follower);
     if (follower->phase != PHASE_FOLDING || (next < follower->high && next <= follower->until))
         return;
@@ -139,6 +141,10 @@ static void fold_failed(struct follower *follower, const struct error *error, in
         follower_fail(follower, error);
         return;
     }
+    bool misfit = strcmp(error->code, "ContinuationDiffers") == 0 ||
+                  strncmp(error->code, "Impossible", 10) == 0;
+    if (misfit && follower_doubts_beginning(follower))
+        return;
     if (error->class != ERROR_RETRY || follower->schemas_for == offset) {
         fatal.class = ERROR_FATAL;
         follower_stop_at(follower, &fatal, offset);

@@ -61,6 +61,8 @@ struct follower {
     bool reset_seen; /* an operator's reset accepts this log */
     bool last_only;  /* the record before the checkpoint is compared, and nothing else */
     bool differs;    /* that record is another one: the search tells whose log it is */
+    bool searched;   /* what the log begins with is not taken on trust any more */
+    bool lawful;     /* it is a Continuation */
     struct follower_search search;
     bool freed;
     bool end_unknown;       /* see follower_end_is_known() */
@@ -152,6 +154,10 @@ const struct uuid *follower_claim_of(const struct record *record);
 /* The log does not begin with a Continuation: looks for the first one from which on it is whole.
  * follower_search_ended() comes, or another check. */
 void follower_search(struct follower *follower);
+/* The log began with a Continuation, and what follows does not fit, or does not say that it is
+ * whole: that one may not have counted, as a zombie had written it. True: an empty store looks for
+ * a later place. */
+bool follower_doubts_beginning(struct follower *follower);
 /* Stopped as the log has none: one that is written later ends that. */
 void follower_await_beginning(struct follower *follower);
 

@@ -4,6 +4,7 @@
 #include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_route.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trim.h"
 
 #include <assert.h>
 
@@ -191,8 +192,7 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
                                              .emitted_through = -1,
                                              .guarded_offset = -1,
                                              .previous_claim_decisions = -1}};
-    int64_t high;
-    broker_memory_bounds(world->kafka, "p.events", partition, &ret_fold->start, &high);
+    ret_fold->start = trim_start(world, partition);
     garbage_skips(world, partition, &ret_fold->checkpoint);
     heap_arena_reset(&world->scratch);
     for (int64_t offset = 0; offset < end && failed == NULL; offset++) {

@@ -219,6 +219,14 @@ Test(ownership, waits_for_an_owner_that_was_fenced_to_notice)
     run_cases(UINT64_C(6411008075638439653), 1, history, &sometimes);
 }
 
+/* A broker had forgotten a trim, and the log began with what a zombie had written. */
+Test(ownership, begins_after_what_a_zombie_wrote)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(5070397005255020018), 1, history, &sometimes);
+    run_cases(UINT64_C(7146672120958286766), 1, history, &sometimes);
+}
+
 /* A log lost a claim that readers had folded, and the owner before it went on. */
 Test(ownership, notices_a_tail_that_ended_with_a_claim)
 {

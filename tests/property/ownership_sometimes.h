@@ -75,6 +75,8 @@ enum sometimes {
     SOMETIMES_INCOMPLETE,         /* one that does not know all orders yet */
     SOMETIMES_TRIM_OF_ZOMBIE,     /* a Continuation that does not count says where the log begins */
     SOMETIMES_TRIM_HELD,          /* a group has not read further */
+    SOMETIMES_TRIM_FORGOTTEN,     /* by a broker: the log begins in the middle */
+    SOMETIMES_BEGUN_LATER,        /* a store, there: where the log is whole */
     SOMETIMES_NEWER_FORMAT,       /* a Claim of a version that states more */
     SOMETIMES_TRIMMED_TAIL,       /* a log that was trimmed loses its tail */
     SOMETIMES_TRIMMED_RESET,      /* an operator skips a record of one */

@@ -26,6 +26,8 @@ enum {
     ZOMBIE_PERCENT = 30,
     NEWER_PERCENT = 1,
     ANEW_PERCENT = 40,
+    FORGOTTEN_PERCENT = 30,
+    FORGOTTEN_RECORDS = 20,
     DEATH_PERCENT = 70,
     ACTS_MAX = 3,
     CALM_PERCENT = 50,
@@ -45,9 +47,10 @@ struct trims {
     bool archives;
     bool troubled; /* the log has other troubles as well */
     const char *groups[1];
-    int64_t read[PARTITIONS_MAX];  /* by the group */
-    int64_t start[PARTITIONS_MAX]; /* of the log, when it was checked */
-    const char *dies_at;           /* the failpoint that kills the next time; NULL: none */
+    int64_t read[PARTITIONS_MAX];   /* by the group */
+    int64_t start[PARTITIONS_MAX];  /* of the log, when it was checked */
+    int64_t forgot[PARTITIONS_MAX]; /* where it began when a broker forgot a deletion */
+    const char *dies_at;            /* the failpoint that kills the next time; NULL: none */
 };
 
 static uint32_t roll(struct world *world, uint32_t n)
@@ -103,12 +106,13 @@ void trim_configure(const struct world *world, struct owner_options *options)
 
 /* ---- what happens ---- */
 
-static int64_t start_of(const struct world *world, int32_t partition)
+int64_t trim_start(const struct world *world, int32_t partition)
 {
     int64_t low;
     int64_t high;
     broker_memory_bounds(world->kafka, "p.events", partition, &low, &high);
-    return low;
+    int64_t forgot = world->trims != NULL ? world->trims->forgot[partition] : 0;
+    return low > forgot ? low : forgot;
 }
 
 /* The group reads on; Kafka may forget how far. */
@@ -188,6 +192,33 @@ static void count_incomplete(struct world *world, int32_t partition)
     }
 }
 
+/* A broker crashes soon after a deletion: the log begins before the place to which it was cut. */
+static void forget(struct world *world, int32_t partition)
+{
+    int64_t start = trim_start(world, partition);
+    int64_t back = 1 + (int64_t)roll(world, FORGOTTEN_RECORDS);
+    int64_t low;
+    int64_t high;
+    broker_memory_bounds(world->kafka, "p.events", partition, &low, &high);
+    if (low < start || back >= start)
+        return;
+    world->trims->forgot[partition] = start;
+    broker_memory_forget_trim(world->kafka, "p.events", partition, start - back);
+    world_count(world, SOMETIMES_TRIM_FORGOTTEN);
+}
+
+static void count_begun_later(struct world *world, int32_t partition,
+                              const struct instance *instance)
+{
+    int64_t low;
+    int64_t high;
+    const struct owner *owner = instance->partitions[partition].owner;
+    broker_memory_bounds(world->kafka, "p.events", partition, &low, &high);
+    if (instance->process.cluster != NULL && owner != NULL &&
+        view_checkpoint(owner_view(owner))->start > low)
+        world_count(world, SOMETIMES_BEGUN_LATER);
+}
+
 /* With empty stores, in which it takes the partition. */
 static void begin_anew(struct world *world, struct instance *instance, int32_t partition)
 {
@@ -202,6 +233,7 @@ static void begin_anew(struct world *world, struct instance *instance, int32_t p
             continue;
         instance_turn(world, instance);
         count_incomplete(world, partition);
+        count_begun_later(world, partition, instance);
     }
 }
 
@@ -254,7 +286,7 @@ static void let_trim(struct world *world, int32_t partition)
     if (instance->process.cluster == NULL)
         instance_boot(world, instance);
     instance_take(world, instance, partition);
-    for (uint32_t calms = 0; calms < CALMS_MAX && start_of(world, partition) == 0; calms++) {
+    for (uint32_t calms = 0; calms < CALMS_MAX && trim_start(world, partition) == 0; calms++) {
         archive(world, partition);
         let_go_on(world);
     }
@@ -263,11 +295,15 @@ static void let_trim(struct world *world, int32_t partition)
 static void act_once(struct world *world)
 {
     int32_t partition = (int32_t)roll(world, (uint32_t)world->partitions);
-    if (world->trims->troubled && start_of(world, partition) == 0)
+    if (world->trims->troubled && trim_start(world, partition) == 0)
         let_trim(world, partition);
-    if (start_of(world, partition) > 0 && percent(world, TROUBLE_PERCENT))
+    if (trim_start(world, partition) > 0 && percent(world, TROUBLE_PERCENT))
         trouble(world);
-    if (start_of(world, partition) > 0 && percent(world, ANEW_PERCENT))
+    if (trim_start(world, partition) > 0 && percent(world, FORGOTTEN_PERCENT)) {
+        forget(world, partition);
+        begin_anew(world, &world->instances[roll(world, INSTANCES)], partition);
+    }
+    if (trim_start(world, partition) > 0 && percent(world, ANEW_PERCENT))
         begin_anew(world, &world->instances[roll(world, INSTANCES)], partition);
     if (percent(world, CALM_PERCENT))
         let_go_on(world);
@@ -283,7 +319,7 @@ static void act_once(struct world *world)
 
 bool trim_has_begun(const struct world *world, int32_t partition)
 {
-    return start_of(world, partition) > 0;
+    return trim_start(world, partition) > 0;
 }
 
 /* An owner has said where the log is to begin. */
@@ -301,7 +337,7 @@ static bool announces(struct world *world, int32_t partition, int64_t at)
 bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end)
 {
     static struct fold fold;
-    int64_t start = start_of(world, partition);
+    int64_t start = trim_start(world, partition);
     bool loses = false;
     if (world->trims == NULL)
         return true;
@@ -352,7 +388,7 @@ static const char *check_start(struct world *world, int32_t partition, int64_t s
 void trim_begin_anew(struct world *world)
 {
     for (int32_t p = 0; world->trims != NULL && p < world->partitions; p++)
-        if (start_of(world, p) > 0)
+        if (trim_start(world, p) > 0)
             begin_anew(world, &world->instances[0], p);
 }
 
@@ -361,7 +397,7 @@ const char *trim_check(struct world *world)
     const char *failed = NULL;
     for (int32_t p = 0; world->trims != NULL && p < world->partitions && failed == NULL; p++) {
         count_incomplete(world, p);
-        int64_t start = start_of(world, p);
+        int64_t start = trim_start(world, p);
         if (start == world->trims->start[p])
             continue;
         failed = check_start(world, p, start);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owners that restate orders and delete the beginning of their log, while everything else goes on:
  * processes die between two steps of that, zombies announce and delete, groups that archive the log
- * stay behind, a newer version shows another format. What was deleted stays visible to the test, so
- * that stores which began inside the log are compared with a fold of all of it. */
+ * stay behind, brokers forget deletions, a newer version shows another format. What was deleted
+ * stays visible to the test, so that stores which began inside the log are compared with a fold of
+ * all of it. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_TRIM_H
 #define TESTS_PROPERTY_OWNERSHIP_TRIM_H
 
@@ -16,6 +17,8 @@ bool trim_dies(struct world *world, const char *failpoint);
 void trim_free(struct world *world);
 /* Into the options of an owner. */
 void trim_configure(const struct world *world, struct owner_options *options);
+/* Where the log begins, or began before a broker forgot that. */
+int64_t trim_start(const struct world *world, int32_t partition);
 /* Something was deleted. */
 bool trim_has_begun(const struct world *world, int32_t partition);
 /* A log that ends there has what its readers begin with, if it was trimmed, and every announcement

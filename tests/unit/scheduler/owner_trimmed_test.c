@@ -395,6 +395,44 @@ Test(owner_trimmed, begins_only_where_a_record_that_counts_names_the_place)
     assert_has_all_orders(owner);
 }
 
+/* The log begins with what a zombie wrote. */
+static void expect_begins_after_a_zombie(bool is_claimed)
+{
+    begin();
+    int64_t zombie = owner_kit_end(&kit, "p.events", 0);
+    folded.next_command_offset -= is_claimed; /* what it states is old */
+    say_falsely(99, -1);
+    folded.next_command_offset += is_claimed;
+    if (is_claimed) {
+        struct record record = {.kind = RECORD_CLAIM,
+                                .claim = {.claim_id = {{55}},
+                                          .instance = TEXT("s-1"),
+                                          .claimed_at = kit.clock.now_wall_ms,
+                                          .partition_count = 1,
+                                          .format = STATE_FORMAT}};
+        int64_t at = owner_kit_send(&kit, "p.events", 0, TEXT("s-1"), RECORD_CLAIM, &record.claim);
+        cr_assert_eq(admission_record(&folded, &record, at), ADMITTED);
+    }
+    state_all();
+    forget_to(zombie);
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_expect_eq(view_checkpoint(owner_view(owner))->start, start);
+    assert_has_all_orders(owner);
+    cr_expect_eq(owner_kit_alerts(&kit, "LogIncomplete", true), 0);
+    cr_expect_eq(owner_kit_alerts(&kit, "ContinuationDiffers", true), 0);
+}
+
+Test(owner_trimmed, begins_after_a_zombie_whose_claim_is_never_ended)
+{
+    expect_begins_after_a_zombie(false);
+}
+
+Test(owner_trimmed, begins_after_a_zombie_that_states_something_else)
+{
+    expect_begins_after_a_zombie(true);
+}
+
 Test(owner_trimmed, goes_on_as_soon_as_the_log_says_where_it_is_whole)
 {
     begin();
