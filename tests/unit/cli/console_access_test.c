@@ -179,6 +179,9 @@ Test(cli_access, says_what_to_do_when_it_is_refused)
             "--by", "ann", "--reason", "r", "--console", url, "--console-token", viewer);
     REFUSED("{\"error\":{\"code\":\"NoToken\",\"detail\":\"the console needs a token", owners,
             "--console", url, "--output", "json");
+    /* A token that was right before keeps its right while the address sends wrong ones. */
+    EXPECT(EXIT_CODE_OK, cli_kit_out, "\"user\":\"ann\"", owners, "--console", url,
+           "--console-token", operator, "--output", "json");
     for (int i = 0; i < HTTP_FAILURES_MAX; i++)
         CLI_KIT_RUN(&cli_owners, "owners", "--console", url, "--console-token", "reeve_wrong");
     REFUSED("check console.token, then wait a minute", owners, "--console", url, "--console-token",

@@ -228,6 +228,7 @@ Test(agent_sdk, requests_more_time_and_receives_the_grant)
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 more@1005000 half of it none\n");
     world->decision_offset = 50;
     world->order_version = 2;
+    world->extension = true;
     world_request(world, "A", DIRECTION_DO, 1, FAR + 5000); /* as the scheduler grants it */
     cr_assert_eq(latest->extended, 1);
     cr_assert_eq(reeve_agent_call_complete_by(latest->call), FAR + 5000);
