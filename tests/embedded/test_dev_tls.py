@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reeve dev` whose services speak HTTPS and ask for clients' certificates becomes ready."""
 
-import os
 import pathlib
 import signal
 import subprocess
 import tempfile
 import unittest
 
-from lib import wait_for
-from test_access_start import Authority
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR", ROOT / "build/dev")).resolve() / "bin/reeve"
+from lib.authority import Authority
+from lib.dev import REEVE
+from lib.waiting import wait_for
 
 
 class DevTlsTest(unittest.TestCase):
