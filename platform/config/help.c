@@ -104,21 +104,31 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
     }
 }
 
-/* The user info of a URL may hold a password, and its query a key:
+/* The user info of each URL may hold a password, and its query a key:
  * http://(hidden)@host/path?(hidden). New. */
 static char *shown_value(const char *text)
 {
     char *shown = NULL;
-    const char *scheme = strstr(text, "://");
-    const char *host = scheme != NULL ? scheme + 3 : text + strlen(text);
-    const char *at = memrchr(host, '@', strcspn(host, "/?#"));
-    const char *rest = at != NULL ? at : host;
-    const char *query = strchr(rest, '?');
-    int rest_size = query != NULL ? (int)(query - rest) + 1 : (int)strlen(rest);
-    int size =
-        asprintf(&shown, "%.*s%s%.*s%s", (int)(host - text), text, at != NULL ? "(hidden)" : "",
-                 rest_size, rest, query != NULL ? "(hidden)" : "");
-    assert(size >= 0);
+    size_t size = 0;
+    const char *rest = text;
+    const char *query = NULL;
+    FILE *out = open_memstream(&shown, &size);
+    assert(out != NULL);
+    for (char *scheme = strstr(text, "://"); scheme != NULL && query == NULL;) {
+        const char *host = scheme + 3;
+        const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+        fprintf(out, "%.*s%s", (int)(host - rest), rest, at != NULL ? "(hidden)" : "");
+        rest = at != NULL ? at : host;
+        scheme = strstr(rest, "://");
+        query = strchr(rest, '?');
+        if (query != NULL && scheme != NULL && query > scheme)
+            query = NULL; /* of a later one */
+    }
+    if (query != NULL)
+        fprintf(out, "%.*s(hidden)", (int)(query - rest) + 1, rest);
+    else
+        fputs(rest, out);
+    fclose(out);
     return shown;
 }
 

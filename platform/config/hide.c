@@ -22,19 +22,23 @@ static const struct config_key *find_key(const struct config_schema *schema, con
     return key;
 }
 
-/* User info and query, as of the values that are shown (help.c). */
-static void hide_in_url(char *value)
+/* User info and query of each URL, as of the values that are shown (help.c). What follows a query
+ * may belong to it. */
+static void hide_in_urls(char *value)
 {
-    char *scheme = strstr(value, "://");
-    if (scheme == NULL)
-        return;
-    char *host = scheme + 3;
-    char *at = memrchr(host, '@', strcspn(host, "/?#"));
-    char *query = strchr(at != NULL ? at : host, '?');
-    if (at != NULL)
-        memset(host, '*', (size_t)(at - host));
-    if (query != NULL)
-        memset(query + 1, '*', strlen(query + 1));
+    for (char *scheme = strstr(value, "://"); scheme != NULL;) {
+        char *host = scheme + 3;
+        char *at = memrchr(host, '@', strcspn(host, "/?#"));
+        char *rest = at != NULL ? at : host;
+        char *query = strchr(rest, '?');
+        if (at != NULL)
+            memset(host, '*', (size_t)(at - host));
+        scheme = strstr(rest, "://");
+        if (query != NULL && (scheme == NULL || query < scheme)) {
+            memset(query + 1, '*', strlen(query + 1));
+            return;
+        }
+    }
 }
 
 static bool is_secret(const struct config_schema *schema, const char *name)
@@ -61,7 +65,7 @@ static void hide_if_secret(const struct config_schema *schema, const char *text,
     if (is_secret(schema, name))
         memset(value, '*', strlen(value));
     else if (find_key(schema, name) != NULL)
-        hide_in_url(value);
+        hide_in_urls(value);
 }
 
 static void hide_flag(const struct config_schema *schema, const char *flag, char *value)

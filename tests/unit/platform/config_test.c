@@ -352,6 +352,9 @@ Test(configuration, hides_the_user_info_and_the_query_of_urls)
     expect_shown("https://token@host", "agent.http.url = https://(hidden)@host   #");
     expect_shown("https://host/a@b", "agent.http.url = https://host/a@b   #");
     expect_shown("https://host?a@b", "agent.http.url = https://host?(hidden)   #");
+    expect_shown("https://a:b@h/x,https://c:d@i:2/y?k=z,https://e",
+                 "agent.http.url = https://(hidden)@h/x,https://(hidden)@i:2/y?(hidden)   #");
+    expect_shown("https://h/a?to=https://me:s3cret@i", "agent.http.url = https://h/a?(hidden)   #");
 }
 
 Test(configuration, reads_any_key_from_a_file_but_not_from_two_places)
@@ -427,6 +430,8 @@ Test(config, hides_secrets_in_arguments)
                                         "kafka.x.password=s8",
                                         "--agent-http-url",
                                         "https://me:s9@host/a?key=s10",
+                                        "--agent-http-url",
+                                        "https://a:b@h/x,https://c:d@i?k=z,https://e",
                                         "--reason",
                                         "https://me@host/a?b",
                                         "--set",
@@ -448,6 +453,8 @@ Test(config, hides_secrets_in_arguments)
                                            "kafka.x.password=s8",
                                            "--agent-http-url",
                                            "https://*****@host/a?*******",
+                                           "--agent-http-url",
+                                           "https://***@h/x,https://***@i?*************",
                                            "--reason",
                                            "https://me@host/a?b",
                                            "--set",
