@@ -225,6 +225,7 @@ Test(ownership, begins_after_what_a_zombie_wrote)
     struct ownership_sometimes sometimes;
     run_cases(UINT64_C(5070397005255020018), 1, history, &sometimes);
     run_cases(UINT64_C(7146672120958286766), 1, history, &sometimes);
+    run_cases(UINT64_C(4978911559378782578), 1, history, &sometimes); /* of an older version */
 }
 
 /* A log lost a claim that readers had folded, and the owner before it went on. */

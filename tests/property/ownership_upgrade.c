@@ -234,12 +234,15 @@ static void scan_record(struct world *world, int32_t partition, int64_t at)
 }
 
 /* The first record at which a view of the older version has to stop; -1: none so far. Other records
- * than Decisions may be gone when it begins, and nothing is missing. */
+ * than Decisions may be gone when it begins, and nothing is missing. One that does not know yet
+ * whether the log is whole from there on stops at a later record: a broker that forgets a trim may
+ * let it begin with what a zombie had written. */
 static int64_t unreadable_for(const struct world *world, int32_t partition, struct view *view)
 {
     int64_t unreadable = world->upgrade->unreadable[partition];
-    return view_committed(view)->start > unreadable ? world->upgrade->undecided[partition]
-                                                    : unreadable;
+    if (view_committed(view)->start <= unreadable)
+        return unreadable;
+    return view_committed(view)->complete ? world->upgrade->undecided[partition] : -1;
 }
 
 static const char *check_position(struct world *world, int32_t partition, const char *who,
