@@ -13,8 +13,11 @@ static struct session_kit kit;
 static struct log_kit owner;
 static struct verify_fold fold;
 
+static struct store_env *stores;
+
 static void begin(void)
 {
+    stores = kit_env();
     session_kit_init(&kit);
     log_kit_begin(&owner, &kit);
 }
@@ -24,7 +27,7 @@ static enum error_class run(int64_t until, struct error *ret_error)
     if (kit.session.cluster == NULL)
         session_kit_open(&kit, 0);
     fold = (struct verify_fold){
-        .session = &kit.session, .stores = kit_env(), .rules = until == INT64_MAX, .until = until};
+        .session = &kit.session, .stores = stores, .rules = until == INT64_MAX, .until = until};
     return verify_fold_run(&fold, kit_path(kit_folder(), "fold"), ret_error);
 }
 
@@ -42,6 +45,7 @@ static void end(void)
     verify_fold_deinit(&fold);
     log_kit_end(&owner);
     session_kit_deinit(&kit);
+    store_env_free(stores);
 }
 
 static void trim(int64_t start)

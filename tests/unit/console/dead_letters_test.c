@@ -240,12 +240,12 @@ Test(dead_letters, replays_the_operators_value)
     cr_assert(text_equal(record.key, TEXT("o-7")));
 }
 
-/* The record that was replayed to the partition of o-1. */
-static struct record replayed_as(const char *body, const char *topic, int64_t offset)
+/* The record that was replayed to the partition of o-1; its texts are in `heap`. */
+static struct record replayed_as(struct heap_arena *heap, const char *body, const char *topic,
+                                 int64_t offset)
 {
     char path[64];
     struct broker_record replayed;
-    static struct heap_arena heap;
     struct record decoded;
     struct error error;
     int32_t partition = world_partition("o-1");
@@ -253,11 +253,11 @@ static struct record replayed_as(const char *body, const char *topic, int64_t of
     check_count("", 1);
     snprintf(path, sizeof(path), "/api/dead-letters/1/%lld/replay", (long long)offset);
     json_decref(world_post(world, 200, path, body));
-    heap_arena_init(&heap, 4096);
+    heap_arena_reset(heap);
     int64_t low, high;
     broker_memory_bounds(world->kafka, topic, partition, &low, &high);
     cr_assert(broker_memory_record(world->kafka, topic, partition, high - 1, &replayed));
-    cr_assert_eq(codec_decode(world->codec, replayed.value, false, &heap.arena, &decoded, &error),
+    cr_assert_eq(codec_decode(world->codec, replayed.value, false, &heap->arena, &decoded, &error),
                  ERROR_OK);
     return decoded;
 }
@@ -265,7 +265,10 @@ static struct record replayed_as(const char *body, const char *topic, int64_t of
 /* No operator acts in the name of another, nor in that of an application's token. */
 Test(dead_letters, signs_the_operators_value_with_the_operators_name)
 {
+    struct heap_arena heap;
+    heap_arena_init(&heap, 4096);
     struct record record = replayed_as(
+        &heap,
         BY ", \"record\": \"CancelOrder\", \"json\": {\"order_id\": \"o-1\", \"by\": \"bob\", "
            "\"reason\": \"bob wants it\", \"submitted_by\": \"web\"}}",
         "t.commands", 0);
@@ -273,16 +276,19 @@ Test(dead_letters, signs_the_operators_value_with_the_operators_name)
     cr_assert(text_equal(record.command.cancel_order.reason, TEXT("bob wants it")));
     cr_assert(text_equal(record.command.cancel_order.submitted_by, TEXT("")));
     record = replayed_as(
+        &heap,
         BY
         ", \"record\": \"ReportStep\", \"json\": {\"order_id\": \"o-1\", \"step\": \"Pay\", "
         "\"direction\": \"do\", \"attempt\": 1, \"succeeded\": true, \"instance\": \"agent-7\"}}",
         "t.commands", 2);
     cr_assert(text_equal(record.command.report_step.instance, TEXT("ann")));
     record = replayed_as(
+        &heap,
         BY ", \"json\": {\"order_id\": \"o-1\", \"currency\": \"GBP\", \"workflow\": \"w\", "
            "\"submitted_by\": \"web\"}}",
         "t.commands", 4);
     cr_assert(text_equal(record.command.submit_order.submitted_by, TEXT("")));
+    heap_arena_deinit(&heap);
 }
 
 /* The JSON that GET shows, replayed as it is, becomes the same bytes. */

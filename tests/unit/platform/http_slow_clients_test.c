@@ -54,11 +54,13 @@ Test(http_slow_clients, answers_while_slow_clients_hold_connections)
 Test(http_slow_clients, refuses_connections_beyond_the_requests_of_an_address)
 {
     int busy[HTTP_CONNECTIONS_PER_ADDRESS_MAX];
+    struct http_exchange *held[HTTP_CONNECTIONS_PER_ADDRESS_MAX];
     for (int i = 0; i < HTTP_CONNECTIONS_PER_ADDRESS_MAX; i++) {
         http_kit_held = NULL;
         busy[i] = http_kit_dial();
         http_kit_send_text(busy[i], "GET /hold HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
         cr_assert(loop_run_until(http_kit_loop, http_kit_is_held, NULL, HTTP_KIT_WAIT_MS));
+        held[i] = http_kit_held;
     }
     struct http_kit_peer peer = {.fd = http_kit_dial()};
     http_kit_send_text(peer.fd, "GET /hold HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
@@ -79,9 +81,11 @@ Test(http_slow_clients, refuses_connections_beyond_the_requests_of_an_address)
     http_kit_expect_answer(peer.fd);
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 200"), "%s", http_kit_answer);
     close(peer.fd);
-    for (int i = 0; i < HTTP_CONNECTIONS_PER_ADDRESS_MAX; i++)
+    for (int i = 0; i < HTTP_CONNECTIONS_PER_ADDRESS_MAX; i++) {
+        http_respond(held[i], 200, "text/plain", TEXT("over"));
         close(busy[i]);
-    http_server_free(http_kit_server); /* answers what is held; the last one is still the test's */
+    }
+    http_server_free(http_kit_server);
     http_kit_server = NULL;
 }
 

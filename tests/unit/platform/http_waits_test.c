@@ -57,7 +57,7 @@ static void open_kit(void)
     cr_assert(mkdtemp(folder) != NULL);
     snprintf(path, sizeof(path), "%s/tokens", folder);
     for (int i = 0; i < OTHERS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "v%d", i);
         cr_assert(http_tokens_add(path, text_of(name), HTTP_ROLE_VIEWER, 0, 0, tokens[i], &error) ==
                       ERROR_OK,
@@ -189,7 +189,9 @@ Test(http_waits, keeps_connections_for_probes)
         http_kit_held = NULL;
         http_kit_send_text(http_kit_dial_from(2 + i % 2), request);
         cr_assert(loop_run_until(http_kit_loop, http_kit_is_held, NULL, HTTP_KIT_WAIT_MS));
+        held[i] = http_kit_held;
     }
+    http_kit_held = NULL;
     int silent[2 * HTTP_CONNECTIONS_RESERVED]; /* they do not take the place of probes */
     for (int i = 0; i < 2 * HTTP_CONNECTIONS_RESERVED; i++)
         silent[i] = http_kit_dial_from(2);
@@ -204,6 +206,4 @@ Test(http_waits, keeps_connections_for_probes)
     cr_assert(strstr(http_kit_answer, "\"Busy\"") != NULL, "%s", http_kit_answer);
     for (int i = 0; i < 2 * HTTP_CONNECTIONS_RESERVED; i++)
         close(silent[i]);
-    http_server_free(http_kit_server); /* answers what is held; the last one is still the test's */
-    http_kit_server = NULL;
 }
