@@ -2,20 +2,21 @@
 /* What a newer version writes that has raised its limits (REEVE_DOUBLE_LIMITS), for test_newer.py.
  *
  *     schemas-newer FOLDER    the largest of some records to FOLDER/<name>.bin, with <name>.avsc */
+#include "base/heap_arena.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #ifndef REEVE_DOUBLE_LIMITS
 #error "it stands for a newer version"
 #endif
 
+static struct heap_arena heap;
+
 static struct text filled(size_t size)
 {
-    char *text = malloc(size);
-    assert(text != NULL);
+    char *text = arena_bytes(&heap.arena, size);
     memset(text, 'x', size);
     return (struct text){text, (uint32_t)size};
 }
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: schemas-newer FOLDER\n");
         return 2;
     }
+    heap_arena_init(&heap, 1024 * 1024);
     struct command submission = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = largest_order()};
     struct command report = {.kind = COMMAND_REPORT_STEP,
                              .report_step = {.order_id = TEXT("a"),
@@ -113,5 +115,6 @@ int main(int argc, char **argv)
     put(argv[1], RECORD_REPORT_STEP, &report);
     put(argv[1], RECORD_DECISION, &decision);
     put(argv[1], RECORD_STATEMENT, &statement);
+    heap_arena_deinit(&heap);
     return 0;
 }
