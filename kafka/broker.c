@@ -48,12 +48,6 @@ void broker_reader_skip_headers(struct broker_reader *reader)
     reader->skips_headers = true;
 }
 
-void broker_reader_hurry(struct broker_reader *reader, bool hurries)
-{
-    if (reader->broker->ops->reader_hurry != NULL)
-        reader->broker->ops->reader_hurry(reader, hurries);
-}
-
 void broker_reader_pause(struct broker_reader *reader, bool paused)
 {
     reader->broker->ops->reader_pause(reader, paused);

@@ -114,9 +114,6 @@ void broker_reader_skip_unreadable(struct broker_reader *reader, broker_unreadab
 /* To be called right after broker_read(): records come without their headers, and `meta_bytes`
  * counts the key alone. */
 void broker_reader_skip_headers(struct broker_reader *reader);
-/* In a hurry, the reader gets records as soon as they are appended, also where fetch.min.bytes is
- * large, at the price of more fetches. */
-void broker_reader_hurry(struct broker_reader *reader, bool hurries);
 /* Backpressure. A paused reader makes no callbacks and keeps the fetched records in order. */
 void broker_reader_pause(struct broker_reader *reader, bool paused);
 /* No callback comes after this returns; callbacks of the reader may call it. NULL does nothing. */

@@ -18,8 +18,6 @@ struct broker_ops {
     struct broker_reader *(*read)(struct broker *broker, const char *topic, int32_t partition,
                                   int64_t offset, const struct broker_reader_ops *ops, void *ctx);
     void (*reader_pause)(struct broker_reader *reader, bool paused);
-    /* NULL: its readers are always in a hurry. */
-    void (*reader_hurry)(struct broker_reader *reader, bool hurries);
     void (*reader_close)(struct broker_reader *reader);
     void (*offsets)(struct broker *broker, const char *topic, int32_t partition,
                     broker_offsets_done done, void *ctx);

@@ -367,6 +367,13 @@ static bool kafka_connected(const struct broker *broker)
 
 /* ---- new and free ---- */
 
+static void on_reader_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    /* Records and errors of partitions arrive in the readers' own queues. */
+    (void)handle;
+    (void)event;
+}
+
 static void kafka_free(struct broker *broker)
 {
     struct kafka_client *kafka = kafka_of(broker);
@@ -382,7 +389,6 @@ static void kafka_free(struct broker *broker)
     kafka_admin_deinit(kafka);
     kafka_silent_deinit(kafka);
     kafka_handle_close(&kafka->reader_handle);
-    kafka_handle_close(&kafka->quick_handle);
     kafka_oauth_stop(kafka->oauth);
     /* What was abandoned may still ask for a token. */
     if (kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS))
@@ -401,7 +407,6 @@ static const struct broker_ops kafka_ops = {
     .deaths = kafka_append_deaths,
     .read = kafka_read,
     .reader_pause = kafka_reader_pause,
-    .reader_hurry = kafka_reader_hurry,
     .reader_close = kafka_reader_close,
     .offsets = kafka_offsets,
     .delete_records = kafka_delete_records,
@@ -429,7 +434,11 @@ static enum error_class open_handles(struct kafka_client *kafka, struct error *r
     enum error_class class = kafka_jobs_init(&kafka->jobs, kafka->loop, ret_error);
     if (class != ERROR_OK)
         return class;
-    class = kafka_reader_open(kafka, &kafka->reader_handle, false, ret_error);
+    rd_kafka_conf_t *conf = kafka_reader_conf(kafka, ret_error);
+    if (conf == NULL)
+        return ERROR_REJECT;
+    class = kafka_handle_open(&kafka->reader_handle, kafka, RD_KAFKA_CONSUMER, conf, "reader",
+                              on_reader_event, NULL, ret_error);
     for (int i = 0; i < BROKER_PRODUCER_COUNT && class == ERROR_OK; i++)
         class =
             kafka_producer_open(&kafka->producers[i], kafka, (enum broker_producer)i, ret_error);

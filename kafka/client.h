@@ -2,10 +2,9 @@
 /* The broker interface over librdkafka 2.0: real clusters, and its mock cluster (embedded.h).
  *
  * Handles: one producer each for LOG and EFFECTS, one consumer that only assigns for all readers,
- * another one for those in a hurry, one consumer for each group membership. Their queues signal
- * eventfds of the loop; of reeve's code only the reading of OAUTHBEARER tokens (oauth.c) runs on
- * librdkafka's threads. Blocking calls (watermarks, destroying a handle) run as jobs on worker
- * threads (client_job.c). */
+ * one consumer for each group membership. Their queues signal eventfds of the loop; of reeve's code
+ * only the reading of OAUTHBEARER tokens (oauth.c) runs on librdkafka's threads. Blocking calls
+ * (watermarks, destroying a handle) run as jobs on a few worker threads (client_job.c). */
 #ifndef KAFKA_CLIENT_H
 #define KAFKA_CLIENT_H
 

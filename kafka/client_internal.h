@@ -316,16 +316,14 @@ struct kafka_reader {
     const struct broker_reader_ops *ops;
     void *ctx;
     int32_t partition;
-    struct kafka_handle *handle; /* that reads it */
-    bool hurries;                /* it is to be read by the quick handle */
-    int64_t next_offset;         /* lowest offset that may still be passed on */
-    int64_t last_offset;         /* passed on; -1: none */
-    int64_t end_reported;        /* before librdkafka reported it; -1: none */
-    bool end_seen;               /* at least once */
-    bool tries_zero;             /* the earliest record is wanted; it may not be at 0 */
-    rd_kafka_queue_t *queue;     /* the partition's own; NULL: not reading */
-    rd_kafka_queue_t *serving;   /* the one whose messages are being taken; else NULL */
-    uint32_t left;               /* messages that this turn may still take */
+    int64_t next_offset;       /* lowest offset that may still be passed on */
+    int64_t last_offset;       /* passed on; -1: none */
+    int64_t end_reported;      /* before librdkafka reported it; -1: none */
+    bool end_seen;             /* at least once */
+    bool tries_zero;           /* the earliest record is wanted; it may not be at 0 */
+    rd_kafka_queue_t *queue;   /* the partition's own; NULL: not reading */
+    rd_kafka_queue_t *serving; /* the one whose messages are being taken; else NULL */
+    uint32_t left;             /* messages that this turn may still take */
     struct loop_wakeup wakeup;
     struct loop_deferred more;
     struct loop_timer unknown_timer; /* armed while the topic is missing */
@@ -345,13 +343,10 @@ struct kafka_reader {
 struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx);
 void kafka_reader_pause(struct broker_reader *reader, bool paused);
-void kafka_reader_hurry(struct broker_reader *reader, bool hurries);
 void kafka_reader_close(struct broker_reader *reader);
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
                    broker_offsets_done done, void *ctx);
-/* `quick`: a fetch waits for one record, whatever fetch.min.bytes is set to. */
-enum error_class kafka_reader_open(struct kafka_client *kafka, struct kafka_handle *handle,
-                                   bool quick, struct error *ret_error);
+rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error);
 /* The settings that all consumers need. */
 void kafka_conf_consumer(rd_kafka_conf_t *conf);
 
@@ -427,9 +422,8 @@ struct kafka_client {
     struct kafka_oauth *oauth; /* NULL: no tokens */
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];
     struct kafka_handle reader_handle;
-    struct kafka_handle quick_handle; /* of readers in a hurry; opened when the first one is */
-    struct kafka_reader *readers;     /* by key */
-    struct kafka_group *groups;       /* including those that are leaving */
+    struct kafka_reader *readers;           /* by key */
+    struct kafka_group *groups;             /* including those that are leaving */
     struct kafka_quiet_group *quiet_groups; /* client_admin.c */
     struct log_limit log_limits[KAFKA_LOG_LIMITS];
     struct kafka_stats *stats; /* NULL: no metrics */

@@ -16,31 +16,19 @@
 
 enum { OFFSETS_MS = 2000, RELEASE_MS = 200 };
 
-static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error)
 {
-    /* Records and errors of partitions arrive in the readers' own queues. */
-    (void)handle;
-    (void)event;
-}
-
-enum error_class kafka_reader_open(struct kafka_client *kafka, struct kafka_handle *handle,
-                                   bool quick, struct error *ret_error)
-{
-    const char *role = quick ? "quick-reader" : "reader";
-    rd_kafka_conf_t *conf = kafka_conf_new(kafka, role, ret_error);
+    rd_kafka_conf_t *conf = kafka_conf_new(kafka, "reader", ret_error);
     if (conf == NULL)
-        return ERROR_REJECT;
+        return NULL;
     kafka_conf_consumer(conf);
     kafka_conf_set(conf, "group.id", "reeve-reader"); /* required for assigning; never joined */
     kafka_conf_set(conf, "enable.partition.eof", "true");
     kafka_conf_set(conf, "queued.min.messages", "10000000"); /* only bytes limit it */
     kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
     kafka_conf_set_int(conf, "queued.max.messages.kbytes", kafka->read_queue_bytes / 1024 + 1);
-    if (quick)
-        kafka_conf_set(conf, "fetch.min.bytes", "1");
     rd_kafka_conf_set_events(conf, kafka_common_events(kafka));
-    return kafka_handle_open(handle, kafka, RD_KAFKA_CONSUMER, conf, role, on_event, NULL,
-                             ret_error);
+    return conf;
 }
 
 void kafka_conf_consumer(rd_kafka_conf_t *conf)
@@ -110,7 +98,7 @@ static void stop_reading(struct kafka_reader *reader)
     loop_wakeup_close(&reader->wakeup);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition);
-    rd_kafka_error_t *error = rd_kafka_incremental_unassign(reader->handle->rk, list);
+    rd_kafka_error_t *error = rd_kafka_incremental_unassign(kafka->reader_handle.rk, list);
     assert(error == NULL);
     rd_kafka_topic_partition_list_destroy(list);
 }
@@ -251,14 +239,14 @@ static void submit_offset(struct kafka_client *kafka, struct offsets_query *quer
 
 /* Queries both at once: the leader answers after the fetch that waits there, so that one after the
  * other would wait for two fetches. */
-static void query_offsets(struct kafka_client *kafka, const struct kafka_handle *handle,
-                          const char *topic, int32_t partition, broker_offsets_done done, void *ctx)
+static void query_offsets(struct kafka_client *kafka, const char *topic, int32_t partition,
+                          broker_offsets_done done, void *ctx)
 {
     size_t size = strlen(topic) + 1;
     struct offsets_query *query = calloc(1, sizeof(*query) + size);
     assert(query != NULL);
     query->kafka = kafka;
-    query->rk = handle->rk;
+    query->rk = kafka->reader_handle.rk;
     query->partition = partition;
     query->done = done;
     query->ctx = ctx;
@@ -271,8 +259,7 @@ static void query_offsets(struct kafka_client *kafka, const struct kafka_handle 
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
                    broker_offsets_done done, void *ctx)
 {
-    struct kafka_client *kafka = kafka_of(broker);
-    query_offsets(kafka, &kafka->reader_handle, topic, partition, done, ctx);
+    query_offsets(kafka_of(broker), topic, partition, done, ctx);
 }
 
 /* When a queue is full, librdkafka 2.0's thread of that broker sleeps up to a second, however soon
@@ -284,7 +271,7 @@ static void wake_fetcher(struct kafka_reader *reader)
     if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
         return;
     reader->bytes_since_wake = 0;
-    query_offsets(kafka, reader->handle, reader->topic, reader->partition, NULL, NULL);
+    query_offsets(kafka, reader->topic, reader->partition, NULL, NULL);
 }
 
 /* ---- draining ---- */
@@ -306,7 +293,8 @@ static void report_first_end(struct kafka_reader *reader)
     int64_t low;
     int64_t high;
     if (reader->end_seen || reader->last_offset < 0 ||
-        rd_kafka_get_watermark_offsets(reader->handle->rk, reader->topic, reader->partition, &low,
+        rd_kafka_get_watermark_offsets(reader->kafka->reader_handle.rk, reader->topic,
+                                       reader->partition, &low,
                                        &high) != RD_KAFKA_RESP_ERR_NO_ERROR ||
         high != reader->last_offset + 1)
         return;
@@ -367,7 +355,7 @@ static void on_message(rd_kafka_message_t *message, void *opaque)
     reader->left--;
     take(reader, message);
     if (reader->left == 0 || reader->queue != reader->serving || reader->paused)
-        rd_kafka_yield(reader->handle->rk);
+        rd_kafka_yield(reader->kafka->reader_handle.rk);
 }
 
 /* One call for all messages: to take each of them as an event costs twice the locks. (That of
@@ -444,24 +432,12 @@ static struct kafka_reader *new_reader(struct kafka_client *kafka, const char *t
     return reader;
 }
 
-/* The quick one for a reader in a hurry. It is opened when it is first needed, as each handle costs
- * threads and connections; if it cannot be, records just come later. */
-static struct kafka_handle *choose_handle(struct kafka_client *kafka, bool hurries)
-{
-    struct error error;
-    if (hurries && kafka->quick_handle.rk == NULL &&
-        kafka_reader_open(kafka, &kafka->quick_handle, true, &error) != ERROR_OK)
-        log_warning_limited("cannot open another Kafka consumer", LOG_ERR(&error));
-    return hurries && kafka->quick_handle.rk != NULL ? &kafka->quick_handle : &kafka->reader_handle;
-}
-
 static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset)
 {
     static const uint64_t one = 1;
     struct kafka_client *kafka = reader->kafka;
     struct error error;
-    reader->handle = choose_handle(kafka, reader->hurries);
-    rd_kafka_t *rk = reader->handle->rk;
+    rd_kafka_t *rk = kafka->reader_handle.rk;
     rd_kafka_queue_t *queue = rd_kafka_queue_get_partition(rk, reader->topic, reader->partition);
     if (queue == NULL)
         return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
@@ -516,22 +492,6 @@ void kafka_reader_pause(struct broker_reader *base, bool paused)
         reader->open_error = start_reading(reader, reader->next_offset);
     reader->released = false;
     loop_defer(loop, &reader->more);
-}
-
-/* Where something else is under way, it takes effect when reading begins again. */
-void kafka_reader_hurry(struct broker_reader *base, bool hurries)
-{
-    struct kafka_reader *reader = (struct kafka_reader *)base;
-    assert(!reader->closed);
-    /* The mock cluster knows no fetch.min.bytes. */
-    if (hurries == reader->hurries || reader->kafka->embedded)
-        return;
-    reader->hurries = hurries;
-    if (reader->queue == NULL || reader->bad.from >= 0)
-        return;
-    kafka_reader_restart(reader, reader->next_offset);
-    /* What an earlier fetch has left in the queue would keep it from signalling new records. */
-    loop_defer(reader->kafka->loop, &reader->more);
 }
 
 void kafka_reader_close(struct broker_reader *base)

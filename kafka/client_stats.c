@@ -75,9 +75,9 @@ struct handle_stats {
     uint32_t broker_count;
 };
 
-static const char *const roles[] = {"log",    "log-batched",  "effects", "effects-batched",
-                                    "reader", "quick-reader", "group"};
-enum { ROLE_COUNT = 7 };
+static const char *const roles[] = {"log",    "log-batched", "effects", "effects-batched",
+                                    "reader", "group"};
+enum { ROLE_COUNT = 6 };
 _Static_assert(sizeof(roles) / sizeof(roles[0]) == ROLE_COUNT, "all");
 
 struct kafka_stats {

@@ -21,7 +21,8 @@ enum {
     CLUSTER_FOLLOWS_WORKFLOWS = 1,
     /* Little waits for what it reads: records come in larger pieces, up to 100 ms later, which
      * spares the brokers (and this process) most of its fetches, also when there is nothing to
-     * read. What waits all the same reads in a hurry: see follower_hurry(). */
+     * read. A supervisor with much to ask for waits for Decisions: the pieces are not larger, as it
+     * would keep more commands on their way for the same rate. */
     CLUSTER_READS_IN_BULK = 2,
     /* It folds the log: that began with as many partitions as there are now. */
     CLUSTER_CHECKS_LOG = 4

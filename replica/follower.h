@@ -71,9 +71,6 @@ void follower_run(struct follower *follower, int64_t until);
 /* The same when it may be running already: whatever it does now, it folds no further than `until`;
  * where it is being checked meanwhile, `checked` comes and asks for follower_run. */
 void follower_bound(struct follower *follower, int64_t until);
-/* Whether records are needed as soon as they are appended, which they are not by default: see
- * broker_reader_hurry(). */
-void follower_hurry(struct follower *follower, bool hurries);
 /* It follows the log: what is in the store is what the log said a moment ago. */
 bool follower_is_folding(const struct follower *follower);
 /* It met the end of the log, and has folded nothing since. */

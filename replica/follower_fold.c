@@ -393,14 +393,6 @@ void follower_read_from(struct follower *follower, int64_t offset)
                                    follower->partition, offset, &fold_ops, follower);
     broker_reader_skip_headers(follower->reader);
     broker_reader_skip_unreadable(follower->reader, fold_unreadable);
-    broker_reader_hurry(follower->reader, follower->hurries);
-}
-
-void follower_hurry(struct follower *follower, bool hurries)
-{
-    follower->hurries = hurries;
-    if (follower->reader != NULL)
-        broker_reader_hurry(follower->reader, hurries);
 }
 
 void follower_run(struct follower *follower, int64_t until)

@@ -49,7 +49,6 @@ struct follower {
     uint32_t differing_since;          /* that alert */
     enum follower_phase phase;
     struct broker_reader *reader;
-    bool hurries; /* as follower_hurry() said */
     int64_t low;
     int64_t high;
     int64_t until;

@@ -8,7 +8,6 @@
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
 #include "kafka/clock_guard.h"
-#include "replica/command_window.h"
 #include "services/scheduler/backlog.h"
 #include "services/scheduler/command_check.h"
 #include "services/scheduler/outcomes.h"
@@ -185,9 +184,8 @@ struct owner {
     struct owner_expiry expiry;
     struct route_partition routed; /* joined while there is a claim to decide under */
     uint32_t starts_outstanding;   /* StartStep commands without an answer */
-    struct command_window starts_window;
-    int64_t starts_since_ms;  /* since the last one that arrived, or the first of them */
-    int64_t starts_failed_ms; /* the last one did not arrive; 0: it did */
+    int64_t starts_since_ms;       /* since the last one that arrived, or the first of them */
+    int64_t starts_failed_ms;      /* the last one did not arrive; 0: it did */
 };
 
 /* owner.c */

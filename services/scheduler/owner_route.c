@@ -75,9 +75,6 @@ void owner_route_decided(struct owner *owner, const struct command *cmd,
     if (router_of(owner) == NULL)
         return;
     assert(owner->routed.ctx == owner);
-    if (!is_own_start(owner, cmd))
-        command_window_saw(&owner->starts_window, decision->decided_at - decision->command_time,
-                           loop_now_ms(cluster_loop(owner->cluster)));
     if (order != NULL && cmd->kind == COMMAND_REPORT_STEP)
         note_completed(owner, decision, order);
     int step = own_start_step(owner, cmd, order);
@@ -125,16 +122,6 @@ static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const s
     router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
 }
 
-static bool permits_start(void *ctx, uint32_t on_their_way)
-{
-    struct owner *owner = ctx;
-    if (command_window_permits(&owner->starts_window, on_their_way, 0,
-                               loop_now_ms(cluster_loop(owner->cluster))))
-        return true;
-    command_window_limited(&owner->starts_window);
-    return false;
-}
-
 /* The router has picked the step. An unreadable store is left to the next decision to notice. The
  * token of the append: the number of the pick above that of the claim. */
 static enum route_answer start_step(void *ctx, const struct route_pick *pick)
@@ -165,7 +152,6 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
         return ROUTE_LATER;
     owner->outstanding++;
     assert(owner->starts_outstanding < owner->outstanding);
-    command_window_sent(&owner->starts_window, loop_now_ms(cluster_loop(owner->cluster)));
     if (owner->starts_outstanding++ == 0 && owner->starts_failed_ms == 0)
         owner->starts_since_ms = loop_now_ms(cluster_loop(owner->cluster));
     return ROUTE_SENT;
@@ -180,9 +166,7 @@ void owner_route_begin(struct owner *owner)
     assert(owner->state == OWNER_RUNNING);
     assert(owner->backlog != NULL);
     assert(owner->routed.ctx == NULL && owner->routed.starts == NULL);
-    command_window_init(&owner->starts_window, true);
-    owner->routed = (struct route_partition){.permits = permits_start,
-                                             .start = start_step,
+    owner->routed = (struct route_partition){.start = start_step,
                                              .ctx = owner,
                                              .view = follower_view(owner->follower),
                                              .backlog = owner->backlog,

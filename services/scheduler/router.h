@@ -140,8 +140,6 @@ enum route_answer {
  * zeroed; it stays put. */
 struct route_partition {
     struct route_partition *prev, *next;
-    /* Whether one more StartStep may be on its way when this many are. NULL: always. */
-    bool (*permits)(void *ctx, uint32_t on_their_way);
     /* Appends a StartStep command. */
     enum route_answer (*start)(void *ctx, const struct route_pick *pick);
     void *ctx;

@@ -251,14 +251,6 @@ static void consider_queue(struct route_partition *partition, struct backlog_que
     }
 }
 
-/* The next start that is decided makes the router pick again. */
-static bool may_start(const struct route_partition *partition)
-{
-    uint32_t on_their_way = HASH_COUNT(partition->starts);
-    return on_their_way < STARTS_MAX &&
-           (partition->permits == NULL || partition->permits(partition->ctx, on_their_way));
-}
-
 static void find_choices(struct router *router, const struct route_agent *agent,
                          struct route_choice choices[PRIORITY_COUNT])
 {
@@ -266,7 +258,7 @@ static void find_choices(struct router *router, const struct route_agent *agent,
     struct backlog_queue *queue;
     DL_FOREACH(router->partitions, partition) {
         assert(partition->backlog != NULL && HASH_COUNT(partition->starts) <= STARTS_MAX);
-        if (partition->suspended || partition->held || !may_start(partition))
+        if (partition->suspended || partition->held || HASH_COUNT(partition->starts) >= STARTS_MAX)
             continue;
         for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
             if (names(queue->queue, agent))

@@ -19,7 +19,6 @@ enum {
     WAKE_MS = 1000,         /* between two turns at most: a clock may be set meanwhile */
     SWEEP_MS = 60000,       /* between two looks at what gave way to others */
     STALL_MS = 5000,        /* without an acknowledgement */
-    HURRY_MS = 5000,        /* since the window held something back */
     OLD_NEWS_MS = 10000     /* folding what was appended before that: the view is behind */
 };
 
@@ -137,18 +136,6 @@ static void load(struct supervisor_partition *partition)
 
 /* ---- turns ---- */
 
-/* While the window holds back what is due, each Decision lets the next command go: it is needed at
- * once, so that few on their way are enough. */
-static void hurry(struct supervisor_partition *partition, bool limited)
-{
-    int64_t mono_ms = partition_mono_ms(partition);
-    if (limited) {
-        command_window_limited(&partition->window);
-        partition->limited_at = mono_ms;
-    }
-    follower_hurry(partition->follower, mono_ms - partition->limited_at < HURRY_MS);
-}
-
 static void wake_for_next(struct supervisor_partition *partition)
 {
     int64_t due_at = outstanding_next_due(partition->outstanding);
@@ -156,7 +143,6 @@ static void wake_for_next(struct supervisor_partition *partition)
     bool blocked = error_is(&partition->error) || !has_few(partition);
     partition->held_back = partition_window_is_full(partition);
     partition_wake_in(partition, WAKE_MS);
-    hurry(partition, partition->held_back && due_at <= partition->now);
     if (partition->held_back) /* what is folded next wakes it */
         return;
     if (blocked)
@@ -274,11 +260,6 @@ static void on_folded(void *ctx, const struct broker_record *record,
                                    : folded->record->statement.order.details.order_id;
     uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
     assert(count <= DEADLINES_MAX);
-    if (decided && partition->caught_up && !outstanding_asks_for(partition->outstanding, order_id))
-        command_window_saw(&partition->window,
-                           folded->record->decision.decided_at -
-                               folded->record->decision.command_time,
-                           partition_mono_ms(partition));
     outstanding_settle(partition->outstanding, order_id, count > 0 ? deadlines : NULL, count);
     if (partition->held_back)
         partition_wake_in(partition, 0);
@@ -351,6 +332,13 @@ void supervisor_metrics_init(struct supervisor_metrics *ret_metrics, struct metr
                                           "From a deadline until its command.", METRICS_NO_LABELS);
 }
 
+static uint32_t window_of(int32_t partition_count)
+{
+    int32_t share = SUPERVISOR_WINDOW / partition_count;
+    assert(partition_count > 0);
+    return (uint32_t)(share > SUPERVISOR_WINDOW_MIN ? share : SUPERVISOR_WINDOW_MIN);
+}
+
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,
@@ -373,8 +361,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
     }
     partition->outstanding = outstanding_new();
     partition->waiting = waiting_commands_new(cluster, number, partition->follower);
-    command_window_init(&partition->window, false);
-    partition->limited_at = INT64_MIN / 2;
+    partition->window = window_of(cluster->partition_count);
     follower_commit_behind(partition->follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&partition->timer, on_turn, partition);
     *ret_partition = partition;

@@ -9,6 +9,12 @@
 
 struct supervisor_partition;
 
+/* The window: how many of its commands may be on their way, that is, sent and not yet decided. What
+ * is sent beyond that would not be decided earlier, and the commands of others would stand behind
+ * it. The rate follows by itself: each Decision lets the next command go. All partitions share the
+ * window, as one scheduler may own them all. */
+enum { SUPERVISOR_WINDOW = 512, SUPERVISOR_WINDOW_MIN = 16 /* of a partition */ };
+
 struct supervisor_metrics {
     struct metrics_counter *commands[DEADLINE_KIND_COUNT];
     struct metrics_counter *early;

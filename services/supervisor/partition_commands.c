@@ -86,7 +86,6 @@ static void send_command(struct supervisor_partition *partition,
     const struct order *order = NULL;
     assert(due->token != 0); /* which says that no command measures the clock */
     assert(partition->caught_up && !partition->suspended);
-    command_window_sent(&partition->window, partition_mono_ms(partition));
     if (view_order(follower_view(partition->follower), due->order_id, &order, &partition->error) !=
         ERROR_OK) {
         outstanding_sent(partition->outstanding, due->token, -1, partition_mono_ms(partition));
@@ -118,17 +117,13 @@ static int64_t next_command(const struct supervisor_partition *partition)
     return view_checkpoint(follower_view(partition->follower))->next_command_offset;
 }
 
-bool partition_window_is_full(struct supervisor_partition *partition)
+bool partition_window_is_full(const struct supervisor_partition *partition)
 {
-    int64_t mono_ms = partition_mono_ms(partition);
-    int64_t due_at = outstanding_next_due(partition->outstanding);
-    return !command_window_permits(
-        &partition->window,
-        outstanding_on_their_way(partition->outstanding, mono_ms, next_command(partition)),
-        due_at < partition->now ? partition->now - due_at : 0, mono_ms);
+    return outstanding_on_their_way(partition->outstanding, partition_mono_ms(partition),
+                                    next_command(partition)) >= partition->window;
 }
 
-static bool may_send(struct supervisor_partition *partition)
+static bool may_send(const struct supervisor_partition *partition)
 {
     return !error_is(&partition->error) && !partition_window_is_full(partition);
 }

@@ -5,7 +5,6 @@
 #define SERVICES_SUPERVISOR_PARTITION_INTERNAL_H
 
 #include "kafka/clock_guard.h"
-#include "replica/command_window.h"
 #include "services/supervisor/outstanding.h"
 #include "services/supervisor/partition.h"
 #include "services/supervisor/scheduler_clock.h"
@@ -26,8 +25,7 @@ struct supervisor_partition {
     struct supervisor_metrics *metrics;
     struct outstanding *outstanding;
     struct waiting_commands *waiting;
-    struct command_window window;
-    int64_t limited_at; /* when it held something back last */
+    uint32_t window; /* this partition's share */
     struct loop_timer timer;
     bool suspended;
     bool caught_up;
@@ -59,7 +57,7 @@ void partition_wake_in(struct supervisor_partition *partition, int64_t delay_ms)
 /* The first command measures the clock: no other one is sent until it is acknowledged. */
 bool partition_waits_for_clock(const struct supervisor_partition *partition);
 /* As many commands are on their way as may be: those of others would stand behind more of them. */
-bool partition_window_is_full(struct supervisor_partition *partition);
+bool partition_window_is_full(const struct supervisor_partition *partition);
 /* Both send until the window is full: what has no outcome yet and is to be repeated, and what is
  * due. */
 void partition_send_again(struct supervisor_partition *partition);

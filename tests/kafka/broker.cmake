@@ -5,7 +5,6 @@
 
 reeve_test(broker-kafka
     SOURCES
-        broker_hurry_test.c
         broker_static_test.c
         broker_topics_test.c
         ../lib/broker_suite.c

@@ -10,7 +10,6 @@ reeve_test(replica
         agent_table_test.c
         cluster_check_test.c
         cluster_test.c
-        command_window_test.c
         dead_letter_test.c
         dead_letter_read_test.c
         service_main_test.c

@@ -31,30 +31,6 @@ Test(router, picks_by_priority_then_by_waiting_time)
     router_kit_end(&kit);
 }
 
-static bool permit_two(void *ctx, uint32_t on_their_way)
-{
-    (void)ctx;
-    return on_their_way < 2;
-}
-
-Test(router, picks_no_more_than_its_partition_permits_until_some_are_decided)
-{
-    static struct router_kit kit;
-    router_kit_begin(&kit, 1);
-    struct router_kit_partition *partition = &kit.partitions[0];
-    for (int i = 0; i < 3; i++, kit.now++)
-        router_kit_submit(partition, PRIORITY_NORMAL);
-    router_kit_commit(partition);
-    partition->routed.permits = permit_two;
-    router_kit_set_agent(&kit, 1, true, 10); /* it has room for all of them */
-    router_kit_expect_picks(&kit, (const char *const[]){"o-0", "o-0"}, 2);
-    router_kit_decide(partition);
-    router_kit_expect_picks(&kit, (const char *const[]){"o-1", "o-1"}, 2);
-    partition->routed.permits = NULL;
-    router_kit_expect_picks(&kit, (const char *const[]){"o-1", "o-1", "o-2", "o-2"}, 4);
-    router_kit_end(&kit);
-}
-
 /* The agent completes that number of attempts within a second. */
 static const struct route_agent *complete(struct router_kit *kit, int attempts)
 {

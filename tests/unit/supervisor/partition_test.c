@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a supervisor asks, how often, and what it costs: one partition over the broker in memory. */
 #include "platform/failpoint.h"
-#include "replica/command_window.h"
-#include "services/supervisor/outstanding.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/unit/supervisor/world.h"
 
@@ -37,7 +35,7 @@ Test(supervisor, asks_when_a_step_is_due)
     world_free(world);
 }
 
-Test(supervisor, does_not_repeat_at_once_what_no_scheduler_has_read)
+Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
 {
     struct supervised_world *world = world_new("A");
     uint64_t visits = 0;
@@ -45,7 +43,7 @@ Test(supervisor, does_not_repeat_at_once_what_no_scheduler_has_read)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     failpoint_on_pass(count_visit, &visits);
     open_and_fold(world);
-    world_run(world, REPEAT_UNREAD_MS / 4);
+    world_run(world, 10000);
     world_count(world);
     cr_assert(world->commands > 0 && world->commands <= OVERDUE);
     for (uint32_t i = 0; i < OVERDUE; i++)
@@ -53,7 +51,7 @@ Test(supervisor, does_not_repeat_at_once_what_no_scheduler_has_read)
                   world->orders[i].commands);
     /* Nothing has become due since: nothing is walked over. */
     visits = 0;
-    world_run(world, REPEAT_UNREAD_MS / 4);
+    world_run(world, 10000);
     cr_assert_eq(visits, 0, "%llu rows", (unsigned long long)visits);
     /* The scheduler is back: all of them are asked for and end. */
     for (int i = 0; i < 60 && supervisor_partition_next_offset(world->partition) < 2 * OVERDUE; i++)
@@ -64,20 +62,19 @@ Test(supervisor, does_not_repeat_at_once_what_no_scheduler_has_read)
     world_free(world);
 }
 
-/* They double in a round trip, as the commands of no one else wait. */
 Test(supervisor, sends_no_more_than_its_window_until_some_are_decided)
 {
-    enum { ORDERS = 100, DECIDED = 7 };
+    enum { ORDERS = 3 * SUPERVISOR_WINDOW, DECIDED = 7 };
     struct supervised_world *world = world_new("A");
     for (uint32_t i = 0; i < ORDERS; i++)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     open_and_fold(world);
-    world_run(world, REPEAT_UNREAD_MS / 2); /* without a scheduler */
-    cr_assert_eq(world_waiting(world), COMMAND_WINDOW_FIRST);
+    world_run(world, 60000); /* without a scheduler */
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
     world_decide_some(world, DECIDED);
-    cr_assert_eq(world_waiting(world), COMMAND_WINDOW_FIRST - DECIDED);
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW - DECIDED);
     world_run(world, 2 * WORLD_STEP_MS);
-    cr_assert_eq(world_waiting(world), 2 * COMMAND_WINDOW_FIRST);
+    cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
     run_with_scheduler(world, 5000);
     world_count(world);
     for (uint32_t i = 0; i < ORDERS; i++) {
@@ -87,78 +84,22 @@ Test(supervisor, sends_no_more_than_its_window_until_some_are_decided)
     world_free(world);
 }
 
-/* Those of order 0 to `count` are due at the same time, in a moment. */
-static void submit_burst(struct supervised_world *world, uint32_t count)
+Test(supervisor, shares_its_window_among_the_partitions)
 {
-    for (uint32_t i = 0; i < count; i++)
-        world_submit(world, i, world->right.now_wall_ms);
-    world_run(world, world_due(world, 0) - world->right.now_wall_ms - TICKS_MS);
-}
-
-/* Another order is submitted in each step, and what waits before that is decided. Returns how many
- * commands the supervisor had on their way at last. */
-static int64_t submit_others(struct supervised_world *world, uint32_t *next, int64_t ms)
-{
-    int64_t waiting = 0;
-    for (int64_t passed = 0; passed < ms; passed += WORLD_STEP_MS) {
-        world_run(world, WORLD_STEP_MS);
-        waiting = world_waiting(world);
-        world_submit(world, (*next)++, world->right.now_wall_ms);
+    static const struct {
+        int32_t partitions;
+        int64_t window;
+    } cases[] = {{4, SUPERVISOR_WINDOW / 4}, {100, SUPERVISOR_WINDOW_MIN}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct supervised_world *world = world_new_of("A", cases[i].partitions);
+        for (uint32_t n = 0; n < 2 * SUPERVISOR_WINDOW; n++)
+            world_submit(world, n, world->right.now_wall_ms - HOUR_MS);
+        open_and_fold(world);
+        world_run(world, 5000);
+        cr_assert_eq(world_waiting(world), cases[i].window, "%lld of %d",
+                     (long long)world_waiting(world), cases[i].partitions);
+        world_free(world);
     }
-    return waiting;
-}
-
-Test(supervisor, asks_for_fewer_at_a_time_while_the_commands_of_others_wait_long)
-{
-    enum { BURST = 2000 };
-    struct supervised_world *world = world_new("A");
-    uint32_t next = BURST;
-    open_and_fold(world);
-    submit_burst(world, BURST);
-    submit_others(world, &next, TICKS_MS); /* what others wait at least is nothing */
-    world->command_wait_ms = COMMAND_WINDOW_TARGET_MS + 1;
-    cr_assert_eq(submit_others(world, &next, 500), COMMAND_WINDOW_MIN);
-    world->command_wait_ms = COMMAND_WINDOW_TARGET_MS;
-    int64_t more = submit_others(world, &next, 500);
-    cr_assert(more > 10 && more <= COMMAND_WINDOW_MIN + 50, "%lld", (long long)more);
-    run_with_scheduler(world, 5000);
-    for (uint32_t i = 0; i < BURST; i++)
-        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
-    world_free(world);
-}
-
-Test(supervisor, does_not_fall_far_behind_however_long_others_wait)
-{
-    enum { BURST = 8000 };
-    struct supervised_world *world = world_new("A");
-    uint32_t next = BURST;
-    open_and_fold(world);
-    submit_burst(world, BURST);
-    submit_others(world, &next, TICKS_MS);
-    world->command_wait_ms = 200;
-    cr_assert_eq(submit_others(world, &next, 1000), COMMAND_WINDOW_MIN);
-    cr_assert_eq(submit_others(world, &next, COMMAND_WINDOW_OVERDUE_MS), COMMAND_WINDOW_OVERDUE);
-    world_free(world);
-}
-
-/* An unclean election of a leader, for one. */
-Test(supervisor, asks_again_after_ten_seconds_when_its_command_was_lost)
-{
-    struct supervised_world *world = world_new("A");
-    int64_t low = 0;
-    int64_t high = 0;
-    open_and_fold(world);
-    world_submit(world, 0, world->right.now_wall_ms);
-    world_run(world, world_due(world, 0) - world->right.now_wall_ms + TICKS_MS);
-    cr_assert_eq(world_waiting(world), 1);
-    broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
-    broker_memory_truncate(world->kafka, "p.commands", 0, high - 1);
-    world_run(world, REPEAT_UNREAD_MS - 2 * TICKS_MS);
-    cr_assert_eq(world_waiting(world), 0);
-    /* The producer has lost a record: its next one fails, and is repeated. */
-    run_with_scheduler(world, 2 * TICKS_MS + 2 * REPEAT_MS + TICKS_MS);
-    cr_assert(order_ended(&world->orders[0].order));
-    world_free(world);
 }
 
 static bool count_commit(const char *name, void *ctx)
@@ -177,12 +118,11 @@ Test(supervisor, keeps_a_slow_scheduler_busy_with_a_short_queue)
     int64_t took_ms = 0;
     uint64_t commits = 0;
     failpoint_on_pass(count_commit, &commits);
-    world->command_wait_ms = 100; /* no one else waits */
     for (uint32_t i = 0; i < ORDERS; i++)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     open_and_fold(world);
     for (; world->sequence < 2 * ORDERS && took_ms < HOUR_MS; took_ms += WORLD_STEP_MS) {
-        cr_assert_leq(world_waiting(world), COMMAND_WINDOW_MAX);
+        cr_assert_leq(world_waiting(world), SUPERVISOR_WINDOW);
         world_decide_some(world, PER_STEP);
         world_run(world, WORLD_STEP_MS);
     }
@@ -198,11 +138,11 @@ Test(supervisor, sends_others_while_a_whole_window_was_not_delivered)
 {
     struct supervised_world *world = world_new("A");
     open_and_fold(world);
-    for (uint32_t i = 0; i < COMMAND_WINDOW_FIRST; i++)
+    for (uint32_t i = 0; i < SUPERVISOR_WINDOW; i++)
         world_submit(world, i, world->right.now_wall_ms);
     int64_t due = world_due(world, 0);
     world_run(world, 500);
-    world_submit(world, COMMAND_WINDOW_FIRST, world->right.now_wall_ms);
+    world_submit(world, SUPERVISOR_WINDOW, world->right.now_wall_ms);
     world_run(world, due - world->right.now_wall_ms - TICKS_MS);
     broker_memory_set_faults(world->kafka, &(struct broker_memory_faults){.append_lost = 1000});
     world_run(world, 2 * TICKS_MS);
@@ -210,9 +150,9 @@ Test(supervisor, sends_others_while_a_whole_window_was_not_delivered)
     run_with_scheduler(world, 500);
     world_count(world);
     cr_assert_eq(world->orders[0].commands, 0);
-    cr_assert_eq(world->orders[COMMAND_WINDOW_FIRST].commands, 1);
+    cr_assert_eq(world->orders[SUPERVISOR_WINDOW].commands, 1);
     run_with_scheduler(world, 2000);
-    for (uint32_t i = 0; i <= COMMAND_WINDOW_FIRST; i++)
+    for (uint32_t i = 0; i <= SUPERVISOR_WINDOW; i++)
         cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
     world_free(world);
 }

@@ -195,7 +195,7 @@ static void decide(struct supervised_world *world, const struct command *cmd, in
                                  .instance = TEXT("scheduler"),
                                  .workflow = world->rejects ? NULL : world->workflow,
                                  .command_offset = offset,
-                                 .command_time = sent - world->command_wait_ms};
+                                 .command_time = sent};
     engine_decide(order, cmd, &input, &world->scratch.arena, &decision);
     decision.claim_id = world->claim_id;
     decision.sequence = world->sequence++;

@@ -38,10 +38,9 @@ struct supervised_world {
     struct uuid claim_id;
     int64_t sequence;
     int64_t next_command;
-    int64_t looked_at;       /* commands counted so far */
-    uint32_t commands;       /* all that were counted */
-    int64_t command_wait_ms; /* how long each command that it decides has waited */
-    bool rejects;            /* it decides without the workflow, so that nothing changes */
+    int64_t looked_at; /* commands counted so far */
+    uint32_t commands; /* all that were counted */
+    bool rejects;      /* it decides without the workflow, so that nothing changes */
     char folder[32];
 };
 
