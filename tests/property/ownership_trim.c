@@ -150,7 +150,22 @@ bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id
     return true;
 }
 
-/* An owner that was fenced long ago says where the log is to begin. */
+/* The first claim by another owner than `first`. */
+static int64_t fenced_at(struct world *world, int32_t partition, const struct uuid *first)
+{
+    int64_t at = 0;
+    struct record record = {.kind = RECORD_DECISION};
+    for (;; at++) {
+        heap_arena_reset(&world->scratch);
+        if (!is_foreign(world, "p.events", partition, at) &&
+            read_log(world, "p.events", partition, at, &record) == NULL &&
+            record.kind == RECORD_CLAIM && !uuid_equal(&record.claim.claim_id, first))
+            return at;
+    }
+}
+
+/* An owner that was fenced long ago says where the log is to begin: at a record that was there
+ * before that, as it knows of no other. */
 static void announce_late(struct world *world, int32_t partition)
 {
     int64_t end = log_end(world, "p.events", partition);
@@ -165,7 +180,8 @@ static void announce_late(struct world *world, int32_t partition)
                                         .emitted_through = -1,
                                         .guarded_offset = -1,
                                         .format = STATE_FORMAT,
-                                        .trimmed = roll(world, (uint32_t)end)};
+                                        .trimmed = roll(world, (uint32_t)end) %
+                                                   fenced_at(world, partition, &first)};
     send_record(world, "p.events", partition, zombie, RECORD_CONTINUATION, &continuation);
 }
 
