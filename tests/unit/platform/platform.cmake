@@ -12,14 +12,18 @@ reeve_test(platform
         disk_guard_test.c
         failpoint_test.c
         files_test.c
+        http_access_kit.c
         http_access_test.c
         http_client_test.c
         http_framing_test.c
+        http_proxy_test.c
         http_server_kit.c
         http_server_test.c
+        http_session_test.c
         http_slow_clients_test.c
         http_stream_test.c
         http_tls_test.c
+        http_token_file_test.c
         http_tokens_test.c
         http_waits_test.c
         logger_test.c
