@@ -4,77 +4,16 @@
  *
  * REEVE_DAMAGE_CASES sets how many bits are flipped (default 300). */
 #include "statestore/ended.h"
-#include "tests/unit/statestore/kit.h"
+#include "tests/unit/statestore/kit_files.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { FILES_MAX = 64 };
-
-struct file {
-    char name[256];
-    char *bytes;
-    size_t size;
-};
-
-/* The files of a store that was killed. */
-struct files {
-    struct file files[FILES_MAX];
-    int count;
-};
-
-static void read_file(int folder, const char *name, struct files *files)
-{
-    int fd = openat(folder, name, O_RDONLY);
-    if (fd < 0)
-        return; /* removed in the meantime */
-    cr_assert(files->count < FILES_MAX);
-    struct file *file = &files->files[files->count++];
-    snprintf(file->name, sizeof(file->name), "%s", name);
-    struct stat info;
-    cr_assert(fstat(fd, &info) == 0);
-    file->size = (size_t)info.st_size;
-    file->bytes = kit_memory(file->size + 1);
-    cr_assert(read(fd, file->bytes, file->size) == (ssize_t)file->size);
-    close(fd);
-}
-
-static void read_files(const char *path, struct files *ret_files)
-{
-    DIR *dir = opendir(path);
-    cr_assert(dir != NULL);
-    struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL) {
-        if (entry->d_type == DT_REG && strncmp(entry->d_name, "LOG", 3) != 0 &&
-            strcmp(entry->d_name, "LOCK") != 0)
-            read_file(dirfd(dir), entry->d_name, ret_files);
-    }
-    closedir(dir);
-}
-
-static void write_files(const char *path, const struct files *files)
-{
-    cr_assert(store_drop(path, NULL) == ERROR_OK);
-    cr_assert(mkdir(path, 0700) == 0);
-    int folder = open(path, O_RDONLY | O_DIRECTORY);
-    cr_assert(folder >= 0);
-    for (int i = 0; i < files->count; i++) {
-        int fd = openat(folder, files->files[i].name, O_WRONLY | O_CREAT, 0600);
-        cr_assert(fd >= 0);
-        cr_assert(write(fd, files->files[i].bytes, files->files[i].size) ==
-                  (ssize_t)files->files[i].size);
-        close(fd);
-    }
-    close(folder);
-}
 
 static int count_suffix(const char *path, const char *suffix)
 {
@@ -104,7 +43,7 @@ static void fold_in_child(const char *path)
 }
 
 /* The files of a new store, killed after some flushes. */
-static void killed_store(struct files *ret_files)
+static void killed_store(struct kit_files *ret_files)
 {
     const char *path = kit_path(kit_folder(), "killed");
     int status = 0;
@@ -117,7 +56,7 @@ static void killed_store(struct files *ret_files)
     cr_assert(waitpid(pid, &status, 0) == pid);
     cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     cr_assert_geq(count_suffix(path, ".sst"), 3);
-    read_files(path, ret_files);
+    kit_read_files(path, ret_files);
 }
 
 struct outcomes {
@@ -158,9 +97,9 @@ static int cases(void)
 }
 
 /* The number of records that the undamaged store holds. */
-static int64_t records_of(struct store_env *env, const char *path, const struct files *files)
+static int64_t records_of(struct store_env *env, const char *path, const struct kit_files *files)
 {
-    write_files(path, files);
+    kit_write_files(path, files);
     struct store *store = kit_open(env, path);
     int64_t records = kit_verify(store);
     cr_assert(records > 1000);
@@ -170,7 +109,7 @@ static int64_t records_of(struct store_env *env, const char *path, const struct 
 
 Test(statestore_damage, detects_flipped_bits_or_shows_an_earlier_moment)
 {
-    struct files files = {0};
+    struct kit_files files = {0};
     killed_store(&files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
@@ -181,7 +120,7 @@ Test(statestore_damage, detects_flipped_bits_or_shows_an_earlier_moment)
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        struct file *file = &files.files[random % (uint64_t)files.count];
+        struct kit_file *file = &files.files[random % (uint64_t)files.count];
         if (file->size == 0)
             continue;
         size_t at = (size_t)((random >> 8) % file->size);
@@ -190,7 +129,7 @@ Test(statestore_damage, detects_flipped_bits_or_shows_an_earlier_moment)
             at = file->size - 300 + at % 300;
         int bit = (int)((random >> 50) % 8);
         file->bytes[at] = (char)(file->bytes[at] ^ (1 << bit));
-        write_files(path, &files);
+        kit_write_files(path, &files);
         cr_log_info("case %d: bit %d of byte %zu of %zu in %s", i, bit, at, file->size, file->name);
         try_store(env, path, records, &outcomes);
         file->bytes[at] = (char)(file->bytes[at] ^ (1 << bit));
@@ -206,7 +145,7 @@ Test(statestore_damage, detects_flipped_bits_or_shows_an_earlier_moment)
 Test(statestore_damage, detects_a_flipped_bit_at_the_end_of_a_table)
 {
     enum { END_BYTES = 200 };
-    struct files files = {0};
+    struct kit_files files = {0};
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct outcomes outcomes = {0};
@@ -215,17 +154,17 @@ Test(statestore_damage, detects_a_flipped_bit_at_the_end_of_a_table)
     struct error error = {0};
     cr_assert_eq(store_flush(store, &error), ERROR_OK, "%s", error.message);
     store_close(store);
-    read_files(path, &files);
+    kit_read_files(path, &files);
     int tables = 0;
     for (int i = 0; i < files.count; i++) {
-        struct file *file = &files.files[i];
+        struct kit_file *file = &files.files[i];
         if (strstr(file->name, ".sst") == NULL)
             continue;
         tables++;
         cr_assert_gt(file->size, END_BYTES);
         for (size_t at = file->size - END_BYTES; at < file->size; at++) {
             file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
-            write_files(path, &files);
+            kit_write_files(path, &files);
             try_store(env, path, 10, &outcomes);
             file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
         }
@@ -286,7 +225,7 @@ static bool try_ended(struct store_env *env, const char *path)
 
 Test(statestore_damage, detects_a_flipped_bit_where_ended_orders_were_taken_out)
 {
-    struct files files = {0};
+    struct kit_files files = {0};
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct store *store = kit_open(env, path);
@@ -295,16 +234,16 @@ Test(statestore_damage, detects_a_flipped_bit_where_ended_orders_were_taken_out)
     flush_ended(store, 1, false);
     flush_ended(store, 2, true);
     store_close(store);
-    read_files(path, &files);
-    write_files(path, &files);
+    kit_read_files(path, &files);
+    kit_write_files(path, &files);
     cr_assert(try_ended(env, path));
     for (int i = 0; i < files.count; i++) {
-        struct file *file = &files.files[i];
+        struct kit_file *file = &files.files[i];
         bool has_range = memmem(file->bytes, file->size, "rocksdb.range_del", 17) != NULL;
         tables += has_range;
         for (size_t at = 0; has_range && at < file->size; at += 4) {
             file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
-            write_files(path, &files);
+            kit_write_files(path, &files);
             unopened += !try_ended(env, path);
             file->bytes[at] = (char)(file->bytes[at] ^ 0x80);
         }
@@ -315,11 +254,11 @@ Test(statestore_damage, detects_a_flipped_bit_where_ended_orders_were_taken_out)
 }
 
 /* The newest, or the oldest, file whose name matches. */
-static struct file *find_file(struct files *files, const char *part, bool newest)
+static struct kit_file *find_file(struct kit_files *files, const char *part, bool newest)
 {
-    struct file *found = NULL;
+    struct kit_file *found = NULL;
     for (int i = 0; i < files->count; i++) {
-        struct file *file = &files->files[i];
+        struct kit_file *file = &files->files[i];
         if (strstr(file->name, part) != NULL &&
             (found == NULL || (strcmp(file->name, found->name) > 0) == newest))
             found = file;
@@ -332,16 +271,16 @@ static struct file *find_file(struct files *files, const char *part, bool newest
  * there, rows and checkpoint alike. */
 Test(statestore_damage, detects_a_cut_manifest_or_shows_an_earlier_moment)
 {
-    struct files files = {0};
+    struct kit_files files = {0};
     struct outcomes outcomes = {0};
     killed_store(&files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     int64_t records = records_of(env, path, &files);
-    struct file *manifest = find_file(&files, "MANIFEST", true);
+    struct kit_file *manifest = find_file(&files, "MANIFEST", true);
     size_t size = manifest->size;
     for (manifest->size = 0; manifest->size < size; manifest->size += 3) {
-        write_files(path, &files);
+        kit_write_files(path, &files);
         try_store(env, path, records, &outcomes);
     }
     cr_log_info("%d unopened, %d noticed, %d earlier, %d whole", outcomes.unopened,
@@ -355,16 +294,16 @@ Test(statestore_damage, detects_a_cut_manifest_or_shows_an_earlier_moment)
 Test(statestore_damage,
      detects_a_flipped_bit_in_each_byte_of_the_manifest_or_shows_an_earlier_moment)
 {
-    struct files files = {0};
+    struct kit_files files = {0};
     struct outcomes outcomes = {0};
     killed_store(&files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     int64_t records = records_of(env, path, &files);
-    struct file *manifest = find_file(&files, "MANIFEST", true);
+    struct kit_file *manifest = find_file(&files, "MANIFEST", true);
     for (size_t at = 0; at < manifest->size; at++) {
         manifest->bytes[at] = (char)(manifest->bytes[at] ^ (1 << (at % 8)));
-        write_files(path, &files);
+        kit_write_files(path, &files);
         try_store(env, path, records, &outcomes);
         manifest->bytes[at] = (char)(manifest->bytes[at] ^ (1 << (at % 8)));
     }

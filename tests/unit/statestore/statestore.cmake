@@ -17,5 +17,6 @@ reeve_test(statestore-crash
         crash_test.c
         damage_test.c
         kit.c
+        kit_files.c
     LIBS reeve-statestore
     TIMEOUT 600)
