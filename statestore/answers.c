@@ -6,7 +6,6 @@
 #include "statestore/answers_series.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
-#include "statestore/table_check.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -233,10 +232,10 @@ static enum error_class open_rocks(struct answers *answers, struct error *ret_er
 
 static enum error_class open_checked(struct answers *answers, int64_t now, struct error *ret_error)
 {
-    if (!table_check_store(answers->path))
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
-                         "the store %s has a table whose properties do not match their checksum",
-                         answers->path);
+    const char *damage = store_files_damage(answers->path);
+    if (damage != NULL)
+        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s",
+                         answers->path, damage);
     make_options(answers);
     enum error_class class = open_rocks(answers, ret_error);
     return class == ERROR_OK ? tidy(answers, now, ret_error) : class;

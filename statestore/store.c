@@ -4,6 +4,7 @@
  * The MANIFEST lists the tables. A flush adds those of all families in one step, and a compaction
  * changes no rows, so whatever beginning of the MANIFEST is left describes a store of one moment;
  * where tables of that moment are gone, the store does not open. */
+#include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
 #include "statestore/table_check.h"
@@ -61,6 +62,13 @@ enum error_class store_closed(struct error *ret_error)
 
 /* ---- opening and closing ---- */
 
+const char *store_files_damage(const char *path)
+{
+    if (!table_check_store(path))
+        return "a table whose properties do not match their checksum";
+    return log_check_store(path) ? NULL : "a log with a record of an impossible type";
+}
+
 /* RocksDB's message, NULL when it opened. */
 static char *open_rocks(struct store *store)
 {
@@ -104,9 +112,9 @@ static enum error_class open_checked(struct store *store, struct error *ret_erro
     if (in_use(store->env, store->path))
         return error_set(ret_error, ERROR_FATAL, "StoreInUse",
                          "the store %s is open elsewhere: let that process end", store->path);
-    if (!table_check_store(store->path))
-        return store_corrupt(store, "a table whose properties do not match their checksum",
-                             ret_error);
+    const char *damage = store_files_damage(store->path);
+    if (damage != NULL)
+        return store_corrupt(store, damage, ret_error);
     return store_fail(store->path, "open", open_rocks(store), ret_error);
 }
 

@@ -62,6 +62,10 @@ enum error_class store_closed(struct error *ret_error);
 enum error_class store_corrupt(const struct store *store, const char *what,
                                struct error *ret_error);
 
+/* Damage in the files of the closed store that RocksDB would not survive (static text); NULL: there
+ * is none. */
+const char *store_files_damage(const char *path);
+
 /* The RocksDB batch inside. */
 rocksdb_writebatch_t *store_batch_rocks(struct store_batch *batch);
 /* Puts what waits for the commit. */

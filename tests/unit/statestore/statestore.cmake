@@ -18,5 +18,6 @@ reeve_test(statestore-crash
         damage_test.c
         kit.c
         kit_files.c
+        log_check_test.c
     LIBS reeve-statestore
     TIMEOUT 600)
