@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators' commands: when each one makes sense, what it is in a terminal, and the dialog that asks
-// who and why, sends it for one order or for thousands, and shows the outcome of each.
+// Operators' commands: what each is in a terminal, and the dialog that asks who and why, sends it for
+// one order or for thousands, and shows the outcome of each.
 import { h, patch, say } from './dom.js';
 import { DURATION, command, count, duration, milliseconds, number, visible } from './format.js';
 import { apiFilters, filterWords } from './filters.js';
@@ -24,57 +24,6 @@ export const ACTIONS = {
   resume: { label: 'Resume', verb: ['orders', 'resume'], about: 'Ends the pause.', fields: [] },
   migrate: { label: 'Migrate', verb: ['workflow', 'migrate'], about: 'Orders go on with the steps of another version of their workflow. The scheduler refuses an order if what it has done, or is doing, is not the same in both.', fields: ['versions'] },
 };
-
-const ended = (order) => order.state === 'Processed' || order.state === 'Compensated';
-const phase = (order) => (order.state === 'Error' ? order.error_from : order.state);
-
-// The steps that an operator may end by hand now, as the scheduler sees it.
-export function stepsFor(action, order, workflow) {
-  if (ended(order)) return [];
-  const direction = phase(order) === 'Compensating' ? 'undo' : 'do';
-  const settled = new Set(order.steps.filter((step) =>
-    ['Processed', 'Skipped'].includes(step.state)).map((step) => step.step));
-  return order.steps.filter((step) => {
-    const definition = workflow?.steps.find((each) => each.step === step.step);
-    if (step.direction !== direction || !['Pending', 'Error'].includes(step.state)) return false;
-    if (direction === 'do' && (definition?.after ?? []).some((name) => !settled.has(name))) return false;
-    if (action === 'skip') return direction === 'do' && step.effect !== 'applied';
-    return action !== 'fail' || step.state !== 'Error';
-  }).map((step) => step.step);
-}
-
-// Whether the pivot or a step after it runs or may have had an effect: then nothing is undone.
-function pastPivot(order, workflow) {
-  const steps = workflow?.steps ?? [];
-  const passed = new Set(steps.filter((step) => step.pivot).map((step) => step.step));
-  let known = -1;
-  while (passed.size !== known) {
-    known = passed.size;
-    for (const step of steps) {
-      if (step.after.some((name) => passed.has(name))) passed.add(step.step);
-    }
-  }
-  return order.steps.some((step) => passed.has(step.step) &&
-    (step.state === 'Processing' || step.effect !== 'none'));
-}
-
-// The actions that make sense for one order. `canMove`: to another version.
-export function actionsFor(order, workflow, canMove) {
-  if (ended(order)) return [];
-  const canUndo = phase(order) !== 'Compensating' && !pastPivot(order, workflow);
-  const sensible = {
-    resubmit: order.state === 'Error',
-    complete: stepsFor('complete', order, workflow).length > 0,
-    skip: stepsFor('skip', order, workflow).length > 0,
-    fail: stepsFor('fail', order, workflow).length > 0,
-    compensate: canUndo,
-    cancel: canUndo,
-    pause: !order.paused_at,
-    resume: Boolean(order.paused_at),
-    migrate: canMove && phase(order) !== 'Compensating',
-  };
-  return Object.keys(ACTIONS).filter((name) => sensible[name]);
-}
 
 // ---- who ----
 

@@ -5,7 +5,8 @@ import { h } from './dom.js';
 import { ago, command, count, duration, millis, orderValue, time, until, visible } from './format.js';
 import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
-import { ACTIONS, actionsFor, movable, openAction, stepsFor } from './actions.js';
+import { ACTIONS, movable, openAction } from './actions.js';
+import { actionsFor, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
 import { graph, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
@@ -189,10 +190,14 @@ export function open(view) {
     const sensible = actionsFor(shown, workflow(), movable(workflows).includes(workflow()));
     if (!sensible.length) return h('p', { class: 'dim' }, 'The order has ended: nothing changes it any more.');
     if (!mayAct()) return noActions();
-    return h('div', { class: 'buttons', role: 'group', 'aria-label': 'Actions' }, sensible.map((name) =>
-      h('button', { type: 'button', title: ACTIONS[name].about, 'data-key': name,
-        class: ACTIONS[name].danger ? 'danger' : name === sensible[0] && shown.state === 'Error' ? 'primary' : null,
-        on: { click: () => act(name) } }, ACTIONS[name].label)));
+    const noWayBack = whyNoWayBack(shown, workflow());
+    return [
+      h('div', { class: 'buttons', role: 'group', 'aria-label': 'Actions' }, sensible.map((name) =>
+        h('button', { type: 'button', title: ACTIONS[name].about, 'data-key': name,
+          class: ACTIONS[name].danger ? 'danger' : name === sensible[0] && shown.state === 'Error' ? 'primary' : null,
+          on: { click: () => act(name) } }, ACTIONS[name].label))),
+      noWayBack ? h('p', { class: 'dim' }, visible(noWayBack)) : null,
+    ];
   }
 
   function reason(shown) {
