@@ -66,7 +66,8 @@ static struct text order_of(const char *order_id, const char *currency)
                                     .lines = lines,
                                     .line_count = 1,
                                     .priority = PRIORITY_NORMAL,
-                                    .workflow = TEXT("w")};
+                                    .workflow = TEXT("w"),
+                                    .submitted_by = TEXT("shop")};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = details};
     order_bytes.size = 0;
     codec_encode(world->codec, RECORD_SUBMIT_ORDER, &cmd, &order_bytes);
@@ -240,8 +241,9 @@ Test(dead_letters, replays_the_operators_value)
     cr_assert(text_equal(record.key, TEXT("o-7")));
 }
 
-/* The record that was replayed to the partition of o-1; its texts are in `heap`. */
-static struct record replayed_as(struct heap_arena *heap, const char *body, const char *topic,
+/* A dead letter of this value, replayed with the body to the partition of o-1; the texts of the new
+ * record are in `heap`. */
+static struct record replayed_as(struct heap_arena *heap, struct text value, const char *body,
                                  int64_t offset)
 {
     char path[64];
@@ -249,14 +251,14 @@ static struct record replayed_as(struct heap_arena *heap, const char *body, cons
     struct record decoded;
     struct error error;
     int32_t partition = world_partition("o-1");
-    add(&(struct sample){.topic = topic, .code = "NotAvro", .value = TEXT("junk")});
+    add(&(struct sample){.topic = "t.commands", .code = "X", .value = value});
     check_count("", 1);
     snprintf(path, sizeof(path), "/api/dead-letters/1/%lld/replay", (long long)offset);
     json_decref(world_post(world, 200, path, body));
     heap_arena_reset(heap);
     int64_t low, high;
-    broker_memory_bounds(world->kafka, topic, partition, &low, &high);
-    cr_assert(broker_memory_record(world->kafka, topic, partition, high - 1, &replayed));
+    broker_memory_bounds(world->kafka, "t.commands", partition, &low, &high);
+    cr_assert(broker_memory_record(world->kafka, "t.commands", partition, high - 1, &replayed));
     cr_assert_eq(codec_decode(world->codec, replayed.value, false, &heap->arena, &decoded, &error),
                  ERROR_OK);
     return decoded;
@@ -268,26 +270,32 @@ Test(dead_letters, signs_the_operators_value_with_the_operators_name)
     struct heap_arena heap;
     heap_arena_init(&heap, 4096);
     struct record record = replayed_as(
-        &heap,
+        &heap, TEXT("junk"),
         BY ", \"record\": \"CancelOrder\", \"json\": {\"order_id\": \"o-1\", \"by\": \"bob\", "
            "\"reason\": \"bob wants it\", \"submitted_by\": \"web\"}}",
-        "t.commands", 0);
+        0);
     cr_assert(text_equal(record.command.cancel_order.by, TEXT("ann")));
     cr_assert(text_equal(record.command.cancel_order.reason, TEXT("bob wants it")));
     cr_assert(text_equal(record.command.cancel_order.submitted_by, TEXT("")));
     record = replayed_as(
-        &heap,
+        &heap, TEXT("junk"),
         BY
         ", \"record\": \"ReportStep\", \"json\": {\"order_id\": \"o-1\", \"step\": \"Pay\", "
         "\"direction\": \"do\", \"attempt\": 1, \"succeeded\": true, \"instance\": \"agent-7\"}}",
-        "t.commands", 2);
+        2);
     cr_assert(text_equal(record.command.report_step.instance, TEXT("ann")));
     record = replayed_as(
-        &heap,
+        &heap, TEXT("junk"),
         BY ", \"json\": {\"order_id\": \"o-1\", \"currency\": \"GBP\", \"workflow\": \"w\", "
            "\"submitted_by\": \"web\"}}",
-        "t.commands", 4);
+        4);
     cr_assert(text_equal(record.command.submit_order.submitted_by, TEXT("")));
+    /* It was an application's own: it stays that application's. */
+    record = replayed_as(&heap, order_of("o-1", "GBP"),
+                         BY ", \"json\": {\"order_id\": \"o-1\", \"currency\": \"GBP\", "
+                            "\"workflow\": \"w\", \"submitted_by\": \"web\"}}",
+                         6);
+    cr_assert(text_equal(record.command.submit_order.submitted_by, TEXT("shop")));
     heap_arena_deinit(&heap);
 }
 
