@@ -125,6 +125,7 @@ static enum error_class read_again(struct http_access *access, struct error *ret
     set_outdated(access, class != ERROR_OK);
     if (class != ERROR_OK)
         return class;
+    http_sessions_follow(&access->sessions, &access->tokens, &tokens);
     http_tokens_deinit(&access->tokens);
     access->tokens = tokens;
     log_info("read the tokens again", LOG_STR("file", access->options.token_file),

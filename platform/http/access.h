@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may do what on a server. Every route needs a permission; a request has those of the role of
- * its token, which it sends as `Authorization: Bearer TOKEN` or, from a browser, as a cookie
- * (session.c). Without authentication a request has all permissions, but it must come from this
- * machine, or through a trusted proxy that says who the user is.
+ * its token, which it sends as `Authorization: Bearer TOKEN`. A browser logs in with it once, and
+ * then sends a cookie (session.c). Without authentication a request has all permissions, but it
+ * must come from this machine, or through a trusted proxy that says who the user is.
  *
  * | role      | view | operate | submit | call back |
  * | viewer    | yes  |         |        |           |

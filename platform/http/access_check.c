@@ -96,23 +96,17 @@ static void check_without_tokens(struct http_exchange *exchange)
 
 /* ---- tokens ---- */
 
-static struct text token_of(const struct http_exchange *exchange, bool *ret_cookie)
+static struct text token_in(const char *header)
 {
-    const char *header = http_header(exchange, "Authorization");
     struct text prefix = TEXT(BEARER);
-    *ret_cookie = false;
-    if (header != NULL && strncasecmp(header, prefix.data, prefix.size) == 0) {
-        header += prefix.size + strspn(header + prefix.size, " \t");
-        return (struct text){header, (uint32_t)strcspn(header, " \t")};
-    }
-    if (header != NULL)
+    if (strncasecmp(header, prefix.data, prefix.size) != 0)
         return TEXT("?"); /* another scheme: as a wrong token */
-    *ret_cookie = true;
-    return http_session_token(exchange);
+    header += prefix.size + strspn(header + prefix.size, " \t");
+    return (struct text){header, (uint32_t)strcspn(header, " \t")};
 }
 
-/* One that a header and a cookie can hold: RFC 6750's characters. The token of a hash that was made
- * by other means than `reeve token add` may be anything. */
+/* One that a header can hold: RFC 6750's characters. The token of a hash that was made by other
+ * means than `reeve token add` may be anything. */
 static bool may_be_token(struct text token)
 {
     for (uint32_t i = 0; i < token.size; i++) {
@@ -122,6 +116,16 @@ static bool may_be_token(struct text token)
     }
     return token.size > 0 && token.size <= HTTP_TOKEN_SENT_MAX;
 }
+
+static void take_token(struct http_identity *identity, const struct http_token *token)
+{
+    identity->has_token = true;
+    identity->role = token->role;
+    identity->bindings = token->bindings;
+    memcpy(identity->hash, token->hash, sizeof(token->hash));
+    memcpy(identity->user, token->name, sizeof(token->name));
+}
+_Static_assert((int)HTTP_USER_MAX >= (int)HTTP_TOKEN_NAME_MAX, "a user may be the name of a token");
 
 bool http_access_identify(struct http_exchange *exchange, struct text token, bool counts)
 {
@@ -139,15 +143,39 @@ bool http_access_identify(struct http_exchange *exchange, struct text token, boo
         http_access_note(access, address, identity.hash, found != NULL);
     if (found != NULL) {
         identity.wrong_token = false;
-        identity.has_token = true;
-        identity.role = found->role;
-        identity.bindings = found->bindings;
-        memcpy(identity.user, found->name, sizeof(found->name));
+        take_token(&identity, found);
     }
     exchange->identity = identity;
     return found != NULL;
 }
-_Static_assert((int)HTTP_USER_MAX >= (int)HTTP_TOKEN_NAME_MAX, "a user may be the name of a token");
+
+/* The token of a login, or NULL. */
+static const struct http_token *token_of_session(struct http_access *access,
+                                                 const uint8_t id[HTTP_TOKEN_HASH_SIZE])
+{
+    const struct clock *clock = loop_clock(access->loop);
+    const struct http_session *session =
+        http_sessions_find(&access->sessions, id, clock_mono_ms(clock));
+    if (session == NULL)
+        return NULL;
+    return http_tokens_find(&access->tokens, session->token, clock_wall_ms(clock));
+}
+
+/* An id cannot be guessed, so wrong ones do not count as tried tokens: after a restart, all the
+ * browsers behind one address come with old ones. */
+static bool identify_session(struct http_exchange *exchange, struct text id)
+{
+    struct http_identity identity = {.ended_session = true};
+    http_token_hash(id, identity.session);
+    const struct http_token *found = token_of_session(exchange->server->access, identity.session);
+    if (found != NULL) {
+        identity.ended_session = false;
+        identity.has_session = true;
+        take_token(&identity, found);
+    }
+    exchange->identity = identity;
+    return found != NULL;
+}
 
 static void refuse_to_look(struct http_exchange *exchange)
 {
@@ -160,8 +188,8 @@ static void refuse_to_look(struct http_exchange *exchange)
 
 void http_access_refuse(struct http_exchange *exchange)
 {
-    bool wrong = exchange->identity.wrong_token;
-    if (wrong)
+    bool wrong = exchange->identity.wrong_token || exchange->identity.ended_session;
+    if (exchange->identity.wrong_token)
         log_warning_limited("refused a request: its token is not right",
                             LOG_STR("path", exchange->path));
     if (exchange->identity.wait_s > 0) {
@@ -171,7 +199,8 @@ void http_access_refuse(struct http_exchange *exchange)
     http_set_header(exchange, "WWW-Authenticate",
                     wrong ? HTTP_CHALLENGE ", error=\"invalid_token\"" : HTTP_CHALLENGE);
     if (wrong)
-        refuse(exchange, 401, "BadToken", "the token is not right, was revoked or has expired");
+        refuse(exchange, 401, "BadToken",
+               "the token is not right, was revoked or has expired, or the login has ended");
     else
         refuse(exchange, 401, "NoToken",
                "this path needs a token: send it as Authorization: Bearer TOKEN");
@@ -181,10 +210,12 @@ void http_access_refuse(struct http_exchange *exchange)
 static void check_token(struct http_exchange *exchange)
 {
     enum http_permission permission = exchange->route->permission;
-    bool cookie = false;
-    struct text token = token_of(exchange, &cookie);
+    const char *header = http_header(exchange, "Authorization");
+    struct text token = header != NULL ? token_in(header) : TEXT("");
+    struct text session = header == NULL ? http_session_id(exchange) : TEXT("");
     bool counts = permission != HTTP_OPEN || !only_reads(exchange);
-    bool known = token.size > 0 && http_access_identify(exchange, token, counts);
+    bool known = (token.size > 0 && http_access_identify(exchange, token, counts)) ||
+                 (session.size > 0 && identify_session(exchange, session));
     if (permission == HTTP_OPEN)
         return;
     if (!known)
@@ -198,7 +229,7 @@ static bool lacks_page_header(const struct http_exchange *exchange)
 {
     bool page = http_header(exchange, "Origin") != NULL ||
                 http_header(exchange, "Sec-Fetch-Site") != NULL ||
-                http_session_token(exchange).size > 0;
+                http_session_id(exchange).size > 0;
     return page && http_header(exchange, HTTP_PAGE_HEADER) == NULL;
 }
 
@@ -224,12 +255,14 @@ void http_access_check(struct http_exchange *exchange)
 
 bool http_access_still_valid(const struct http_exchange *exchange)
 {
-    const struct http_access *access = exchange->server->access;
+    struct http_access *access = exchange->server->access;
     const struct http_identity *identity = &exchange->identity;
     if (access == NULL || !identity->has_token)
         return true;
     const struct http_token *token =
-        http_tokens_find(&access->tokens, identity->hash, clock_wall_ms(loop_clock(access->loop)));
+        identity->has_session ? token_of_session(access, identity->session)
+                              : http_tokens_find(&access->tokens, identity->hash,
+                                                 clock_wall_ms(loop_clock(access->loop)));
     return token != NULL && http_role_permits(token->role, exchange->route->permission);
 }
 

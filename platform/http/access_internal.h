@@ -6,10 +6,11 @@
 
 #include "platform/files.h"
 #include "platform/http/access.h"
+#include "platform/http/session_table.h"
 
 enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024, HTTP_KNOWN_MAX = 8 };
 
-#define HTTP_COOKIE_NAME "reeve_token"
+#define HTTP_COOKIE_NAME "reeve_session"
 #define HTTP_CHALLENGE "Bearer realm=\"reeve\"" /* of WWW-Authenticate */
 /* Pages must send it with each request that changes something: other sites' pages cannot. */
 #define HTTP_PAGE_HEADER "X-Reeve-Request"
@@ -34,6 +35,7 @@ struct http_access {
     struct http_network networks[HTTP_PROXIES_MAX];
     size_t network_count;
     struct http_tokens tokens;
+    struct http_sessions sessions;
     struct files_version seen; /* the file that the tokens are from */
     bool outdated;             /* it could not be read again: the tokens are those of before */
     struct loop_timer timer;
@@ -51,10 +53,13 @@ struct http_identity {
     bool outsider;
     bool has_token;
     bool wrong_token;                   /* there is one, but it is not right */
+    bool ended_session;                 /* its cookie is not that of a login, or not any more */
     int64_t wait_s;                     /* there were too many wrong ones: it was not looked at */
     enum http_role role;                /* of that token */
     uint8_t hash[HTTP_TOKEN_HASH_SIZE]; /* of that token */
     struct http_bindings bindings;      /* of that token */
+    bool has_session;                   /* the token is that of a login */
+    uint8_t session[HTTP_TOKEN_HASH_SIZE]; /* the hash of its id */
 };
 
 /* ---- access.c ---- */
@@ -83,7 +88,7 @@ void http_client_address(const struct http_exchange *exchange,
                          uint8_t ret_address[HTTP_ADDRESS_SIZE]);
 /* Sets the exchange's identity, and its refusal if it may not use its route. */
 void http_access_check(struct http_exchange *exchange);
-/* False: the token of the request has been revoked or has expired. */
+/* False: the token of the request has been revoked or has expired, or its login has ended. */
 bool http_access_still_valid(const struct http_exchange *exchange);
 /* Sets the exchange's identity by a token that is tried: a wrong one counts if `counts`, and after
  * too many of the client's none is looked at. False: see its wrong_token and wait_s. */
@@ -93,7 +98,7 @@ void http_access_refuse(struct http_exchange *exchange);
 
 /* ---- session.c ---- */
 
-/* The token of the request's cookie, or "". */
-struct text http_session_token(const struct http_exchange *exchange);
+/* What the request's cookie holds, or "". */
+struct text http_session_id(const struct http_exchange *exchange);
 
 #endif

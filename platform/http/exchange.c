@@ -293,7 +293,9 @@ void http_set_header(struct http_exchange *exchange, const char *name, const cha
 static void make_revoked(struct http_exchange *exchange)
 {
     static const struct http_refusal revoked = {
-        .status = 401, .code = "BadToken", .message = "the token was revoked or has expired"};
+        .status = 401,
+        .code = "BadToken",
+        .message = "the token was revoked or has expired, or the login has ended"};
     while (exchange->header_count > 0) {
         struct http_pair *header = &exchange->headers[--exchange->header_count];
         free(header->name);

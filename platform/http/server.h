@@ -88,7 +88,7 @@ void http_server_route(struct http_server *server, const char *method, const cha
                        enum http_permission permission, size_t body_max, http_handler handler,
                        void *userdata);
 /* /api/session, for browsers: GET says who the user is and what the user may do, POST logs in with
- * {"token": ...}, DELETE logs out. */
+ * {"token": ...}, DELETE ends the login. */
 void http_session_add_routes(struct http_server *server);
 /* GET and HEAD of a path that no route has; the handler answers 404. Without one they get JSON. */
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata);

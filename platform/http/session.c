@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logins of browsers: the token becomes a cookie that scripts cannot read and other sites' pages
- * cannot send. The server keeps nothing, so a login outlives restarts, counts on every instance,
- * and ends when the token is revoked. */
+/* Logins of browsers: a token begins a session, whose id becomes a cookie that scripts cannot read
+ * and other sites' pages cannot send. The process keeps the sessions (session_table.h), so a login
+ * counts for one instance and ends with it, or with its token. */
 #include "platform/http/access_internal.h"
 #include "platform/http/internal.h"
 #include "platform/http/json_answer.h"
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { COOKIE_SECONDS = 12 * 3600, COOKIE_SIZE = 512, BODY_MAX = 1024 };
-_Static_assert(HTTP_TOKEN_SENT_MAX + 100 < COOKIE_SIZE, "a token and the cookie's attributes");
+enum { COOKIE_SIZE = 256, BODY_MAX = 1024 };
+_Static_assert(HTTP_SESSION_ID_SIZE + 100 < COOKIE_SIZE, "an id and the cookie's attributes");
 
 #define SESSION_PATH "/api/session"
 
-/* Of one header: "a=b; reeve_token=x". */
-static struct text token_in(const char *at)
+/* Of one header: "a=b; reeve_session=x". */
+static struct text id_in(const char *at)
 {
     static const char name[] = HTTP_COOKIE_NAME "=";
     while (*at != '\0') {
@@ -34,15 +34,15 @@ static struct text token_in(const char *at)
 }
 
 /* HTTP/2 may split cookies into several headers, and proxies pass them on like that. */
-struct text http_session_token(const struct http_exchange *exchange)
+struct text http_session_id(const struct http_exchange *exchange)
 {
     for (size_t i = 0; i < exchange->pair_count; i++) {
         const struct http_pair *pair = &exchange->pairs[i];
-        struct text token = TEXT("");
+        struct text id = TEXT("");
         if (pair->kind == MHD_HEADER_KIND && strcasecmp(pair->name, "Cookie") == 0)
-            token = token_in(pair->value);
-        if (token.size > 0)
-            return token;
+            id = id_in(pair->value);
+        if (id.size > 0)
+            return id;
     }
     return TEXT("");
 }
@@ -56,12 +56,12 @@ static bool over_tls(const struct http_exchange *exchange)
             http_access_trusts(server->access, http_connection_address(exchange->connection)));
 }
 
-static void set_cookie(struct http_exchange *exchange, struct text token, int seconds)
+static void set_cookie(struct http_exchange *exchange, const char *id, int seconds)
 {
     char cookie[COOKIE_SIZE];
     int size = snprintf(cookie, sizeof(cookie),
-                        HTTP_COOKIE_NAME "=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s",
-                        TEXT_ARG(token), seconds, over_tls(exchange) ? "; Secure" : "");
+                        HTTP_COOKIE_NAME "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", id,
+                        seconds, over_tls(exchange) ? "; Secure" : "");
     assert(size > 0 && size < COOKIE_SIZE);
     http_set_header(exchange, "Set-Cookie", cookie);
 }
@@ -119,6 +119,28 @@ static void serve_get(struct http_exchange *exchange, void *userdata)
 
 /* ---- POST: log in; DELETE: log out ---- */
 
+/* That of the request's cookie, if there is one. */
+static void end_session(struct http_exchange *exchange)
+{
+    uint8_t hash[HTTP_TOKEN_HASH_SIZE];
+    struct text id = http_session_id(exchange);
+    if (id.size == 0)
+        return;
+    http_token_hash(id, hash);
+    http_sessions_end(&exchange->server->access->sessions, hash);
+}
+
+/* In place of the one that the browser has. */
+static void begin_session(struct http_exchange *exchange)
+{
+    struct http_access *access = exchange->server->access;
+    char id[HTTP_SESSION_ID_SIZE];
+    end_session(exchange);
+    http_sessions_begin(&access->sessions, exchange->identity.hash,
+                        clock_mono_ms(loop_clock(access->loop)), id);
+    set_cookie(exchange, id, HTTP_SESSION_SECONDS);
+}
+
 static void serve_post(struct http_exchange *exchange, void *userdata)
 {
     const struct http_access *access = exchange->server != NULL ? exchange->server->access : NULL;
@@ -137,7 +159,7 @@ static void serve_post(struct http_exchange *exchange, void *userdata)
         http_access_refuse(exchange);
         respond_refusal(exchange);
     } else {
-        set_cookie(exchange, (struct text){given, (uint32_t)size}, COOKIE_SECONDS);
+        begin_session(exchange);
         respond_session(exchange);
     }
     json_decref(object);
@@ -146,7 +168,9 @@ static void serve_post(struct http_exchange *exchange, void *userdata)
 static void serve_delete(struct http_exchange *exchange, void *userdata)
 {
     (void)userdata;
-    set_cookie(exchange, TEXT(""), 0);
+    if (exchange->server != NULL && exchange->server->access != NULL)
+        end_session(exchange);
+    set_cookie(exchange, "", 0);
     http_respond(exchange, 204, NULL, TEXT(""));
 }
 

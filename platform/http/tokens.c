@@ -161,13 +161,14 @@ static bool is_skipped(struct text line)
     return at == line.size || line.data[at] == '#';
 }
 
-static bool has_hash(const struct http_tokens *tokens, const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
+static const struct http_token *by_hash(const struct http_tokens *tokens,
+                                        const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
 {
     for (size_t i = 0; i < tokens->count; i++) {
         if (memcmp(tokens->of[i].hash, hash, HTTP_TOKEN_HASH_SIZE) == 0)
-            return true;
+            return &tokens->of[i];
     }
-    return false;
+    return NULL;
 }
 
 static const struct http_token *by_name(const struct http_tokens *tokens, struct text name)
@@ -202,7 +203,7 @@ static enum error_class parse(const char *path, struct text content, struct http
         const char *wrong = read_token(line, &token);
         if (wrong == NULL && by_name(tokens, text_of(token.name)) != NULL)
             wrong = "another line has the same name";
-        if (wrong == NULL && has_hash(tokens, token.hash))
+        if (wrong == NULL && by_hash(tokens, token.hash) != NULL)
             wrong = "another line has the same hash: every token has one name and one role";
         if (wrong == NULL && tokens->count == HTTP_TOKENS_MAX)
             wrong = "there are more than 1000 tokens";
@@ -289,6 +290,14 @@ const struct http_token *http_tokens_find(const struct http_tokens *tokens,
     }
     bool expired = found != NULL && found->expires_ms != 0 && found->expires_ms <= now_ms;
     return expired ? NULL : found;
+}
+
+bool http_tokens_agree(const struct http_tokens *one, const struct http_tokens *other,
+                       const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
+{
+    const struct http_token *before = by_hash(one, hash);
+    const struct http_token *after = by_hash(other, hash);
+    return before != NULL && after != NULL && strcmp(before->name, after->name) == 0;
 }
 
 /* ---- changing the file ---- */

@@ -75,6 +75,10 @@ void http_token_hash(struct text token, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE]);
 const struct http_token *http_tokens_find(const struct http_tokens *tokens,
                                           const uint8_t hash[HTTP_TOKEN_HASH_SIZE], int64_t now_ms);
 
+/* Whether both have the token with that hash, under the same name. */
+bool http_tokens_agree(const struct http_tokens *one, const struct http_tokens *other,
+                       const uint8_t hash[HTTP_TOKEN_HASH_SIZE]);
+
 /* Adds a line to the file, which is made (mode 0640) if it does not exist; its owner and mode stay.
  * It must not be a link. `expires_ms`: 0 = never.
  * *ret_token, with its NUL, is shown nowhere else. REJECT: the name is malformed or taken. */

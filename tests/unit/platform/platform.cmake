@@ -19,6 +19,7 @@ reeve_test(platform
         http_proxy_test.c
         http_server_kit.c
         http_server_test.c
+        http_session_table_test.c
         http_session_test.c
         http_slow_clients_test.c
         http_stream_test.c
