@@ -257,7 +257,7 @@ void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Re
     }
     if (!cache_control)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (exchange->server->draining || exchange->stream != NULL || exchange->closes)
+    if (exchange->server->draining || exchange->stream != NULL || http_framing_closes(exchange))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     exchange->response = response;
     exchange->status = (unsigned)status;

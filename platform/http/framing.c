@@ -3,7 +3,13 @@
  * another way than the server does. If the two disagree about where a request ends, a client can
  * hide a second request in the first (request smuggling); if they disagree about which of two
  * headers counts, it can pass for another user. libmicrohttpd takes the first of two headers,
- * ignores one whose name ends with a blank, and takes Transfer-Encoding before Content-Length. */
+ * ignores one whose name ends with a blank, and takes Transfer-Encoding before Content-Length.
+ *
+ * libmicrohttpd 1.0 refuses folded lines and NULs itself. 0.9 does not, and gives no access to the
+ * head as it was sent: it appends what a folded line holds to the name of the header before, cuts a
+ * line at a NUL, and takes a line that begins with one for the end of the head. What follows is
+ * refused where it shows (check_header), and cannot reach a second request where the body has
+ * chunks (http_framing_closes). */
 #include "platform/http/internal.h"
 
 #include <ctype.h>
@@ -37,6 +43,17 @@ static bool is_value(const char *text)
     return true;
 }
 
+/* As of "Transfer-Encoding:" and a folded line "chunked". */
+static bool is_folded_length(const char *name)
+{
+    static const char *const names[] = {"Content-Length", "Transfer-Encoding"};
+    bool folded = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !folded; i++)
+        folded =
+            strncasecmp(name, names[i], strlen(names[i])) == 0 && strlen(name) > strlen(names[i]);
+    return folded;
+}
+
 static bool may_repeat(const struct http_exchange *exchange, const char *name)
 {
     static const char *const single[] = {"Host",   "Content-Length",    "Transfer-Encoding",
@@ -64,7 +81,7 @@ static bool was_sent(const struct http_exchange *exchange, size_t end, const cha
 static void check_header(struct http_exchange *exchange, size_t number)
 {
     const struct http_pair *pair = &exchange->pairs[number];
-    if (!is_name(pair->name) || !is_value(pair->value))
+    if (!is_name(pair->name) || !is_value(pair->value) || is_folded_length(pair->name))
         refuse(exchange, 400, "BadHeader", "a header has a malformed name or value");
     else if (!may_repeat(exchange, pair->name) && was_sent(exchange, number, pair->name))
         refuse(exchange, 400, "RepeatedHeader",
@@ -103,6 +120,11 @@ static void check_body(struct http_exchange *exchange)
                "Content-Length and Transfer-Encoding exclude each other");
     else if (strcasecmp(coding, "chunked") != 0)
         refuse(exchange, 501, "NotImplemented", "the only Transfer-Encoding is chunked");
+}
+
+bool http_framing_closes(const struct http_exchange *exchange)
+{
+    return exchange->closes || http_header(exchange, "Transfer-Encoding") != NULL;
 }
 
 void http_framing_check(struct http_exchange *exchange)

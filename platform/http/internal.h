@@ -193,6 +193,8 @@ const uint8_t *http_connection_address(struct MHD_Connection *mhd);
 
 /* framing.c: the refusal of a head that is too large, or that others could read in another way. */
 void http_framing_check(struct http_exchange *exchange);
+/* Whether nothing that follows the request on its connection is to be taken for another one. */
+bool http_framing_closes(const struct http_exchange *exchange);
 
 /* guard.c: sets the route and its params, or the refusal. */
 void http_guard(struct http_exchange *exchange);

@@ -198,6 +198,8 @@ Test(http_server, limits_chunked_bodies)
     http_kit_send_text(fd, "0\r\n\r\n");
     http_kit_expect_answer(fd);
     cr_assert_str_eq(http_kit_body(http_kit_answer), "got 1000");
+    close(fd);
+    fd = http_kit_dial();
     http_kit_send_text(fd, head);
     for (int i = 0; i < 3; i++)
         http_kit_send(fd, chunk, 507);
