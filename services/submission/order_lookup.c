@@ -3,6 +3,7 @@
 
 #include "base/percent.h"
 #include "platform/http/client.h"
+#include "platform/http/tokens.h"
 #include "replica/service_address.h"
 #include "schemas/json_codec.h"
 
@@ -51,6 +52,11 @@ enum error_class order_lookup_new(struct loop *loop, const struct config *config
         .cert_file = optional(config, "submission.console.tls.cert"),
         .key_file = optional(config, "submission.console.tls.key")};
     *ret_lookup = NULL;
+    if (!http_token_can_be_sent(token))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "submission.console.token (%s) must be one token, as `reeve token add` "
+                         "prints it",
+                         config_origin(config, "submission.console.token"));
     if ((options.cert_file != NULL) != (options.key_file != NULL))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "submission.console.tls.cert and submission.console.tls.key belong "

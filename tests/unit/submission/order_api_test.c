@@ -186,6 +186,19 @@ Test(order_api, refuses_half_a_client_certificate)
     config_free(half);
 }
 
+Test(order_api, refuses_a_token_that_no_header_can_hold)
+{
+    struct error error;
+    struct config *bad = config_new(&settings_schema);
+    struct order_lookup *none = NULL;
+    cr_assert(config_set(bad, "submission.console.url", "https://c", &error) == ERROR_OK);
+    cr_assert(config_set(bad, "submission.console.token", "a b", &error) == ERROR_OK);
+    cr_assert(config_finish(bad, &error) == ERROR_OK);
+    cr_assert(order_lookup_new(loop, bad, &none, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "submission.console.token (") != NULL, "%s", error.message);
+    config_free(bad);
+}
+
 Test(order_api, says_why_it_does_not_know)
 {
     static const struct {
