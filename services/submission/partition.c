@@ -59,9 +59,9 @@ static bool should_pause(const struct submission_partition *partition)
 static void update_pause(struct submission_partition *partition)
 {
     bool pause = should_pause(partition);
-    if (partition->wait_queue.count == 0)
+    if (!pause || partition->wait_queue.count == 0)
         partition->held_since_ms = 0;
-    else if (pause && partition->held_since_ms == 0)
+    else if (partition->held_since_ms == 0)
         partition->held_since_ms = now_ms(partition);
     if (partition->reader == NULL || pause == partition->paused)
         return;

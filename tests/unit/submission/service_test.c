@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service over the broker in memory. */
+#include "services/submission/partition_internal.h"
 #include "tests/unit/submission/stage.h"
 
 #include <criterion/criterion.h>
@@ -473,6 +474,27 @@ Test(submission_service, tells_that_what_waits_holds_up_the_others)
     broker_memory_clear_partition_faults(stage.kafka);
     stage_deploy(&stage, "new", 1);
     stage_settle(&stage);
+    cr_assert_not(submission_degraded(stage.instances[0], reason, sizeof(reason)), "%s", reason);
+}
+
+/* One of those that held it up waits on; the others do not. */
+Test(submission_service, reports_no_longer_what_it_reads_past)
+{
+    char reason[256] = "";
+    const struct submission *submission = stage.instances[0];
+    stage_settle(&stage);
+    broker_memory_set_partition_fault(stage.kafka, "p.workflows", 0, PARTITION_UNREADABLE);
+    stage_submit(&stage, 0, "x", stage_order(&stage, "x", "new", ""));
+    struct text order = keep(stage_order(&stage, "y", "w", "p.replies.none"));
+    for (int i = 0; i < 200; i++)
+        stage_submit_header(&stage, 0, "", order, 60000);
+    bool was_held = false;
+    for (int i = 0; i < 400; i++) {
+        stage_turn(&stage, 500, 50);
+        was_held = was_held || submission->partitions[0]->held_since_ms != 0;
+    }
+    cr_assert(was_held);
+    cr_assert_eq(submission_partition_waiting(submission->partitions[0]), 1);
     cr_assert_not(submission_degraded(stage.instances[0], reason, sizeof(reason)), "%s", reason);
 }
 
