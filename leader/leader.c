@@ -35,7 +35,8 @@ struct leader {
     struct metrics_gauge *leads;
     struct metrics_counter *terms;
     bool logged_released;
-    uint32_t outstanding; /* answers that still name this struct */
+    struct error append_error; /* of the last record that it sent; OK: there is none */
+    uint32_t outstanding;      /* answers that still name this struct */
     bool freed;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -73,6 +74,30 @@ void leader_progress(struct leader *leader)
 
 static void step(struct leader *leader);
 
+static void append_failed(struct leader *leader, const struct error *error)
+{
+    bool denied = strcmp(error->code, "NotAuthorized") == 0;
+    log_warning_limited(denied ? "this user may not Write the topic of elections: grant the right"
+                               : "a record of the election was not acknowledged",
+                        LOG_TEXT("role", leader->election.options.role),
+                        LOG_STR("topic", leader->cluster->topics.leadership), LOG_ERR(error));
+    leader->append_error = *error;
+}
+
+bool leader_in_trouble(const struct leader *leader, char *ret_reason, size_t reason_size)
+{
+    const struct error *error = &leader->append_error;
+    if (error->class == ERROR_OK)
+        return false;
+    if (strcmp(error->code, "NotAuthorized") == 0)
+        snprintf(ret_reason, reason_size,
+                 "cannot claim the role: this user may not Write %s: grant the right",
+                 leader->cluster->topics.leadership);
+    else
+        snprintf(ret_reason, reason_size, "cannot claim the role: %s", error->message);
+    return true;
+}
+
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct leader *leader = ctx;
@@ -86,8 +111,9 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         return;
     }
     if (failed)
-        log_warning_limited("a record of the election was not acknowledged",
-                            LOG_TEXT("role", leader->election.options.role), LOG_ERR(error));
+        append_failed(leader, error);
+    else
+        leader->append_error.class = ERROR_OK;
     election_answered(&leader->election, failed, mono(leader));
     step(leader);
 }

@@ -34,6 +34,9 @@ void leader_ended(struct leader *leader);
 void leader_stop(struct leader *leader, void (*stopped)(void *ctx), void *ctx);
 /* Before cluster_close(). Forgets a task that still runs. NULL is allowed. */
 void leader_free(struct leader *leader);
+/* True, with a reason for operators: its last record of the election was not appended, so that it
+ * can neither claim the role nor keep it. */
+bool leader_in_trouble(const struct leader *leader, char *ret_reason, size_t reason_size);
 /* The state of the election, as far as the log was read. */
 const struct election *leader_election(const struct leader *leader);
 

@@ -182,7 +182,7 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct reeve_leader *candidate = state;
     if (candidate->leader != NULL && leader_election(candidate->leader)->state != ELECTION_READING)
-        return true;
+        return !leader_in_trouble(candidate->leader, ret_reason, reason_size);
     snprintf(ret_reason, reason_size, "the log of the election is being read");
     return false;
 }

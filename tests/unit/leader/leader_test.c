@@ -137,6 +137,37 @@ Test(leader, counts_a_claim_that_another_role_or_a_broken_record_precedes)
     }
 }
 
+/* It waits for the right, which may be granted at any time, and says what it waits for. */
+Test(leader, names_the_right_that_is_missing)
+{
+    char lines[8192] = "";
+    char reason[256] = "";
+    int ends[2];
+    struct site *site = site_new();
+    broker_memory_set_partition_fault(site->kafka, "t.leadership", 0, PARTITION_REFUSES);
+    cr_assert(pipe2(ends, O_NONBLOCK) == 0);
+    log_set_fd(ends[1]);
+    log_setup(LOG_LEVEL_WARNING, LOG_FORMAT_LOGFMT, NULL, NULL);
+    begin_candidate(site);
+    struct reeve_leader candidate = {.leader = site->leader};
+    run(site, 60000);
+    cr_assert_gt(read(ends[0], lines, sizeof(lines) - 1), 0);
+    cr_expect(strstr(lines, "this user may not Write the topic of elections: grant the right") &&
+                  strstr(lines, "topic=t.leadership"),
+              "%s", lines);
+    cr_expect(!ready(&candidate, reason, sizeof(reason)));
+    cr_expect_str_eq(reason, "cannot claim the role: this user may not Write t.leadership: grant "
+                             "the right");
+    broker_memory_clear_partition_faults(site->kafka);
+    run(site, 60000);
+    cr_expect(ready(&candidate, reason, sizeof(reason)), "%s", reason);
+    cr_expect(leader_leads(site->leader));
+    log_set_fd(-1);
+    close(ends[0]);
+    close(ends[1]);
+    site_free(site);
+}
+
 static void site_on_stopped(void *ctx)
 {
     (void)ctx;
