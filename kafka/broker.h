@@ -178,8 +178,8 @@ struct broker_member {
 };
 typedef void (*broker_members_done)(void *ctx, const struct broker_member *members, uint32_t count,
                                     const struct error *error);
-/* One query at a time. False: this broker cannot list members (embedded); `done` is not
- * called. */
+/* One query at a time for each `ctx`: another one meanwhile does nothing. False: this broker cannot
+ * list members (embedded); `done` is not called. */
 bool broker_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 /* Leaves the group and frees it; calls `left` once the broker has confirmed, or after 2 s. No other
  * callback comes after this call. */

@@ -86,8 +86,7 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
     assert(!group->leaving);
     if (group->kafka->embedded) /* the mock cluster does not list groups */
         return false;
-    if (group->members == NULL)
-        kafka_members_query(group->kafka, group->name, group->topic, done, ctx, &group->members);
+    kafka_members_query(group->kafka, group->name, group->topic, done, ctx, &group->members);
     return true;
 }
 

@@ -29,7 +29,7 @@ struct kafka_group {
     char *name;
     char *topic;
     struct offset_call *calls;
-    struct kafka_members *members; /* the query in progress; else NULL */
+    struct kafka_members *members; /* the queries in progress; NULL: none */
     bool querying;                 /* a job queries committed offsets with this client */
     bool ended;                    /* the job in progress owns the client and this struct */
     bool owning;                   /* assigned() was called, revoked() not yet */

@@ -385,11 +385,11 @@ void kafka_groups_close(struct kafka_client *kafka);
 
 struct kafka_members;
 
-/* `*slot` is the caller's; NULL unless a query is in progress. */
+/* `*list` is the caller's: the queries in progress, at most one for each `ctx`; NULL: none. */
 void kafka_members_query(struct kafka_client *kafka, const char *group, const char *topic,
-                         broker_members_done done, void *ctx, struct kafka_members **slot);
-/* Drops the query in progress, if there is one: its `done` is not called. */
-void kafka_members_forget(struct kafka_members **slot);
+                         broker_members_done done, void *ctx, struct kafka_members **list);
+/* Drops the queries in progress: their `done` is not called. */
+void kafka_members_forget(struct kafka_members **list);
 
 /* ---- the broker ---- */
 

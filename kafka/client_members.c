@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 enum { ANSWER_MS = 3000 };
 
 struct kafka_members {
     struct kafka_job job;
-    struct kafka_members **slot; /* the caller's; NULL: the query was dropped */
+    struct kafka_members *prev;
+    struct kafka_members *next;
+    struct kafka_members **in; /* the caller's list; NULL: the query was dropped */
     rd_kafka_t *rk;
     char *group;
     char *topic;
@@ -137,8 +140,8 @@ static void report_result(const struct kafka_members *query)
 static void members_done(struct kafka_job *job)
 {
     struct kafka_members *query = (struct kafka_members *)job;
-    if (query->slot != NULL) {
-        *query->slot = NULL;
+    if (query->in != NULL) {
+        DL_DELETE(*query->in, query);
         report_result(query);
     }
     if (query->list != NULL)
@@ -149,25 +152,30 @@ static void members_done(struct kafka_job *job)
 }
 
 void kafka_members_query(struct kafka_client *kafka, const char *group, const char *topic,
-                         broker_members_done done, void *ctx, struct kafka_members **slot)
+                         broker_members_done done, void *ctx, struct kafka_members **list)
 {
-    struct kafka_members *query = calloc(1, sizeof(*query));
-    assert(query != NULL && *slot == NULL);
+    struct kafka_members *query;
+    DL_FOREACH(*list, query)
+        if (query->ctx == ctx)
+            return;
+    query = calloc(1, sizeof(*query));
+    assert(query != NULL);
     *query = (struct kafka_members){.job = {.run = members_run, .done = members_done},
-                                    .slot = slot,
+                                    .in = list,
                                     .rk = kafka->reader_handle.rk,
                                     .group = strdup(group),
                                     .topic = strdup(topic),
                                     .done = done,
                                     .ctx = ctx};
     assert(query->group != NULL && query->topic != NULL);
-    *slot = query;
+    DL_APPEND(*list, query);
     kafka_jobs_submit(&kafka->jobs, &query->job);
 }
 
-void kafka_members_forget(struct kafka_members **slot)
+void kafka_members_forget(struct kafka_members **list)
 {
-    if (*slot != NULL)
-        (*slot)->slot = NULL;
-    *slot = NULL;
+    struct kafka_members *query;
+    DL_FOREACH(*list, query)
+        query->in = NULL;
+    *list = NULL;
 }

@@ -393,17 +393,19 @@ static void on_alert_appended(void *ctx, uint64_t token, int64_t offset, const s
         log_error_limited("an alert was not delivered", LOG_ERR(error));
 }
 
-static void append_alert(struct cluster *cluster, const struct operator_alert *alert)
+/* `at`: of the topic's partitions, or BROKER_BY_KEY. */
+static void append_alert(struct cluster *cluster, int32_t at, const struct operator_alert *alert)
 {
     struct error error;
-    if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.alerts, -1, alert->by,
+    if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.alerts, at, alert->by,
                        RECORD_OPERATOR_ALERT, alert, on_alert_appended, NULL, 0,
                        &error) != ERROR_OK)
         log_error_limited("an alert was not delivered", LOG_ERR(&error));
 }
 
-static void append_partition_alert(struct cluster *cluster, const char *by, int32_t partition,
-                                   bool raised, const char *code, const char *message)
+static void append_partition_alert(struct cluster *cluster, int32_t at, const char *by,
+                                   int32_t partition, bool raised, const char *code,
+                                   const char *message)
 {
     struct operator_alert alert = {.raised = raised,
                                    .code = text_of(code),
@@ -413,7 +415,7 @@ static void append_partition_alert(struct cluster *cluster, const char *by, int3
                                    .command_offset = -1,
                                    .decision_offset = -1,
                                    .decided_at = clock_wall_ms(cluster->service->clock)};
-    append_alert(cluster, &alert);
+    append_alert(cluster, at, &alert);
 }
 
 static void alert(struct cluster *cluster, const char *by, int32_t partition, bool raised,
@@ -427,7 +429,7 @@ static void alert(struct cluster *cluster, const char *by, int32_t partition, bo
     else
         log_info("alert closed", LOG_I64("partition", partition), LOG_STR("code", code),
                  LOG_STR("message", message));
-    append_partition_alert(cluster, by, partition, raised, code, message);
+    append_partition_alert(cluster, BROKER_BY_KEY, by, partition, raised, code, message);
 }
 
 void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
@@ -442,12 +444,12 @@ void cluster_service_alert(struct cluster *cluster, int32_t partition, bool rais
     alert(cluster, cluster->service->name, partition, raised, code, message);
 }
 
-void cluster_partition_claimed(struct cluster *cluster, int32_t partition)
+void cluster_close_alert_of(struct cluster *cluster, int32_t at, const char *by, int32_t partition,
+                            const char *code, const char *message)
 {
-    append_partition_alert(cluster, cluster->service->instance_id, partition, false,
-                           CLUSTER_PARTITION_CLAIMED,
-                           "this instance owns the partition now: what its former owners have "
-                           "raised is closed");
+    log_info("alert closed", LOG_I64("partition", partition), LOG_STR("code", code),
+             LOG_STR("by", by), LOG_STR("message", message));
+    append_partition_alert(cluster, at, by, partition, false, code, message);
 }
 
 void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
@@ -473,5 +475,5 @@ void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent
     else
         log_info("alert closed", LOG_STR("agent", agent), LOG_STR("code", code),
                  LOG_STR("message", message));
-    append_alert(cluster, &alert);
+    append_alert(cluster, BROKER_BY_KEY, &alert);
 }

@@ -119,10 +119,10 @@ void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool ra
 /* Likewise, in the name of the service: any of its instances closes what another one raised. */
 void cluster_service_alert(struct cluster *cluster, int32_t partition, bool raised,
                            const char *code, const char *message);
-/* For the readers of alerts: a killed owner has not closed what it raised about the partition, and
- * its successor does not know what that was. Not logged. */
-#define CLUSTER_PARTITION_CLAIMED "PartitionClaimed"
-void cluster_partition_claimed(struct cluster *cluster, int32_t partition);
+/* Closes in the name of `by` what that instance has raised and cannot close any more. `at`: the
+ * partition of the topic in which it is, so that the closing comes after it. */
+void cluster_close_alert_of(struct cluster *cluster, int32_t at, const char *by, int32_t partition,
+                            const char *code, const char *message);
 /* The auditor's. It repeats the alert while there are stuck orders, and closes it. One that was
  * not repeated in time is over: its auditor was killed, and the next one raises its own. */
 #define CLUSTER_ORDER_STUCK "OrderStuck"

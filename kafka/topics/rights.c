@@ -73,7 +73,7 @@ static const struct row rows[] = {
                 {TOPIC, "agents", R},
                 {TOPIC, "requests.*", W},
                 {TOPIC, "replies.*", W},
-                {TOPIC, "alerts", W},
+                {TOPIC, "alerts", R | W},
                 {TOPIC, "dead-letters", W},
                 {GROUP, "scheduler", R}}},
     {.program = "supervisor",

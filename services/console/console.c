@@ -72,7 +72,7 @@ static void on_cluster_ready(void *ctx)
         }
         console->partition_count++;
     }
-    console->alerts = alerts_new(console->cluster, console->partitions);
+    console->alerts = alerts_new(console->cluster);
     console->owners = owners_new(console->cluster, console->partitions, console->alerts);
     console->changes = changes_new(console->cluster, console->owners);
     console->events =

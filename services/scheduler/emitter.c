@@ -423,7 +423,7 @@ void emitter_offer(struct emitter *emitter, const struct decision *decision)
 }
 
 struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct view *view,
-                            emitter_settled settled, void *ctx)
+                            struct partition_alerts *alerts, emitter_settled settled, void *ctx)
 {
     struct emitter *emitter = calloc(1, sizeof(*emitter));
     assert(emitter != NULL);
@@ -432,6 +432,7 @@ struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct v
     emitter->cluster = cluster;
     emitter->partition = partition;
     emitter->view = view;
+    emitter->alerts = alerts;
     emitter->settled = settled;
     emitter->ctx = ctx;
     emitter->dead_letters = emitter_target_new(emitter, cluster->topics.dead_letters, partition);

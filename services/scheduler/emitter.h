@@ -18,15 +18,16 @@
 
 #include "replica/cluster.h"
 #include "replica/view.h"
+#include "services/scheduler/partition_alerts.h"
 
 struct emitter;
 
 /* Everything offered is acknowledged: a good moment to store emitted_through. */
 typedef void (*emitter_settled)(void *ctx);
 
-/* New, idle. `view` is borrowed. */
+/* New, idle. `view` and `alerts` (which may be NULL) are borrowed. */
 struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct view *view,
-                            emitter_settled settled, void *ctx);
+                            struct partition_alerts *alerts, emitter_settled settled, void *ctx);
 /* Forgets what is outstanding; late acknowledgements are ignored. NULL does nothing. */
 void emitter_free(struct emitter *emitter);
 

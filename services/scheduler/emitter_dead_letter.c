@@ -216,7 +216,8 @@ static void begin_giving_up(struct emitter *emitter, struct effect_target *targe
              "] has acknowledged nothing for 15 minutes: what was to go there becomes "
              "dead letters until it does. Check the partition's leader and its replicas in sync",
              target->topic, target->partition);
-    cluster_partition_alert(emitter->cluster, emitter->partition, true, ALERT_CODE, message);
+    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, true, ALERT_CODE,
+                    message);
 }
 
 void emitter_target_recovered(struct emitter *emitter, struct effect_target *target,
@@ -227,7 +228,8 @@ void emitter_target_recovered(struct emitter *emitter, struct effect_target *tar
     for (const struct effect_target *at = emitter->targets; at != NULL; at = at->next)
         if (at->given_up)
             return;
-    cluster_partition_alert(emitter->cluster, emitter->partition, false, ALERT_CODE, message);
+    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, false, ALERT_CODE,
+                    message);
 }
 
 static void give_up_old(struct emitter *emitter, struct effect_target *target)

@@ -99,6 +99,7 @@ struct emitter {
     struct cluster *cluster;
     int32_t partition;
     struct view *view;
+    struct partition_alerts *alerts;
     emitter_settled settled;
     void *ctx;
     bool running;

@@ -218,8 +218,8 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
         free(owner);
         return class;
     }
-    owner->emitter =
-        emitter_new(cluster, partition, follower_view(owner->follower), owner_store_settled, owner);
+    owner->emitter = emitter_new(cluster, partition, follower_view(owner->follower),
+                                 options->alerts, owner_store_settled, owner);
     owner->items = calloc(options->batch_max, sizeof(owner->items[0]));
     assert(owner->items != NULL);
     heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
@@ -262,8 +262,10 @@ void owner_suspend(struct owner *owner, bool suspended)
     assert(owner->state != OWNER_STANDBY);
     owner->suspended = suspended;
     owner_route_suspend(owner);
-    if (suspended)
+    if (suspended) {
+        owner_watch_suspended(owner);
         return;
+    }
     if (owner->state == OWNER_CATCHING_UP)
         owner_catch_up(owner);
     else

@@ -52,8 +52,9 @@ struct owner_metrics; /* shared by the owners of a process */
 enum { OWNER_EXPIRY_MAX = 1000 };
 
 struct owner_options {
-    struct view_options view; /* without an index: the owner adds its own */
-    struct router *router;    /* NULL: every agent is taken to have free capacity */
+    struct view_options view;        /* without an index: the owner adds its own */
+    struct router *router;           /* NULL: every agent is taken to have free capacity */
+    struct partition_alerts *alerts; /* NULL: no other process owns partitions */
     uint32_t batch_max;
     int64_t margin_ms;    /* clock.skew.max.ms */
     int64_t retention_ms; /* orders.retention.ms: of ended orders; 0: they never expire */

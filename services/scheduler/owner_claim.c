@@ -225,8 +225,6 @@ void owner_begin_running(struct owner *owner)
              LOG_I64("next_command", checkpoint->next_command_offset),
              LOG_I64("emitted_through", checkpoint->emitted_through),
              LOG_U64("folded", owner->folded), LOG_U64("commands_to_guard", owner->careful));
-    if (!uuid_equal(&checkpoint->first_claim_id, &owner->claim_id))
-        cluster_partition_claimed(owner->cluster, owner->partition);
     FAILPOINT("claim.running");
     owner_cycle_begin(owner);
 }

@@ -302,6 +302,8 @@ bool owner_expire_turn(struct owner *owner);
 /* owner_watch.c */
 void owner_watch_begin(struct owner *owner);
 void owner_watch_end(struct owner *owner);
+/* The partition was taken away: what this instance says about it is no longer the owner's word. */
+void owner_watch_suspended(struct owner *owner);
 
 /* owner_route.c: does nothing without a router. */
 void owner_route_begin(struct owner *owner);

@@ -188,13 +188,15 @@ static void alert_group(struct owner *owner)
               "that is in the log. Start its reader, reset its offset, or take the group out of "
               "the list",
               owner->cluster->topics.events, owner->partition, owner->trim.group);
-    cluster_partition_alert(owner->cluster, owner->partition, true, alert.code, alert.message);
+    partition_alert(owner->options.alerts, owner->cluster, owner->partition, true, alert.code,
+                    alert.message);
 }
 
 static void close_group_alert(struct owner *owner, const char *why)
 {
     if (owner->trim.group_alerted)
-        cluster_partition_alert(owner->cluster, owner->partition, false, group_code, why);
+        partition_alert(owner->options.alerts, owner->cluster, owner->partition, false, group_code,
+                        why);
     owner->trim.group_alerted = false;
 }
 
@@ -354,7 +356,8 @@ static void refuse(struct owner *owner, const struct error *error)
               "needs the right Delete on the topic (`reeve topics acl`)",
               owner->cluster->topics.events, owner->partition, error->message);
     if (!owner->trim.refused)
-        cluster_partition_alert(owner->cluster, owner->partition, true, alert.code, alert.message);
+        partition_alert(owner->options.alerts, owner->cluster, owner->partition, true, alert.code,
+                        alert.message);
     owner->trim.refused = true;
     owner->trim.phase = TRIM_WAITING;
     turn_after(owner, continue_every_ms(owner));
@@ -363,7 +366,8 @@ static void refuse(struct owner *owner, const struct error *error)
 static void close_refusal(struct owner *owner, const char *why)
 {
     if (owner->trim.refused)
-        cluster_partition_alert(owner->cluster, owner->partition, false, refused_code, why);
+        partition_alert(owner->options.alerts, owner->cluster, owner->partition, false,
+                        refused_code, why);
     owner->trim.refused = false;
 }
 

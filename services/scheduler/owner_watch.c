@@ -145,12 +145,15 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
     return false;
 }
 
+/* A standby speaks for its instance, an owner for the partition. */
 static void alert(struct owner *owner, bool raised, const char *message)
 {
+    static const char standby_code[] = "StandbyStalled";
     assert(raised || owner->stall_code != NULL);
     if (raised)
-        owner->stall_code = owner->state == OWNER_STANDBY ? "StandbyStalled" : "Stalled";
-    cluster_partition_alert(owner->cluster, owner->partition, raised, owner->stall_code, message);
+        owner->stall_code = owner->state == OWNER_STANDBY ? standby_code : "Stalled";
+    partition_alert(owner->stall_code == standby_code ? NULL : owner->options.alerts,
+                    owner->cluster, owner->partition, raised, owner->stall_code, message);
 }
 
 static void end_stall(struct owner *owner)
@@ -216,7 +219,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
                     LOG_STR("waits_for", what));
     }
     if (waited < (owner->state == OWNER_STANDBY ? STANDBY_ALERT_MS : ALERT_MS) ||
-        owner->stall_alerted)
+        owner->stall_alerted || owner->suspended)
         return;
     owner->stall_alerted = true;
     alert(owner, true, owner->stall);
@@ -231,12 +234,18 @@ void owner_watch_begin(struct owner *owner)
     loop_timer_after(cluster_loop(owner->cluster), &owner->watchdog, TICK_MS);
 }
 
+void owner_watch_suspended(struct owner *owner)
+{
+    if (owner->stall_alerted)
+        alert(owner, false, "the partition is no longer with this instance");
+    owner->stall_alerted = false;
+}
+
 void owner_watch_end(struct owner *owner)
 {
     assert(!owner->released);
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->watchdog);
-    if (owner->stall_alerted)
-        alert(owner, false, "the partition is no longer with this instance");
+    owner_watch_suspended(owner);
 }
 
 bool owner_trouble(const struct owner *owner, char *ret_text, size_t size)

@@ -11,6 +11,7 @@
 #include "services/scheduler/agent_monitor.h"
 #include "services/scheduler/group_watch.h"
 #include "services/scheduler/owner.h"
+#include "services/scheduler/partition_alerts.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"
 
@@ -35,6 +36,7 @@ struct scheduler {
     struct membership *membership;
     struct standby *standby; /* NULL: switched off */
     struct agent_monitor *monitor;
+    struct partition_alerts *alerts;
     struct group_watch *group_watch;
     struct view_report *report; /* NULL: without HTTP */
     struct metrics_gauge *owned;
@@ -63,6 +65,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
                  .path = path,
                  .cache_bytes = (size_t)(cache / parts)},
         .router = agent_monitor_router(scheduler->monitor),
+        .alerts = scheduler->alerts,
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .retention_ms = config_ms(config, "orders.retention.ms"),
@@ -182,6 +185,7 @@ static void leave(struct scheduler *scheduler, void (*left)(void *ctx))
     assert(membership != NULL);
     standby_end(scheduler->standby);
     scheduler->membership = NULL;
+    partition_alerts_left(scheduler->alerts);
     membership_leave(membership, left, scheduler);
 }
 
@@ -211,10 +215,29 @@ static uint32_t own_partitions(void *ctx)
 static const struct agent_monitor_ops agent_monitor_ops = {.known = join,
                                                            .own_partitions = own_partitions};
 
+static bool members(void *ctx, broker_members_done done, void *done_ctx)
+{
+    const struct scheduler *scheduler = ctx;
+    assert(scheduler->membership != NULL); /* what is to be raised, or runs, is a member's */
+    return membership_members(scheduler->membership, done, done_ctx);
+}
+
+static bool runs(void *ctx, int32_t partition)
+{
+    const struct scheduler *scheduler = ctx;
+    struct membership_partition *found = NULL;
+    if (scheduler->membership != NULL)
+        found = membership_find(scheduler->membership, partition);
+    return found != NULL && owner_is_running(owner_of(found));
+}
+
+static const struct partition_alerts_ops partition_alerts_ops = {members, runs};
+
 static void on_cluster_ready(void *ctx)
 {
     struct scheduler *scheduler = ctx;
     assert(scheduler->membership == NULL);
+    partition_alerts_follow(scheduler->alerts);
     agent_monitor_follow(scheduler->monitor, &agent_monitor_ops, scheduler);
 }
 
@@ -268,6 +291,7 @@ void scheduler_close(struct scheduler *scheduler)
     assert(scheduler->membership == NULL);
     standby_free(scheduler->standby);
     group_watch_free(scheduler->group_watch);
+    partition_alerts_free(scheduler->alerts);
     agent_monitor_free(scheduler->monitor);
     cluster_close(scheduler->cluster);
     owner_metrics_free(scheduler->metrics);
@@ -329,6 +353,7 @@ enum error_class scheduler_open(struct service_context *service, struct broker *
     scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
     scheduler->monitor = agent_monitor_new(scheduler->cluster);
+    scheduler->alerts = partition_alerts_new(scheduler->cluster, &partition_alerts_ops, scheduler);
     scheduler->group_watch = group_watch_new(scheduler->cluster, &group_watch_ops, scheduler);
     scheduler->standby = standby_new(scheduler->cluster, open_standby, scheduler);
     scheduler->owned = metrics_gauge(service->metrics, "reeve_partitions_assigned",

@@ -115,6 +115,21 @@ class TrimmingTest(unittest.TestCase):
                 self.bounds(cluster)[0] > archived))
             self.assertFalse([alert for alert in cluster.alerts()[-1:] if alert["raised"]])
 
+    def test_the_next_owner_closes_the_alert_of_a_killed_one_and_nothing_else(self):
+        with Cluster(Broker.shared(), partitions=1, properties=QUICK) as cluster:
+            cluster.expect_alerts("TrimGroupMissing")
+            self.start(cluster, **{"events.trim.groups": "archive"})
+            self.work_until(cluster, "the alert is raised", cluster.alerts)
+            (raised,) = cluster.alerts()
+            cluster["scheduler-1"].sigkill()
+            for name in ("scheduler-2", "scheduler-3"):
+                cluster.add("scheduler", name).wait_ready(60)
+                wait_for("the alert is closed", lambda: len(cluster.alerts()) > 1, 60)
+                cluster[name].sigkill()
+            closed = {key: cluster.alerts()[1][key] for key in ("code", "partition", "by")}
+            self.assertEqual(closed, {key: raised[key] for key in closed})
+            self.assertEqual([alert["raised"] for alert in cluster.alerts()], [True, False])
+
 
 if __name__ == "__main__":
     unittest.main()

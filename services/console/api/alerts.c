@@ -2,15 +2,13 @@
 #include "services/console/api/alerts.h"
 
 #include "base/utf8.h"
-#include "platform/logger.h"
+#include "replica/alert_topic.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
-
-enum { REOPEN_MS = 5000, METADATA_MS = 3000 };
 
 /* All alerts with the same partition, code and author. */
 struct alert {
@@ -26,25 +24,11 @@ struct alert {
     uint64_t count;
 };
 
-/* One partition of the topic. */
-struct alerts_partition {
-    struct alerts *alerts;
-    int32_t number;
-    int64_t position; /* BROKER_EARLIEST: from the start */
-    struct broker_reader *reader;
-    struct loop_timer timer;
-};
-
 struct alerts {
     struct cluster *cluster;
-    struct loop *loop;
-    struct console_partition *const *owned; /* by number */
-    int32_t owned_count;
-    struct alerts_partition *partitions;
-    int32_t partition_count;
+    struct alert_topic *topic;
     struct alert *list; /* the newest first */
     uint32_t count;
-    struct heap_arena heap;
 };
 
 static bool is_same(const struct alert *alert, const struct operator_alert *record)
@@ -90,23 +74,30 @@ static void insert(struct alerts *alerts, struct alert *alert)
         DL_APPEND(alerts->list, alert);
 }
 
-static void take(struct alerts *alerts, const struct operator_alert *record, int64_t at)
+/* A closing of what is not known closes nothing: the alert has expired, or is of a kind that older
+ * versions wrote for other readers. */
+static void take(void *ctx, int32_t at, const struct operator_alert *record)
 {
+    struct alerts *alerts = ctx;
     struct alert *alert = find(alerts, record);
+    int64_t last_at = record->decided_at;
+    (void)at;
     if (alert != NULL) {
-        at = at > alert->last_at ? at : alert->last_at;
+        last_at = last_at > alert->last_at ? last_at : alert->last_at;
         DL_DELETE(alerts->list, alert);
+    } else if (!record->raised) {
+        return;
     } else {
         alert = calloc(1, sizeof(*alert));
         assert(alert != NULL);
         alert->partition = record->partition;
-        alert->first_at = at;
+        alert->first_at = last_at;
         copy_text(alert->code, sizeof(alert->code), record->code);
         copy_text(alert->by, sizeof(alert->by), record->by);
         alerts->count++;
     }
     alert->open = record->raised;
-    alert->last_at = at;
+    alert->last_at = last_at;
     alert->count++;
     copy_text(alert->message, sizeof(alert->message), record->message);
     insert(alerts, alert);
@@ -114,144 +105,23 @@ static void take(struct alerts *alerts, const struct operator_alert *record, int
         forget_oldest(alerts);
 }
 
-/* ---- alerts of instances that are gone ---- */
-
-/* Who closes it when the cause is gone. */
-enum closer {
-    CLOSED_BY_NONE,     /* it reports what happened */
-    CLOSED_BY_OWNER,    /* of the partition */
-    CLOSED_BY_INSTANCE, /* that raised it */
-    CLOSED_BY_AUDITOR   /* which repeats it */
-};
-
-static enum closer closer_of(const struct alert *alert)
-{
-    static const struct {
-        const char *code;
-        enum closer closer;
-    } closers[] = {
-        {"Stalled", CLOSED_BY_OWNER},
-        {"EffectsUndeliverable", CLOSED_BY_OWNER},
-        {"TrimRefused", CLOSED_BY_OWNER},
-        {"TrimGroupMissing", CLOSED_BY_OWNER},
-        {"StandbyStalled", CLOSED_BY_INSTANCE},
-        {"ClockSkew", CLOSED_BY_INSTANCE},
-        {CLUSTER_ORDER_STUCK, CLOSED_BY_AUDITOR},
-    };
-    for (size_t i = 0; i < sizeof(closers) / sizeof(closers[0]); i++)
-        if (strcmp(closers[i].code, alert->code) == 0)
-            return closers[i].closer;
-    return CLOSED_BY_NONE;
-}
-
-/* The next owner raises its own if the cause is still there. */
-static bool is_followed_by(const struct alert *alert, const struct console_claim *claim,
-                           enum closer closer)
-{
-    return claim->known && claim->claimed_at > alert->last_at &&
-           (closer == CLOSED_BY_OWNER || strcmp(claim->instance, alert->by) == 0);
-}
-
+/* An auditor that was killed closes nothing; it does not repeat the alert either. */
 static bool is_open(const struct alerts *alerts, const struct alert *alert)
 {
-    enum closer closer = closer_of(alert);
-    bool one = alert->partition >= 0;
-    bool followed = false;
-    if (alert->open && closer == CLOSED_BY_AUDITOR)
-        return clock_wall_ms(alerts->cluster->service->clock) - alert->last_at <=
-               CLUSTER_STUCK_OVER_MS;
-    if (!alert->open || closer == CLOSED_BY_NONE || alert->partition >= alerts->owned_count)
+    int64_t now = clock_wall_ms(alerts->cluster->service->clock);
+    if (strcmp(alert->code, CLUSTER_ORDER_STUCK) != 0)
         return alert->open;
-    int32_t end = one ? alert->partition + 1 : alerts->owned_count;
-    for (int32_t p = one ? alert->partition : 0; p < end && !followed; p++)
-        followed = is_followed_by(alert, console_partition_claim(alerts->owned[p]), closer);
-    return !followed;
+    return alert->open && now - alert->last_at <= CLUSTER_STUCK_OVER_MS;
 }
 
-/* ---- the topic ---- */
+static const struct alert_topic_ops topic_ops = {.alert = take};
 
-static void on_record(void *ctx, const struct broker_record *record)
-{
-    struct alerts_partition *partition = ctx;
-    struct alerts *alerts = partition->alerts;
-    struct record decoded;
-    struct error error;
-    partition->position = record->offset + 1;
-    if (record->value.data == NULL)
-        return;
-    heap_arena_reset(&alerts->heap);
-    if (codec_decode(alerts->cluster->codec, record->value, true, &alerts->heap.arena, &decoded,
-                     &error) != ERROR_OK) {
-        log_warning_limited("cannot decode an alert", LOG_I64("partition", record->partition),
-                            LOG_I64("offset", record->offset), LOG_ERR(&error));
-        return;
-    }
-    /* The Claims themselves are in the log (is_followed_by()). */
-    if (decoded.kind == RECORD_OPERATOR_ALERT && text_empty(decoded.operator_alert.order_id) &&
-        !text_equal(decoded.operator_alert.code, TEXT(CLUSTER_PARTITION_CLAIMED)))
-        take(alerts, &decoded.operator_alert, decoded.operator_alert.decided_at);
-}
-
-static void on_end(void *ctx, int64_t next_offset)
-{
-    (void)ctx;
-    (void)next_offset;
-}
-
-static void partition_open(struct alerts_partition *partition);
-
-static void on_error(void *ctx, const struct error *error)
-{
-    struct alerts_partition *partition = ctx;
-    log_warning_limited("cannot read alerts", LOG_I64("partition", partition->number),
-                        LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    broker_reader_close(partition->reader);
-    partition->reader = NULL;
-    partition->position =
-        BROKER_EARLIEST; /* the topic was created again, or its beginning expired */
-    loop_timer_after(partition->alerts->loop, &partition->timer, REOPEN_MS);
-}
-
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
-
-static void partition_open(struct alerts_partition *partition)
-{
-    struct cluster *cluster = partition->alerts->cluster;
-    partition->reader = broker_read(cluster->broker, cluster->topics.alerts, partition->number,
-                                    partition->position, &reader_ops, partition);
-}
-
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    (void)loop;
-    (void)timer;
-    partition_open(userdata);
-}
-
-struct alerts *alerts_new(struct cluster *cluster, struct console_partition *const partitions[])
+struct alerts *alerts_new(struct cluster *cluster)
 {
     struct alerts *alerts = calloc(1, sizeof(*alerts));
     assert(alerts != NULL);
     alerts->cluster = cluster;
-    alerts->owned = partitions;
-    alerts->owned_count = cluster->partition_count;
-    alerts->loop = cluster->service->loop;
-    alerts->partition_count =
-        broker_partition_count(cluster->broker, cluster->topics.alerts, METADATA_MS);
-    if (alerts->partition_count <= 0) /* no answer: as many as `topics apply` creates */
-        alerts->partition_count = cluster->partition_count;
-    alerts->partitions = calloc((size_t)alerts->partition_count, sizeof(alerts->partitions[0]));
-    assert(alerts->partitions != NULL);
-    heap_arena_init(&alerts->heap, 4096);
-    for (int32_t i = 0; i < alerts->partition_count; i++) {
-        struct alerts_partition *partition = &alerts->partitions[i];
-        *partition =
-            (struct alerts_partition){.alerts = alerts, .number = i, .position = BROKER_EARLIEST};
-        loop_timer_init(&partition->timer, on_timer, partition);
-        partition_open(partition);
-    }
+    alerts->topic = alert_topic_follow(cluster, &topic_ops, alerts);
     return alerts;
 }
 
@@ -259,14 +129,9 @@ void alerts_free(struct alerts *alerts)
 {
     if (alerts == NULL)
         return;
-    for (int32_t i = 0; i < alerts->partition_count; i++) {
-        broker_reader_close(alerts->partitions[i].reader);
-        loop_timer_cancel(alerts->loop, &alerts->partitions[i].timer);
-    }
+    alert_topic_free(alerts->topic);
     while (alerts->list != NULL)
         forget_oldest(alerts);
-    heap_arena_deinit(&alerts->heap);
-    free(alerts->partitions);
     free(alerts);
 }
 

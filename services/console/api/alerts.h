@@ -5,7 +5,6 @@
 #define SERVICES_CONSOLE_ALERTS_H
 
 #include "replica/cluster.h"
-#include "services/console/model/partition.h"
 
 #include <jansson.h>
 
@@ -13,15 +12,14 @@ struct alerts;
 
 enum { ALERTS_MAX = 1000 /* the latest; equal ones count once */ };
 
-/* `partitions`, by number, are borrowed. */
-struct alerts *alerts_new(struct cluster *cluster, struct console_partition *const partitions[]);
-/* Before cluster_close(), and before the partitions are freed. */
+struct alerts *alerts_new(struct cluster *cluster);
+/* Before cluster_close(). */
 void alerts_free(struct alerts *alerts);
 
 /* {"partition", "code", "message", "by", "open", "first_at", "last_at", "count"}, the newest first.
  * Alerts of a partition report what happened there and are never closed by a command: "open" means
- * only that the latest record raises the alert. One that its author closes when the cause is gone
- * is over as well when a later Claim shows that the author is gone, which may have been killed. */
+ * only that the latest record raises the alert, or of OrderStuck, that its auditor still repeats
+ * it. */
 json_t *alerts_render(const struct alerts *alerts, bool only_open);
 /* How many are open: about partitions, and about agents, instances and submissions. */
 void alerts_count_open(const struct alerts *alerts, uint32_t *ret_of_partitions,

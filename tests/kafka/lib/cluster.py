@@ -29,7 +29,6 @@ class Cluster:
 
     CLOSING = {"AgentUnavailable", "CommandsWaiting", "EffectsUndeliverable", "Stalled",
                "StandbyStalled"}
-    OF_OWNERS = {"EffectsUndeliverable", "Stalled", "TrimGroupMissing", "TrimRefused"}
 
     def __init__(self, broker, partitions=4, properties=None):
         self.broker, self.partitions = broker, partitions
@@ -169,8 +168,7 @@ class Cluster:
                 if service.process is not None and service.process.poll() is not None]
 
     def alerts(self):
-        """Alerts that are not about an order, raised or closed. A new owner closes what the ones
-        before may have raised, whether they did or not."""
+        """Alerts that are not about an order, raised or closed."""
         if not self.services or self.topic("alerts") not in self.topics():
             return []
         return [record.value for record in self.read_topic("alerts")
@@ -186,11 +184,7 @@ class Cluster:
         """Alerts that close when their cause is over, and were not closed."""
         last = {}
         for alert in sorted(self.alerts(), key=lambda alert: alert["decided_at"]):
-            if alert["code"] == "PartitionClaimed":
-                last = {key: other for key, other in last.items()
-                        if key[0] not in self.OF_OWNERS or key[1] != alert["partition"]}
-            else:
-                last[alert["code"], alert["partition"], alert["by"]] = alert
+            last[alert["code"], alert["partition"], alert["by"]] = alert
         return [f"the alert {alert['code']} is not closed: {alert['message']}"
                 for alert in last.values()
                 if alert["raised"] and alert["code"] in self.CLOSING & self.expected_alerts]

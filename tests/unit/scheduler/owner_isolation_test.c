@@ -80,26 +80,6 @@ Test(owner_isolation, does_not_count_the_time_for_which_its_process_was_suspende
     cr_assert_eq(owner_kit_alerts(&kit, "Stalled", true), 1);
 }
 
-/* It may have been killed, and then it has not closed its alerts. */
-Test(owner_isolation, closes_what_a_former_owner_may_have_raised)
-{
-    static struct owner_kit kit;
-    owner_kit_begin(&kit, 2);
-    for (uint32_t number = 0; number < 2; number++) {
-        struct owner_kit_process *process = owner_kit_boot(&kit, number == 0 ? "s-1" : "s-2", 0);
-        owner_kit_own(process, 0);
-        owner_kit_run(&kit, 1000);
-        cr_assert_eq(owner_kit_alerts(&kit, "PartitionClaimed", false), number);
-        owner_kit_kill(process, 0);
-    }
-    cr_assert_eq(owner_kit_alerts(&kit, "PartitionClaimed", true), 0);
-    struct record record;
-    int64_t at = owner_kit_end(&kit, "p.alerts", 0) - 1;
-    cr_assert(owner_kit_read(&kit, "p.alerts", 0, at, &record));
-    cr_assert_eq(record.operator_alert.partition, 0);
-    cr_assert(text_equal(record.operator_alert.by, TEXT("s-2")));
-}
-
 Test(owner_isolation, rejects_a_workflow_that_is_not_deployed_once_it_is_sure)
 {
     static struct owner_kit kit;

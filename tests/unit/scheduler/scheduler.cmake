@@ -30,6 +30,7 @@ reeve_test(scheduler-owner
         owner_route_test.c
         owner_trimmed_test.c
         owner_trims_test.c
+        partition_alerts_test.c
         owner_store_test.c
         scheduler_test.c
         ../statestore/kit.c

@@ -185,3 +185,91 @@ Test(scheduler, claims_at_once_when_it_stood_by)
     owner_kit_run(&kit, 500);
     cr_assert_geq(owner_kit_decisions(&kit, 1), decided + 1);
 }
+
+/* ---- alerts ---- */
+
+/* The first member has waited for long enough to report it. */
+static void stall_first(struct member *first)
+{
+    broker_memory_set_partition_fault(kit.kafka, "p.events", 0, PARTITION_HOLDS_ACKS);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 1));
+    owner_kit_run(&kit, 20000);
+    cr_assert(strstr(not_ready(first), "partition 0 is") != NULL, "%s", not_ready(first));
+}
+
+static void lose(const struct member *member)
+{
+    broker_memory_expire(member->process->broker, "p.scheduler");
+    broker_memory_clear_partition_faults(kit.kafka);
+    rebalance();
+}
+
+Test(scheduler, reports_that_its_partition_stalls)
+{
+    struct member first, second;
+    begin(&first, &second);
+    stall_first(&first);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", true), 1);
+    broker_memory_clear_partition_faults(kit.kafka);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", false), 1);
+    cr_assert_eq(owner_kit_end(&kit, "p.alerts", 0), 2);
+}
+
+/* By the time its records get through, another one decides the partition's commands. */
+Test(scheduler, reports_nothing_about_a_partition_that_it_lost_while_it_was_cut_off)
+{
+    struct member first, second;
+    begin(&first, &second);
+    broker_memory_set_partition_fault(kit.kafka, "p.events", 0, PARTITION_HOLDS_ACKS);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 1));
+    owner_kit_run(&kit, 100);
+    broker_memory_disconnect(first.process->broker);
+    owner_kit_run(&kit, 30000);
+    lose(&first);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 2));
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_decisions(&kit, 0), 2);
+    broker_memory_connect(first.process->broker);
+    owner_kit_run(&kit, 30000);
+    rebalance();
+    cr_assert_eq(owner_kit_end(&kit, "p.alerts", 0), 0);
+}
+
+/* The outage was short, or hit all of them: no other scheduler has taken the partition. */
+Test(scheduler, reports_what_still_stalls_when_it_hears_from_the_coordinator_again)
+{
+    struct member first, second;
+    begin(&first, &second);
+    broker_memory_set_partition_fault(kit.kafka, "p.events", 0, PARTITION_NO_LEADER);
+    owner_kit_submit(&kit, owner_kit_id(&kit, 0, 1));
+    owner_kit_run(&kit, 100);
+    broker_memory_disconnect(first.process->broker);
+    owner_kit_run(&kit, 30000);
+    broker_memory_connect(first.process->broker);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", true), 1);
+}
+
+Test(scheduler, closes_the_alerts_of_a_killed_owner_and_writes_nothing_else)
+{
+    struct member first, second;
+    struct record record;
+    begin(&first, &second);
+    stall_first(&first);
+    broker_memory_kill(first.process->broker);
+    lose(&first);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "Stalled", false), 1);
+    cr_assert(owner_kit_read(&kit, "p.alerts", 0, 1, &record));
+    cr_assert(text_equal(record.operator_alert.by, TEXT("s1")));
+    cr_assert_eq(record.operator_alert.partition, 0);
+    uint32_t claims = owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM);
+    broker_memory_kill(second.process->broker);
+    join("s3", "0");
+    owner_kit_run(&kit, BEGIN_MS);
+    lose(&second);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), claims + 1);
+    cr_assert_eq(owner_kit_end(&kit, "p.alerts", 0), 2, "nothing was open");
+}
