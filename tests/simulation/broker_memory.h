@@ -143,8 +143,8 @@ void broker_memory_continue(struct broker *broker);
  * on the wire may still reach the logs. The owner frees its objects as usual: closing readers and
  * groups and freeing the broker only free memory. */
 void broker_memory_kill(struct broker *broker);
-/* How often the instance has begun to read a partition, or asked for its ends: each of them waits
- * in a real client for the fetch that is outstanding. */
+/* How often the instance has begun to read a partition, or asked for its ends (each of them waits
+ * in a real client for the fetch that is outstanding), or for the list of topics. */
 uint64_t broker_memory_requests(const struct broker *broker);
 /* The instance has a reader of the partition. */
 bool broker_memory_reads(const struct broker *broker, const char *topic, int32_t partition);
