@@ -69,14 +69,16 @@ Test(sanitize, empties_invalid_outputs)
 Test(sanitize, replaces_long_outputs_by_their_size)
 {
     char json[STEP_OUTPUT_BYTES_MAX + 100];
+    char instead[64];
+    snprintf(instead, sizeof(instead), "{\"truncated\":true,\"bytes\":%d}",
+             STEP_OUTPUT_BYTES_MAX + 1);
     memset(json, 'x', sizeof(json));
     json[0] = json[STEP_OUTPUT_BYTES_MAX - 1] = '"';
     struct text fits = agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX}, arena());
     cr_assert_eq(fits.size, STEP_OUTPUT_BYTES_MAX);
     json[STEP_OUTPUT_BYTES_MAX - 1] = 'x';
     json[STEP_OUTPUT_BYTES_MAX] = '"';
-    assert_text(agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX + 1}, arena()),
-                "{\"truncated\":true,\"bytes\":8193}");
+    assert_text(agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX + 1}, arena()), instead);
     /* Whitespace does not count. */
     memset(json, ' ', sizeof(json));
     json[0] = '1';

@@ -142,8 +142,8 @@ Test(console_agents, refuses_what_is_not_a_pause)
 {
     struct world *world = world_new(1, "A{apay}");
     char path[256];
-    char body[4096];
-    static char many[2048];
+    char body[MESSAGE_BYTES_MAX + 128];
+    static char many[MESSAGE_BYTES_MAX + 2];
     memset(many, 'x', sizeof(many) - 1);
     world_open(world);
     static const char *const names[] = {"a%2Fb", "a%20b", "%00", "a%0Ab", "%C3%A9", "a%3Ab"};

@@ -113,7 +113,7 @@ Test(console_search_api, filters_by_id_time_and_pause)
 /* `prefix` and `size` times `x`. */
 static json_t *get_long(int status, const char *prefix, size_t size)
 {
-    char path[8192];
+    char path[SEARCH_ATTRIBUTE_BYTES_MAX + 64];
     size_t begin = (size_t)snprintf(path, sizeof(path), "%s", prefix);
     cr_assert_lt(begin + size, sizeof(path));
     memset(path + begin, 'x', size);

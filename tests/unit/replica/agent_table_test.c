@@ -13,7 +13,7 @@ enum { START_MS = 1000000 };
 struct seen {
     int changed, lapsed, removed, outdated;
     int paused, resumed;
-    char last[256];
+    char last[WHO_BYTES_MAX + NAME_BYTES_MAX + 16];
     char last_outdated[256];
 };
 

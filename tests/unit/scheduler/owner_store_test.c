@@ -55,12 +55,12 @@ Test(owner_store, stores_while_batches_follow_each_other)
 
 static void submit_large(struct owner_kit *kit, int number)
 {
-    enum { NAME_SIZE = 16 };
-    static char names[ORDER_ATTRIBUTES_MAX][NAME_SIZE];
-    static char value[ATTRIBUTE_VALUE_BYTES_MAX + 1];
-    static struct attribute attributes[ORDER_ATTRIBUTES_MAX];
-    memset(value, 'v', ATTRIBUTE_VALUE_BYTES_MAX);
-    for (int i = 0; i < ORDER_ATTRIBUTES_MAX; i++) {
+    enum { NAME_SIZE = 16, ATTRIBUTES = 64, VALUE_BYTES = 4096 };
+    static char names[ATTRIBUTES][NAME_SIZE];
+    static char value[VALUE_BYTES + 1];
+    static struct attribute attributes[ATTRIBUTES];
+    memset(value, 'v', VALUE_BYTES);
+    for (int i = 0; i < ATTRIBUTES; i++) {
         snprintf(names[i], NAME_SIZE, "a-%02d", i);
         attributes[i] = (struct attribute){text_of(names[i]), text_of(value)};
     }
@@ -68,7 +68,7 @@ static void submit_large(struct owner_kit *kit, int number)
     snprintf(id, sizeof(id), "large-%d", number);
     struct command cmd = owner_kit_submission(id);
     cmd.submit_order.attributes = attributes;
-    cmd.submit_order.attribute_count = ORDER_ATTRIBUTES_MAX;
+    cmd.submit_order.attribute_count = ATTRIBUTES;
     owner_kit_command(kit, &cmd);
 }
 
