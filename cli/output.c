@@ -163,8 +163,10 @@ static const json_t *find(const json_t *row, const char *key)
     return at;
 }
 
-static void cell_of(const json_t *row, const struct output_column *column, char ret_cell[CELL_SIZE])
+static void cell_of(const struct output *output, const json_t *row, size_t at,
+                    char ret_cell[CELL_SIZE])
 {
+    const struct output_column *column = &output->columns[at];
     const json_t *value = find(row, column->key);
     char *dumped = NULL;
     ret_cell[0] = '\0';
@@ -193,7 +195,9 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
         free(dumped);
         break;
     }
-    cut(ret_cell, CELL_COLUMNS_MAX);
+    /* What ends a line pushes nothing aside. */
+    if (!output->single && at + 1 < output->column_count)
+        cut(ret_cell, CELL_COLUMNS_MAX);
 }
 
 /* Blanks are printed before the next cell that is not empty, so no line ends with some. */
@@ -224,7 +228,7 @@ static void widen(struct output *output, const json_t *row)
 {
     char cell[CELL_SIZE];
     for (size_t at = 0; at < output->column_count; at++) {
-        cell_of(row, &output->columns[at], cell);
+        cell_of(output, row, at, cell);
         size_t columns = columns_of(cell), title = columns_of(output->columns[at].title);
         size_t width = columns > title ? columns : title;
         output->widths[at] = width > output->widths[at] ? width : output->widths[at];
@@ -240,7 +244,7 @@ static void print_table_single(struct output *output, const json_t *row)
         width = columns > width ? columns : width;
     }
     for (size_t at = 0; at < output->column_count; at++) {
-        cell_of(row, &output->columns[at], cell);
+        cell_of(output, row, at, cell);
         fprintf(output->out, "%-*s  %s\n", (int)width, output->columns[at].title, cell);
     }
 }
@@ -253,7 +257,7 @@ static void hide_empty_columns(struct output *output)
     for (size_t at = 0; at < output->column_count; at++) {
         output->hidden[at] = true;
         json_array_foreach(output->pending, index, row) {
-            cell_of(row, &output->columns[at], cell);
+            cell_of(output, row, at, cell);
             output->hidden[at] = output->hidden[at] && cell[0] == '\0';
         }
     }
@@ -310,7 +314,7 @@ static void print_table(struct output *output)
         for (size_t at = 0; at < output->column_count; at++) {
             if (output->hidden[at])
                 continue;
-            cell_of(row, &output->columns[at], cell);
+            cell_of(output, row, at, cell);
             print_cell(output, at, cell);
         }
         end_line(output);

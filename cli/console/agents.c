@@ -99,6 +99,43 @@ static void add_pauses(json_t *list, const json_t *pauses, const char *name)
     }
 }
 
+static void add_named_by(json_t *list, const json_t *version)
+{
+    size_t i, k;
+    const json_t *step, *agent;
+    const json_t *orders = json_object_get(version, "orders");
+    bool ends = json_is_true(json_object_get(version, "retired")) &&
+                json_integer_value(json_object_get(orders, "unfinished")) == 0;
+    if (ends)
+        return;
+    json_array_foreach(json_object_get(version, "steps"), i, step) {
+        json_array_foreach(json_object_get(step, "agents"), k, agent) {
+            const char *name = json_string_value(agent);
+            if (name != NULL && !has_instance(list, name))
+                json_array_append_new(list, json_pack("{s:s, s:n}", "agent", name, "instance"));
+        }
+    }
+}
+
+/* Adds those that workflows in use name and that have no live instance: their steps wait. */
+static void add_named(struct cli *cli, json_t *list)
+{
+    size_t i;
+    const json_t *version;
+    struct error error;
+    struct console_client client;
+    struct console_answer answer;
+    struct console_path path = {.size = 0};
+    console_path_add(&path, "/api/workflows");
+    if (console_client_init(cli, &client, &error) != ERROR_OK ||
+        console_query(&client, &path, NULL, &answer, &error) != ERROR_OK)
+        return;
+    if (answer.status == 200)
+        json_array_foreach(json_object_get(answer.json, "workflows"), i, version)
+            add_named_by(list, version);
+    console_answer_deinit(&answer);
+}
+
 /* Of one agent, or of all if `name` is NULL. */
 static int show(struct cli *cli, const char *name)
 {
@@ -112,6 +149,11 @@ static int show(struct cli *cli, const char *name)
     json_t *list = json_object_get(answer.json, "agents");
     bool none = name != NULL && json_array_size(list) == 0;
     add_pauses(list, json_object_get(answer.json, "pauses"), name);
+    /* While the brokers are away, none is known to be absent. */
+    bool old = json_integer_value(json_object_get(answer.json, "data_age_ms")) > DATA_AGE_MAX_MS;
+    bool complete = !json_is_false(json_object_get(answer.json, "complete"));
+    if (name == NULL && json_is_array(list) && complete && !old)
+        add_named(cli, list);
     if (none)
         cli_report(cli, "NoInstance", "no instance of agent %s is alive", name);
     if (none && json_array_size(list) == 0) {
@@ -119,8 +161,7 @@ static int show(struct cli *cli, const char *name)
         return EXIT_CODE_NEGATIVE;
     }
     /* That the data are old was said before. */
-    if (json_is_false(json_object_get(answer.json, "complete")) &&
-        json_integer_value(json_object_get(answer.json, "data_age_ms")) <= DATA_AGE_MAX_MS)
+    if (!complete && !old)
         cli_warn(cli, "Incomplete", "the console is still reading: some agents may be missing");
     code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
@@ -213,7 +254,9 @@ static const struct cli_flag change_flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .name = "list",
-        .summary = "Lists the agents that are alive: capacity, latency, errors and circuits.",
+        .summary = "Lists the agents: capacity, latency, errors and circuits of each instance that "
+                   "is alive. Agents without one are listed if they are paused or a workflow names "
+                   "them.",
         .examples = "reeve agents list\nreeve agents list --output json",
         .flags = flags,
         .config_services = SETTINGS_CLI,

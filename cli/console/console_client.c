@@ -80,14 +80,20 @@ void console_path_add(struct console_path *path, const char *literal)
     path->size += size;
 }
 
-void console_path_add_segment(struct console_path *path, const char *segment)
+static void add_encoded(struct console_path *path, const char *text)
 {
     size_t left = sizeof(path->text) - path->size;
-    size_t size = percent_encode(text_of(segment), PERCENT_KEEP_UNRESERVED, path->text + path->size,
+    size_t size = percent_encode(text_of(text), PERCENT_KEEP_UNRESERVED, path->text + path->size,
                                  path->is_too_long ? 0 : left);
     path->is_too_long = path->is_too_long || size >= left;
     if (!path->is_too_long)
         path->size += size;
+}
+
+void console_path_add_segment(struct console_path *path, const char *segment)
+{
+    path->has_empty_segment = path->has_empty_segment || segment[0] == '\0';
+    add_encoded(path, segment);
 }
 
 void console_path_add_query(struct console_path *path, const char *name, const char *value)
@@ -97,7 +103,7 @@ void console_path_add_query(struct console_path *path, const char *name, const c
     console_path_add(path, path->has_query ? "&" : "?");
     console_path_add(path, name);
     console_path_add(path, "=");
-    console_path_add_segment(path, value);
+    add_encoded(path, value);
     path->has_query = true;
 }
 
@@ -117,6 +123,14 @@ static enum console_token token_of(const struct console_client *client)
     return client->withholds_token ? CONSOLE_TOKEN_WITHHELD : CONSOLE_TOKEN_NONE;
 }
 
+/* A console says of what there is none; other servers know no such path. */
+static bool is_of_console(const json_t *json, int status)
+{
+    const char *code = json_string_value(json_object_get(json, "code"));
+    return json_is_object(json) &&
+           (status != 404 || (code != NULL && strcmp(code, "NotFound") != 0));
+}
+
 static enum error_class parse_answer(const struct console_client *client,
                                      const struct http_reply *reply,
                                      struct console_answer *ret_answer, struct error *ret_error)
@@ -126,7 +140,7 @@ static enum error_class parse_answer(const struct console_client *client,
         json_decref(json);
         json = json_object();
     }
-    if (!json_is_object(json)) {
+    if (!is_of_console(json, reply->status)) {
         json_decref(json);
         return error_set(ret_error, ERROR_FATAL, "NotAConsole",
                          "%.200s (status %d) is not a console: give its address with --console URL",
@@ -157,7 +171,12 @@ enum error_class console_query(const struct console_client *client, const struct
     struct http_reply reply;
     struct error why;
     if (path->is_too_long)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "an argument is too long");
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "the arguments are too long: a console takes %d bytes, percent-encoded",
+                         CONSOLE_PATH_SIZE - 1);
+    if (path->has_empty_segment)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "an argument is empty: expected an id or a name");
     snprintf(url, sizeof(url), "%s%s", client->base, path->text);
     char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);
@@ -192,6 +211,7 @@ static int code_of(const struct console_answer *answer)
     case 409:
         return EXIT_CODE_NEGATIVE;
     case 400:
+    case 413:
         return EXIT_CODE_USAGE;
     case 401:
     case 403:

@@ -41,9 +41,10 @@ struct console_path {
     size_t size;
     bool has_query;
     bool is_too_long;
+    bool has_empty_segment; /* an operand that names nothing */
 };
 void console_path_add(struct console_path *path, const char *literal);
-/* One segment, percent-encoded. */
+/* One segment, percent-encoded. An empty one is refused by console_query(). */
 void console_path_add_segment(struct console_path *path, const char *segment);
 /* ?name=value; nothing if `value` is NULL. */
 void console_path_add_query(struct console_path *path, const char *name, const char *value);
@@ -65,7 +66,8 @@ enum error_class console_query(const struct console_client *client, const struct
                                struct error *ret_error);
 
 /* Reports why an answer is not 200, about `subject` (may be NULL), and returns the exit code: 1 for
- * 404 and 409, 64 for 400, 77 for 401, 403 and wrong tokens, 69 for 429, 503 and 504, else 70. */
+ * 404 and 409, 64 for 400 and 413, 77 for 401, 403 and wrong tokens, 69 for 429, 503 and 504, else
+ * 70. */
 int console_refused(const struct cli *cli, const struct console_answer *answer,
                     const char *subject);
 

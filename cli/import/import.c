@@ -275,6 +275,20 @@ static enum error_class take_defaults(struct cli *cli, struct order_defaults *de
     return class;
 }
 
+/* Flags about columns say that the file is taken for CSV, which its name decides. */
+static enum error_class refuse_columns(struct cli *cli, const char *path, struct error *ret_error)
+{
+    static const char *const names[] = {"preset", "map", "delimiter"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (cli_flag_given(cli, names[i]))
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--%s is for CSV files, and %.200s is read as JSON lines: a CSV file "
+                             "has another ending than .json and .jsonl",
+                             names[i], path);
+    }
+    return ERROR_OK;
+}
+
 static int import_file(struct cli *cli, struct csv_import *import, bool json, FILE *in)
 {
     struct error error = {0};
@@ -301,10 +315,11 @@ static int run(struct cli *cli)
         class = take_map(cli, &import, &error);
     if (class == ERROR_OK && !json)
         class = check_workflow(cli, &import, &error);
-    FILE *in = class == ERROR_OK ? fopen(path, "re") : NULL;
+    if (class == ERROR_OK && json)
+        class = refuse_columns(cli, path, &error);
+    FILE *in = class == ERROR_OK ? orders_file_open(path, &error) : NULL;
     if (class == ERROR_OK && in == NULL)
-        class = error_set(&error, ERROR_REJECT, "NoFile", "cannot read %.200s: %s", path,
-                          strerror(errno));
+        class = error.class;
     int code = class == ERROR_OK ? import_file(cli, &import, json, in) : cli_fail(cli, &error);
     if (in != NULL)
         fclose(in);

@@ -160,6 +160,16 @@ static void print_summary(const struct import_run *run, double seconds)
     output_finish(output, EXIT_CODE_OK);
 }
 
+/* Nothing was submitted. */
+static int report_none(const struct import_run *run)
+{
+    bool refused = run->rejects.rows > 0 || run->rejected > 0;
+    cli_report(run->cli, "NoOrder",
+               refused ? "%s holds no order that can be imported" : "%s holds no order",
+               run->cli->arguments[0]);
+    return EXIT_CODE_DATA;
+}
+
 int import_run_finish(struct import_run *run, enum error_class class, const struct error *error)
 {
     struct cli *cli = run->cli;
@@ -173,6 +183,8 @@ int import_run_finish(struct import_run *run, enum error_class class, const stru
         code = cli_fail(cli, error);
     else if (flushed != ERROR_OK || closed != ERROR_OK)
         code = cli_fail(cli, &late);
+    else if (run->sent == 0)
+        code = report_none(run);
     sender_free(run->sender);
     cli_session_close(&run->session);
     free(run);

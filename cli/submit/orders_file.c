@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct orders_file {
     FILE *in;
@@ -20,6 +21,21 @@ struct orders_file {
     json_t *document; /* the whole file, unless it is JSON lines */
     size_t next;      /* in the document */
 };
+
+FILE *orders_file_open(const char *path, struct error *ret_error)
+{
+    struct stat status;
+    FILE *in = fopen(path, "re");
+    if (in != NULL && fstat(fileno(in), &status) == 0 && S_ISDIR(status.st_mode)) {
+        fclose(in);
+        in = NULL;
+        errno = EISDIR;
+    }
+    if (in == NULL)
+        error_set(ret_error, ERROR_REJECT, "NoFile", "cannot read %.200s: %s", path,
+                  strerror(errno));
+    return in;
+}
 
 struct orders_file *orders_file_new(FILE *in, bool lines)
 {

@@ -14,6 +14,9 @@
 /* One line, or a file that is not JSON lines. */
 enum { ORDERS_FILE_LINE_MAX = 4 << 20, ORDERS_FILE_DOCUMENT_MAX = 256 << 20 };
 
+/* A file of orders, of any format; new. NULL with REJECT "NoFile", also for a directory. */
+FILE *orders_file_open(const char *path, struct error *ret_error);
+
 struct orders_file;
 
 /* New. `in` is borrowed. `lines`: read it as JSON lines without a check of its first line. */

@@ -230,10 +230,19 @@ static enum error_class wait_for_ends(struct submit *submit, struct error *ret_e
     return class == ERROR_OK ? reply_watch_wait(submit->watch, seconds * 1000, ret_error) : class;
 }
 
+static const char *name_of_input(const struct cli *cli)
+{
+    return strcmp(cli->arguments[0], "-") == 0 ? "stdin" : cli->arguments[0];
+}
+
 static int finish(struct submit *submit, enum error_class class, const struct error *error)
 {
     struct cli *cli = submit->cli;
     uint64_t submitted = submit->connected ? sender_acknowledged(submit->sender) : 0;
+    if (class == ERROR_OK && submit->submitted == 0 && submit->bad == 0) {
+        cli_report(cli, "NoOrder", "%s holds no order", name_of_input(cli));
+        return EXIT_CODE_DATA;
+    }
     if (cli->output == CLI_OUTPUT_TABLE && (class == ERROR_OK || submitted > 0))
         fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n", submitted, submit->bad);
     if (class != ERROR_OK)
@@ -267,11 +276,10 @@ static int run(struct cli *cli)
     const char *path = cli->arguments[0];
     if (strcmp(path, "-") == 0)
         return submit_file(cli, stdin);
-    FILE *in = fopen(path, "re");
-    if (in == NULL) {
-        cli_report(cli, "NoFile", "cannot read %s: %s", path, strerror(errno));
-        return EXIT_CODE_DATA;
-    }
+    struct error error = {0};
+    FILE *in = orders_file_open(path, &error);
+    if (in == NULL)
+        return cli_fail(cli, &error);
     int code = submit_file(cli, in);
     fclose(in);
     return code;

@@ -159,3 +159,35 @@ Test(cli_agents, lists_what_is_paused_without_an_instance)
     cli_kit_expect_text(cli_kit_out, "by ann, ");
     cli_kit_expect_text(cli_kit_out, "ago: down");
 }
+
+#define WORKFLOWS                                                                                 \
+    "{\"workflows\": ["                                                                           \
+    "{\"steps\": [{\"agent\": \"bank\", \"agents\": [\"bank\", \"bank-2\"]}]},"                   \
+    "{\"steps\": [{\"agent\": \"bank\", \"agents\": [\"bank\"]}]},"                               \
+    "{\"retired\": true, \"orders\": {\"unfinished\": 0}, \"steps\": [{\"agents\": [\"old\"]}]}," \
+    "{\"retired\": true, \"orders\": {\"unfinished\": 1}, \"steps\": [{\"agents\": "              \
+    "[\"slow\"]}]}]}"
+
+Test(cli_agents, lists_those_that_workflows_name_without_an_instance)
+{
+    cli_kit_answer(200, "{\"agents\": [{\"agent\": \"bank\", \"instance\": \"b-1\"}], "
+                        "\"complete\": true, \"pauses\": []}");
+    cli_kit_answer(200, WORKFLOWS);
+    int code = CLI_KIT_RUN(&cli_agents, "agents", "list", "--output", "jsonl");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_request(1), "GET /api/workflows");
+    cr_assert_str_eq(cli_kit_out, "{\"agent\":\"bank\",\"instance\":\"b-1\"}\n"
+                                  "{\"agent\":\"bank-2\",\"instance\":null}\n"
+                                  "{\"agent\":\"slow\",\"instance\":null}\n");
+}
+
+/* As from a console of an earlier version, or one that is starting. */
+Test(cli_agents, lists_the_instances_where_workflows_are_not_known)
+{
+    cli_kit_answer(200, "{\"agents\": [{\"agent\": \"bank\", \"instance\": \"b-1\"}], "
+                        "\"complete\": true, \"pauses\": []}");
+    cli_kit_answer(503, "{\"code\": \"NotReady\", \"detail\": \"still reading\"}");
+    int code = CLI_KIT_RUN(&cli_agents, "agents", "list", "--output", "jsonl");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_out, "{\"agent\":\"bank\",\"instance\":\"b-1\"}\n");
+}

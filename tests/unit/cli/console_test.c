@@ -36,7 +36,23 @@ Test(cli_console, refuses_paths_that_are_too_long)
     cr_assert(path.is_too_long);
     cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
     cr_assert_str_eq(error.code, "Usage");
+    cr_assert_str_eq(error.message,
+                     "the arguments are too long: a console takes 16383 bytes, percent-encoded");
     free(long_id);
+}
+
+/* Otherwise the console would be asked for a path that does not exist. */
+Test(cli_console, refuses_empty_operands)
+{
+    struct console_path path = {.size = 0};
+    struct console_client client = {.base = "http://127.0.0.1:1"};
+    struct console_answer answer;
+    struct error error;
+    console_path_add(&path, "/api/orders/");
+    console_path_add_segment(&path, "");
+    cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.code, "Usage");
+    cr_assert_str_eq(error.message, "an argument is empty: expected an id or a name");
 }
 
 /* `reeve owners ARGUMENTS` fails, and names the address that it called. */

@@ -134,12 +134,25 @@ Test(cli_output, cuts_long_cells_between_characters)
     char id[400] = "";
     for (int i = 0; i < 100; i++)
         memcpy(id + 2 * i, "\xc3\xa9", 3);
+    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 2);
+    output_row(output, json_pack("{s:s, s:i}", "id", id, "n", 7));
+    cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
+    const char *row = strchr(text, '\n') + 1;
+    cr_assert_str_eq(row + 77 * 2, "...      7\n");
+}
+
+/* It says what to do, as a rule at its end. */
+Test(cli_output, keeps_the_last_column_whole)
+{
+    char id[100];
+    memset(id, 'x', sizeof(id) - 1);
+    id[sizeof(id) - 1] = '\0';
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 1);
     output_row(output, json_pack("{s:s}", "id", id));
     cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     const char *row = strchr(text, '\n') + 1;
-    cr_assert(strlen(row) == 77 * 2 + 3 + 1, "%zu", strlen(row));
-    cr_assert_str_eq(row + 77 * 2, "...\n");
+    cr_assert_eq(strlen(row), sizeof(id), "%s", row);
+    cr_assert_eq(strncmp(row, id, sizeof(id) - 1), 0);
 }
 
 Test(cli_output, prints_an_empty_row_for_a_malformed_one)

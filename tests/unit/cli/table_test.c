@@ -192,6 +192,7 @@ Test(cli_table, explains_mistakes)
         {"import a --limit", "--limit needs a value"},
         {"import a.csv --preset online-retail --workflow w", "cannot read a.csv"},
         {"import a.csv --preset online-retail", "the orders name no workflow"},
+        {"import a.jsonl --preset online-retail", "--preset is for CSV files"},
         {"submit x --wait=yes", "--wait takes no value"},
         {"submit x --output xml", "--output xml: expected table, json or jsonl"},
         {"submit x -q", "unknown flag -q"},

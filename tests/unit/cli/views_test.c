@@ -94,3 +94,28 @@ Test(cli_views, ends_with_1_if_a_check_failed)
     cr_assert_eq(CLI_KIT_RUN(&cli_health, "health"), EXIT_CODE_NEGATIVE, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_out, "disk   failed  it is full");
 }
+
+Test(cli_views, says_which_setting_names_the_services)
+{
+    cli_kit_answer(200, "{\"services\": []}");
+    cr_assert_eq(CLI_KIT_RUN(&cli_services, "services"), EXIT_CODE_OK);
+    cli_kit_expect_text(cli_kit_err, "console.services names those to ask");
+}
+
+Test(cli_views, takes_what_is_too_large_for_wrong_usage)
+{
+    cli_kit_answer(413, "{\"code\": \"TooLarge\", \"detail\": \"the body is too large\"}");
+    cr_assert_eq(CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1"), EXIT_CODE_USAGE);
+    cli_kit_expect_text(cli_kit_err, "the body is too large (TooLarge)");
+}
+
+/* A scheduler's server, and that of another program. */
+Test(cli_views, tells_other_servers_from_a_console)
+{
+    cli_kit_answer(404, "{\"code\": \"NotFound\", \"detail\": \"no such path\"}");
+    cli_kit_answer(404, "{\"error\": \"NotFound\"}");
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(CLI_KIT_RUN(&cli_health, "health"), EXIT_CODE_INTERNAL);
+        cli_kit_expect_text(cli_kit_err, "(status 404) is not a console: give its address");
+    }
+}
