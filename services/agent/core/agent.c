@@ -395,6 +395,10 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
     const char *name = config_string(agent->service->config, "agent.name");
     if (name[0] == '\0' && agent->ops->name != NULL)
         name = agent->ops->name;
+    if (name[0] == '\0')
+        return error_set(
+            ret_error, ERROR_REJECT, "Config",
+            "agent.name (--agent-name) is not set: give the agent's name in workflows");
     if (!name_valid_new(text_of(name)))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "agent.name must be the agent's name in workflows: " NAME_NEW_EXPECTED);

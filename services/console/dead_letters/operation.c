@@ -454,9 +454,10 @@ static bool is_contested(const struct operation *operation)
 void operation_begin(struct operation *operation)
 {
     if (operation->partition >= dead_letter_topic_partitions(operation->letters->topic)) {
-        operation_fail(operation, 404, "UnknownDeadLetter",
-                       "the topic of dead letters has %" PRId32 " partitions",
-                       dead_letter_topic_partitions(operation->letters->topic));
+        operation_fail(
+            operation, 404, "UnknownDeadLetter",
+            "there is no such dead letter: the last partition of their topic is %" PRId32,
+            dead_letter_topic_partitions(operation->letters->topic) - 1);
         return;
     }
     if (operation->kind != OPERATION_GET && is_contested(operation)) {
