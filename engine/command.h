@@ -66,7 +66,7 @@ struct start_step {
     struct text step;
     enum direction direction;
     uint32_t attempt; /* the latest one that was seen; the next one is started */
-    int64_t retry_at; /* as it was seen; of no account for a queued step */
+    int64_t retry_at; /* as it was seen; ignored for a queued step */
     struct text by;   /* the supervisor's instance, or the owner's when capacity appears */
 };
 

@@ -25,7 +25,7 @@ struct leader {
     struct election election;
     struct broker_reader *reader;
     int64_t position;
-    int64_t refreshed; /* the offset for which schemas were read anew, -1: none */
+    int64_t refreshed; /* the offset for which schemas were read again, -1: none */
     bool refreshing;
     struct loop_timer timer;      /* the election's next deadline */
     struct loop_timer read_timer; /* reading begins again */

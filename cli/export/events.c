@@ -54,7 +54,7 @@ static enum error_class decode(struct events_export *events, const struct broker
 
 /* ---- Avro ---- */
 
-/* The schema of the file is this version's: records of other versions are written anew. */
+/* The schema of the file is this version's: records of other versions are encoded again. */
 static void put_body(struct events_export *events, const struct record *record, struct text value)
 {
     uint64_t fingerprint = 0;

@@ -3,7 +3,7 @@
  * it; while nothing waits, the connection is suspended, since libmicrohttpd would ask again and
  * again.
  *
- * While something waits, the connection has the deadline of an answer, which begins anew with each
+ * While something waits, the connection has the deadline of an answer, which starts again with each
  * piece that the client takes. While nothing waits, it has none: the handler is to write something
  * now and then, so that a client that has gone without a word is found. */
 #include "platform/http/internal.h"

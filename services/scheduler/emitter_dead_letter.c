@@ -37,7 +37,7 @@ static void on_dead_letter(void *ctx, uint64_t token, int64_t offset, const stru
     if (failed)
         log_error_limited("a dead letter cannot be delivered",
                           LOG_I64("partition", emitter->partition), LOG_ERR(error));
-    if (counts && failed) { /* tried again by and by */
+    if (counts && failed) { /* it is sent again later */
         effect->dead_letter->without_value = effect->dead_letter->without_value || refused;
         effect->state = EFFECT_REFUSED;
         emitter->refused++;
@@ -174,7 +174,7 @@ void emitter_give_up(struct emission *effect)
     emitter_refuse(effect, &error);
 }
 
-/* By the log's time, so that no claim begins the count anew. */
+/* By the log's time, so that no claim restarts the count. */
 static bool is_old(const struct emitter *emitter, const struct effect_place *place)
 {
     return emitter_now(emitter) + emitter->lead_ms - place->decided_at >= GIVE_UP_MS;

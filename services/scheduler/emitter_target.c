@@ -62,7 +62,7 @@ static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
     }
 }
 
-/* Never fewer than before: a topic that was made anew is not worth the trouble. */
+/* Never fewer than before: a topic that was recreated is not worth the trouble. */
 static void look_up(struct emitter *emitter, struct effect_topic *topic)
 {
     int32_t old_count = topic->count;

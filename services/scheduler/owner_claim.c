@@ -146,7 +146,7 @@ static void claim_partition(struct owner *owner)
     assert(!owner->released);
     assert(!owner->suspended && owner->commands == NULL);
     assert(owner->head == NULL && owner->item_count == 0);
-    /* Who cannot read the log never fences one that can. */
+    /* An owner that cannot read the log never fences one that can. */
     assert(view_checkpoint(follower_view(owner->follower))->next_event_offset >=
            owner->catch_up_to);
     assert(view_checkpoint(follower_view(owner->follower))->complete);

@@ -44,7 +44,7 @@ static void stop_differing(struct owner *owner, int64_t offset)
     struct error error;
     error_set(&error, ERROR_FATAL, "CommandsDiffer",
               "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
-              "created anew. Continue from its start with `reeve partition reset --partition %d "
+              "recreated. Continue from its start with `reeve partition reset --partition %d "
               "--next-command 0`",
               owner->cluster->topics.commands, owner->partition, offset, owner->partition);
     owner_stop(owner, &error);
@@ -90,7 +90,7 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
     if (next < low || next > high) {
         error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
                   "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
-                  " to %" PRId64 ". Was it created anew, or were commands deleted before they were "
+                  " to %" PRId64 ". Was it recreated, or were commands deleted before they were "
                   "decided? Choose where to continue: `reeve partition reset --partition %d "
                   "--next-command OFFSET`",
                   owner->cluster->topics.commands, owner->partition, next, low, high,

@@ -7,7 +7,7 @@
  * which nothing is needed but orders, is where the log is to begin. Orders that were stated before
  * it are restated. Then a Continuation says where the log begins, and when it and a later one are
  * acknowledged, what is before that place is deleted. Wherever this ends, with the claim or the
- * process, the next owner begins anew: nothing of it is needed, and deleting twice does no harm. So
+ * process, the next owner starts over: nothing of it is needed, and deleting twice does no harm. So
  * each look also compares where the log begins with how far it was trimmed: a broker that crashes
  * soon after a deletion forgets it. */
 #include "platform/failpoint.h"

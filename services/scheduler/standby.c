@@ -77,14 +77,14 @@ static void open_one(struct standby *standby, int32_t partition)
         log_warning_limited("cannot open a standby, trying again later",
                             LOG_I64("partition", partition), LOG_ERR(&standby->open_error));
     } else
-        log_info("stands by", LOG_I64("partition", partition));
+        log_info("standby opened", LOG_I64("partition", partition));
 }
 
 static void close_one(struct standby *standby, int32_t partition)
 {
     assert(partition >= 0 && partition < standby->cluster->partition_count);
     assert(standby->owners[partition] != NULL);
-    log_info("no longer stands by", LOG_I64("partition", partition));
+    log_info("standby closed", LOG_I64("partition", partition));
     owner_flush(standby->owners[partition]);
     owner_release(standby->owners[partition], NULL, NULL);
     standby->owners[partition] = NULL;

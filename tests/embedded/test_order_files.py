@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that hold no order: `reeve submit` and `reeve import` say so in one line, and fail."""
+"""Files that hold no order: `reeve submit` and `reeve import` fail with one line that says why."""
 
 import os
 import pathlib
@@ -51,7 +51,7 @@ class OrderFilesTest(unittest.TestCase):
                          f"reeve: {path} holds no order that can be imported")
         self.assertTrue(pathlib.Path(path + ".rejects.csv").exists())
 
-    def test_a_directory_is_no_file_of_orders(self):
+    def test_a_directory_holds_no_orders(self):
         folder = str(self.folder)
         for arguments in (["submit", folder], ["import", folder, "--map", "order_id=A",
                                                "--workflow", "three-steps"]):

@@ -56,7 +56,7 @@ void active_steps_hold(struct active_steps *steps, struct active_step *step);
 void active_steps_release(struct active_steps *steps, struct active_step *step);
 
 /* Within one log, the offset of the Decision orders attempts; a request of another log (its topic
- * was made anew) is never taken for a repeat, nor is that of a later order of the same id. */
+ * was recreated) is never taken for a repeat, nor is that of a later order of the same id. */
 enum request_relation active_step_compare(const struct active_step *step,
                                           const struct step_request *request);
 void active_step_note_newest(struct active_step *step, struct agent_attempt *attempt);

@@ -52,7 +52,7 @@ struct request_receipt {
 
 /* The Decision that requested an attempt. The same attempt may be requested again: by the same
  * Decision (a duplicate, or a new owner of the log that emits it once more), or by a later one of
- * the same log that granted more time. A log that was made anew may request what looks like the
+ * the same log that granted more time. A log that was recreated may request what looks like the
  * same attempt: that is another operation. */
 struct attempt_decision {
     struct uuid claim_id;
@@ -193,7 +193,7 @@ const struct attempts_counts *attempts_counts(const struct attempts *attempts);
 struct attempt_decision attempt_decision_of(const struct step_request *request);
 /* Of a request for the attempt that `known` requested, by step, direction and number. Within one
  * log both the offset and the order's version rise from its start to each grant of more time; in a
- * log made anew the order is as old as it was when the attempt began. */
+ * recreated log the order is as old as it was when the attempt began. */
 enum decision_relation attempt_decision_compare(const struct attempt_decision *known,
                                                 const struct step_request *request);
 

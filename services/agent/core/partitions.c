@@ -78,7 +78,7 @@ static void read_from(struct agent_partition *partition, int64_t start, const ch
     loop_defer(agent_intake_loop(partition->intake), &partition->intake->flow);
 }
 
-/* OffsetOutOfRange: requests were removed by retention, or the topic was created anew. Reading goes
+/* OffsetOutOfRange: requests were removed by retention, or the topic was recreated. Reading goes
  * on with the earliest request; steps whose requests are gone time out and are requested again. */
 static void on_error(void *ctx, const struct error *error)
 {

@@ -63,7 +63,7 @@ const struct dead_letter_entry *dead_letter_index_oldest(const struct dead_lette
                                                          int32_t partition);
 /* Some of the partition were forgotten. */
 bool dead_letter_index_has_forgotten(const struct dead_letter_index *index, int32_t partition);
-/* The partition is read anew. */
+/* The partition is read again. */
 void dead_letter_index_clear(struct dead_letter_index *index, int32_t partition);
 
 uint32_t dead_letter_index_open(const struct dead_letter_index *index);

@@ -308,7 +308,7 @@ Test(engine_migrate, tries_at_once_what_waits_for_its_next_attempt)
                   "ok X 1 => StepSucceeded(X do 1) StepStarted(A do 3)\n");
 }
 
-Test(engine_migrate, queues_anew_at_the_agents_of_the_other_version)
+Test(engine_migrate, queues_again_at_the_agents_of_the_other_version)
 {
     TELL("A{aslow}", "version 2 A{afast}\n"
                      "capacity slow=0 fast=1\n"
