@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/http_call.h"
 
-#include "platform/http/tokens.h"
-
 #include <assert.h>
 #include <curl/curl.h>
 #include <stdio.h>
@@ -14,27 +12,6 @@ enum { CONNECT_SECONDS = 5 };
 static bool is_set(const char *text)
 {
     return text != NULL && text[0] != '\0';
-}
-
-/* ---- credentials ---- */
-
-enum error_class http_credentials_read(const struct config *config,
-                                       struct http_credentials *ret_credentials,
-                                       struct error *ret_error)
-{
-    struct http_credentials credentials = {.token = config_string(config, "console.token"),
-                                           .ca_file = config_string(config, "console.tls.ca"),
-                                           .cert_file = config_string(config, "console.tls.cert"),
-                                           .key_file = config_string(config, "console.tls.key")};
-    if (!http_token_can_be_sent(credentials.token))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "console.token (%s) must be one token, as `reeve token add` prints it",
-                         config_origin(config, "console.token"));
-    if (is_set(credentials.cert_file) != is_set(credentials.key_file))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "console.tls.cert and console.tls.key belong together: set both");
-    *ret_credentials = credentials;
-    return ERROR_OK;
 }
 
 /* ---- the call ---- */
@@ -53,11 +30,11 @@ static size_t collect(char *data, size_t one, size_t count, void *ctx)
     return size;
 }
 
-static void set_credentials(CURL *curl, const struct http_credentials *credentials)
+static void set_credentials(CURL *curl, const struct service_credentials *credentials)
 {
-    if (is_set(credentials->ca_file))
+    if (credentials->ca_file != NULL)
         curl_easy_setopt(curl, CURLOPT_CAINFO, credentials->ca_file);
-    if (is_set(credentials->cert_file)) {
+    if (credentials->cert_file != NULL) {
         curl_easy_setopt(curl, CURLOPT_SSLCERT, credentials->cert_file);
         curl_easy_setopt(curl, CURLOPT_SSLKEY, credentials->key_file);
     }
@@ -97,7 +74,7 @@ static bool is_certificate_problem(CURLcode code)
            code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
 }
 
-enum error_class http_call(const struct http_credentials *credentials, const char *url,
+enum error_class http_call(const struct service_credentials *credentials, const char *url,
                            const char *json, long seconds, struct http_reply *ret_reply,
                            struct error *ret_error)
 {

@@ -6,24 +6,11 @@
 #define CLI_HTTP_CALL_H
 
 #include "base/error.h"
-#include "platform/config/config.h"
+#include "replica/service_credentials.h"
 
 #include <stddef.h>
 
 enum { HTTP_CALL_ANSWER_MAX = 256 << 20 };
-
-/* By what the server and the command know each other. NULL or "" = none; borrowed. */
-struct http_credentials {
-    const char *token;     /* is shown nowhere */
-    const char *ca_file;   /* PEM; none = the system's */
-    const char *cert_file; /* PEM, of a client certificate */
-    const char *key_file;  /* PEM, of that certificate */
-};
-/* Those of the configuration: console.token and console.tls.*. REJECT "Config". Borrowed until it
- * is freed. */
-enum error_class http_credentials_read(const struct config *config,
-                                       struct http_credentials *ret_credentials,
-                                       struct error *ret_error);
 
 struct http_reply {
     int status;
@@ -34,7 +21,7 @@ struct http_reply {
 /* `json` NULL: GET, else it is POSTed. Any status is an answer. RETRY "NoAnswer": nothing listens,
  * the answer broke off, is larger than HTTP_CALL_ANSWER_MAX or was not complete in time; REJECT
  * "Config": a certificate or a file of `credentials` is not right. The message names the cause. */
-enum error_class http_call(const struct http_credentials *credentials, const char *url,
+enum error_class http_call(const struct service_credentials *credentials, const char *url,
                            const char *json, long seconds, struct http_reply *ret_reply,
                            struct error *ret_error);
 void http_reply_deinit(struct http_reply *reply);

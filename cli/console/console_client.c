@@ -51,7 +51,7 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
     const char *directory = config_string(cli->config, "data.dir");
     *ret_client = (struct console_client){.withholds_token = false};
     enum error_class class =
-        http_credentials_read(cli->config, &ret_client->credentials, ret_error);
+        service_credentials_read(cli->config, "console", &ret_client->credentials, ret_error);
     if (class != ERROR_OK)
         return class;
     if (given == NULL && config_is_set(cli->config, "console.url"))

@@ -28,7 +28,7 @@ enum {
  * no token. */
 struct console_client {
     char base[CONSOLE_BASE_SIZE]; /* without a slash at its end */
-    struct http_credentials credentials;
+    struct service_credentials credentials;
     bool withholds_token; /* there is one, but not for this address */
 };
 /* REJECT "Usage" or "Config". Borrows strings of the configuration. */

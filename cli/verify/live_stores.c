@@ -16,7 +16,7 @@ enum { ANSWER_SECONDS = 120 };
 
 struct verify_reading {
     struct verify_live *live;
-    struct http_credentials credentials;
+    struct service_credentials credentials;
     uint32_t answered;
 };
 
@@ -44,7 +44,7 @@ static enum error_class get_stores(const struct verify_reading *reading,
 {
     char text[SERVICE_URL_SIZE + 16];
     struct http_reply reply;
-    struct http_credentials credentials = reading->credentials;
+    struct service_credentials credentials = reading->credentials;
     if (!url->is_own || credentials.token == NULL)
         credentials.token = "";
     snprintf(text, sizeof(text), "%s/stores", url->text);
@@ -119,7 +119,8 @@ static int by_service_and_partition(const void *a, const void *b)
                       : (left->partition > right->partition) - (left->partition < right->partition);
 }
 
-enum error_class verify_live_read(const char *directory, const struct http_credentials *credentials,
+enum error_class verify_live_read(const char *directory,
+                                  const struct service_credentials *credentials,
                                   struct verify_live *live, struct error *ret_error)
 {
     char path[PATH_MAX];

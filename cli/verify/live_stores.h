@@ -27,7 +27,8 @@ struct verify_live {
 
 /* Services that have no stores, or have stopped, are passed over. RETRY when none answers; REJECT
  * "NotPermitted" when one refuses to. Directories that others can write get no token. */
-enum error_class verify_live_read(const char *directory, const struct http_credentials *credentials,
+enum error_class verify_live_read(const char *directory,
+                                  const struct service_credentials *credentials,
                                   struct verify_live *live, struct error *ret_error);
 void verify_live_free(struct verify_live *live);
 

@@ -240,9 +240,9 @@ static int run(struct cli *cli)
     struct error error;
     struct cli_session session;
     struct verify verify = {.cli = cli, .session = &session};
-    struct http_credentials credentials;
+    struct service_credentials credentials;
     const char *root = cli_flag_value(cli, "live");
-    if (http_credentials_read(cli->config, &credentials, &error) != ERROR_OK)
+    if (service_credentials_read(cli->config, "console", &credentials, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (cli_scratch_make("verify", verify.scratch, &error) != ERROR_OK)
         return cli_fail(cli, &error);

@@ -3,8 +3,8 @@
 
 #include "base/percent.h"
 #include "platform/http/client.h"
-#include "platform/http/tokens.h"
 #include "replica/service_address.h"
+#include "replica/service_credentials.h"
 #include "schemas/json_codec.h"
 
 #include <assert.h>
@@ -14,14 +14,14 @@
 #include <string.h>
 #include <utlist.h>
 
-enum { URL_SIZE = 2048, HEADER_SIZE = 512, ANSWER_MAX = 8 * 1024 * 1024 };
+enum { URL_SIZE = 2048, ANSWER_MAX = 8 * 1024 * 1024 };
 
 struct order_lookup {
     struct loop *loop;
     struct http_client *client;
     struct order_lookup_call *calls;
     const char *address;
-    char authorization[HEADER_SIZE]; /* "" = no token */
+    char authorization[SERVICE_AUTHORIZATION_SIZE]; /* "" = no token */
 };
 
 struct order_lookup_call {
@@ -35,41 +35,25 @@ struct order_lookup_call {
 
 /* ---- life ---- */
 
-static const char *optional(const struct config *config, const char *key)
-{
-    const char *value = config_string(config, key);
-    return value[0] != '\0' ? value : NULL;
-}
-
 enum error_class order_lookup_new(struct loop *loop, const struct config *config,
                                   struct order_lookup **ret_lookup, struct error *ret_error)
 {
     const char *address = config_string(config, "submission.console.url");
-    const char *token = config_string(config, "submission.console.token");
-    const struct http_client_options options = {
-        .response_max = ANSWER_MAX,
-        .ca_file = optional(config, "submission.console.tls.ca"),
-        .cert_file = optional(config, "submission.console.tls.cert"),
-        .key_file = optional(config, "submission.console.tls.key")};
+    struct service_credentials credentials;
     *ret_lookup = NULL;
-    if (!http_token_can_be_sent(token))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "submission.console.token (%s) must be one token, as `reeve token add` "
-                         "prints it",
-                         config_origin(config, "submission.console.token"));
-    if ((options.cert_file != NULL) != (options.key_file != NULL))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "submission.console.tls.cert and submission.console.tls.key belong "
-                         "together: set both");
+    if (service_credentials_read(config, "submission.console", &credentials, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
     if (address[0] == '\0')
         return ERROR_OK;
     struct order_lookup *lookup = calloc(1, sizeof(*lookup));
     assert(lookup != NULL);
     lookup->loop = loop;
     lookup->address = address;
-    if (token[0] != '\0')
-        snprintf(lookup->authorization, sizeof(lookup->authorization), "Authorization: Bearer %s",
-                 token);
+    service_credentials_header(&credentials, lookup->authorization);
+    const struct http_client_options options = {.response_max = ANSWER_MAX,
+                                                .ca_file = credentials.ca_file,
+                                                .cert_file = credentials.cert_file,
+                                                .key_file = credentials.key_file};
     enum error_class class = http_client_new(loop, &options, &lookup->client, ret_error);
     if (class != ERROR_OK) {
         free(lookup);

@@ -4,9 +4,9 @@
 #include "services/console/api/service_list.h"
 
 #include "platform/http/client.h"
-#include "platform/http/tokens.h"
 #include "platform/name_lookup.h"
 #include "replica/service_address.h"
+#include "replica/service_credentials.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -17,7 +17,6 @@
 
 #define NAME_MARK "dns:"
 enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320 };
-enum { AUTHORIZATION_SIZE = sizeof("Authorization: Bearer ") + HTTP_BEARER_MAX };
 
 /* An instance as this round finds it. */
 struct listed_instance {
@@ -40,7 +39,7 @@ struct listed_service {
 struct service_list {
     struct loop *loop;
     struct http_client *client;
-    char authorization[AUTHORIZATION_SIZE]; /* the header; "": no token is sent */
+    char authorization[SERVICE_AUTHORIZATION_SIZE]; /* the header; "": no token is sent */
     struct loop_timer timer; /* the round goes on without the lookups that are still under way */
     struct listed_service *services;
     size_t count;
@@ -359,36 +358,19 @@ static enum error_class check_address(const char *address, struct error *ret_err
                      address);
 }
 
-/* NULL: not set. */
-static const char *path_of(const struct config *config, const char *key)
-{
-    const char *path = config_string(config, key);
-    return path[0] != '\0' ? path : NULL;
-}
-
 /* With which credentials the console asks. */
 static enum error_class open_client(struct service_list *list, const struct config *config,
                                     struct error *ret_error)
 {
-    const char *token = config_string(config, "console.services.token");
-    const struct http_client_options options = {
-        .response_max = ANSWER_MAX,
-        .close_idle = true,
-        .ca_file = path_of(config, "console.services.tls.ca"),
-        .cert_file = path_of(config, "console.services.tls.cert"),
-        .key_file = path_of(config, "console.services.tls.key")};
-    if (!http_token_can_be_sent(token))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "console.services.token (%s) must be one token, as `reeve token add` "
-                         "prints it",
-                         config_origin(config, "console.services.token"));
-    if ((options.cert_file == NULL) != (options.key_file == NULL))
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "console.services.tls.cert and console.services.tls.key belong together: "
-                         "set both");
-    if (token[0] != '\0')
-        snprintf(list->authorization, sizeof(list->authorization), "Authorization: Bearer %s",
-                 token);
+    struct service_credentials credentials;
+    if (service_credentials_read(config, "console.services", &credentials, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    service_credentials_header(&credentials, list->authorization);
+    const struct http_client_options options = {.response_max = ANSWER_MAX,
+                                                .close_idle = true,
+                                                .ca_file = credentials.ca_file,
+                                                .cert_file = credentials.cert_file,
+                                                .key_file = credentials.key_file};
     return http_client_new(list->loop, &options, &list->client, ret_error);
 }
 

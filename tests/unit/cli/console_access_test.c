@@ -292,7 +292,7 @@ Test(cli_access, reads_urls_strictly)
 static enum error_class read_live(const char *token, struct verify_live *live,
                                   struct error *ret_error)
 {
-    const struct http_credentials credentials = {.token = token};
+    const struct service_credentials credentials = {.token = token};
     return verify_live_read(folder, &credentials, live, ret_error);
 }
 
