@@ -27,6 +27,7 @@ struct outstanding_entry {
     int64_t asked_at; /* when it got there */
     int64_t next_at;  /* armed: when it is due; else when to repeat; INT64_MAX: on its way */
     int64_t wait_ms;
+    int64_t unread_ms;     /* the command is repeated if it was not read for this long */
     uint32_t tries;        /* 0: it is armed */
     uint32_t place;        /* in the heap */
     struct due_heap *heap; /* it is in this one */
@@ -263,6 +264,7 @@ void outstanding_arm(struct outstanding *outstanding, struct text order_id,
     entry->order = find_or_add_order(outstanding, order_id);
     entry->deadline = *deadline;
     entry->token = ++outstanding->last_token;
+    entry->unread_ms = REPEAT_UNREAD_MS;
     DL_APPEND(entry->order->entries, entry);
     HASH_ADD(hh, outstanding->by_token, token, sizeof(entry->token), entry);
     heap_add(&outstanding->armed, entry, deadline->due_at);
@@ -323,7 +325,24 @@ void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t o
 static bool is_read(const struct outstanding_entry *entry, int64_t now, int64_t next_command)
 {
     return entry->offset >= 0 &&
-           (entry->offset < next_command || now >= entry->asked_at + REPEAT_UNREAD_MS);
+           (entry->offset < next_command || now >= entry->asked_at + entry->unread_ms);
+}
+
+/* Not read yet: it may be lost, and is repeated after a time that grows, as the scheduler may just
+ * as well be away. */
+static void wait_for_reader(struct outstanding_entry *entry)
+{
+    set_next(entry, entry->asked_at + entry->unread_ms);
+}
+
+static void note_unread(struct outstanding_entry *entry, int64_t next_command)
+{
+    if (entry->offset < next_command)
+        entry->unread_ms = REPEAT_UNREAD_MS;
+    else if (entry->unread_ms < REPEAT_UNREAD_MS_MAX)
+        entry->unread_ms *= 2;
+    if (entry->unread_ms > REPEAT_UNREAD_MS_MAX)
+        entry->unread_ms = REPEAT_UNREAD_MS_MAX;
 }
 
 uint32_t outstanding_on_their_way(struct outstanding *outstanding, int64_t now,
@@ -344,12 +363,13 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
     while (sent->count > 0 && sent->entries[0]->next_at <= now) {
         struct outstanding_entry *entry = sent->entries[0];
         if (entry->offset >= 0 && !is_read(entry, now, next_command)) {
-            wait_longer(entry, now);
+            wait_for_reader(entry);
         } else if (entry->tries >= REPEAT_TRIES && outstanding_is_full(outstanding)) {
             if (entry->deadline.due_at < outstanding->given_up)
                 outstanding->given_up = entry->deadline.due_at;
             drop(outstanding, entry);
         } else {
+            note_unread(entry, next_command);
             sending(outstanding, entry, now);
             assert(entry->tries > 1); /* the first time is outstanding_take_due() */
             *ret_command =

@@ -3,8 +3,9 @@
  * for which it has sent a command that has no outcome in the log yet, with the time when each may
  * be repeated. Deadlines are due by the scheduler's time; all other times are monotonic.
  *
- * A command that is in <p>.commands will be decided: it is repeated after a while only if the
- * scheduler has read it and the deadline is still there, or if it is unknown whether it got there.
+ * A command that is in <p>.commands will be decided: it is repeated after a while if the scheduler
+ * has read it and the deadline is still there, or if it is unknown whether it got there; and ever
+ * more rarely if it is not read at all, as brokers may have lost it.
  * Bounded: a full table takes no other deadline until one of its own has an outcome. One that was
  * repeated often without any gives way when others wait. */
 #ifndef SERVICES_SUPERVISOR_OUTSTANDING_H
@@ -20,7 +21,8 @@ enum {
     REPEAT_MS_MAX = 60000,
     REPEAT_TRIES = 7,         /* then it gives way to others */
     REPEAT_EARLY_MS = 50,     /* what was early is repeated after this at the earliest, doubling */
-    REPEAT_UNREAD_MS = 600000 /* nothing reads it: <p>.commands may have been made again */
+    REPEAT_UNREAD_MS = 10000, /* it is not read: 10 s, 20 s ... 600 s */
+    REPEAT_UNREAD_MS_MAX = 600000
 };
 
 /* The texts are borrowed until the table changes. */
@@ -55,9 +57,9 @@ void outstanding_forget(struct outstanding *outstanding, uint64_t token);
 /* The command is at `offset` of the commands; -1: it is unknown whether it got there. */
 void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now);
 /* How many commands are on their way: sent, and not yet read by the scheduler, which has read all
- * commands before `next_command`. One that was not delivered is not, nor is one that nothing has
- * read for REPEAT_UNREAD_MS; none is when `next_command` is less than at the last call: then
- * <p>.commands was made again. */
+ * commands before `next_command`. One that was not delivered is not, nor is one that has not been
+ * read for so long that it is due to be repeated; none is when `next_command` is less than at the
+ * last call: then <p>.commands was made again. */
 uint32_t outstanding_on_their_way(struct outstanding *outstanding, int64_t now,
                                   int64_t next_command);
 /* The next one to repeat, which is being requested again from now on; false: none is due. The

@@ -128,6 +128,25 @@ Test(outstanding, gives_up_commands_that_nothing_reads)
     outstanding_free(sent.outstanding);
 }
 
+/* Brokers may have lost it; or the scheduler is away, and each repetition stays in its way. */
+Test(outstanding, repeats_ever_more_rarely_what_is_not_read)
+{
+    struct sent sent;
+    struct outstanding_command again;
+    int64_t now = NOW_MS;
+    int64_t wait_ms = REPEAT_UNREAD_MS;
+    send_all(&sent);
+    outstanding_sent(sent.outstanding, sent.tokens[0], 100, now);
+    for (int i = 0; i < 10; i++) {
+        cr_assert(!outstanding_repeat(sent.outstanding, now + wait_ms - 1, 50, &again));
+        now += wait_ms;
+        cr_assert(outstanding_repeat(sent.outstanding, now, 50, &again));
+        outstanding_sent(sent.outstanding, again.token, 101 + i, now);
+        wait_ms = 2 * wait_ms < REPEAT_UNREAD_MS_MAX ? 2 * wait_ms : REPEAT_UNREAD_MS_MAX;
+    }
+    outstanding_free(sent.outstanding);
+}
+
 /* A reset: the offsets of before say nothing. */
 Test(outstanding, does_not_count_what_went_to_a_topic_that_was_made_again)
 {

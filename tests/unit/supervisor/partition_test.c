@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a supervisor asks, how often, and what it costs: one partition over the broker in memory. */
 #include "platform/failpoint.h"
+#include "services/supervisor/outstanding.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/unit/supervisor/world.h"
 
@@ -35,7 +36,7 @@ Test(supervisor, asks_when_a_step_is_due)
     world_free(world);
 }
 
-Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
+Test(supervisor, does_not_repeat_at_once_what_no_scheduler_has_read)
 {
     struct supervised_world *world = world_new("A");
     uint64_t visits = 0;
@@ -43,7 +44,7 @@ Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     failpoint_on_pass(count_visit, &visits);
     open_and_fold(world);
-    world_run(world, 10000);
+    world_run(world, REPEAT_UNREAD_MS / 4);
     world_count(world);
     cr_assert(world->commands > 0 && world->commands <= OVERDUE);
     for (uint32_t i = 0; i < OVERDUE; i++)
@@ -51,7 +52,7 @@ Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
                   world->orders[i].commands);
     /* Nothing has become due since: nothing is walked over. */
     visits = 0;
-    world_run(world, 10000);
+    world_run(world, REPEAT_UNREAD_MS / 4);
     cr_assert_eq(visits, 0, "%llu rows", (unsigned long long)visits);
     /* The scheduler is back: all of them are asked for and end. */
     for (int i = 0; i < 60 && supervisor_partition_next_offset(world->partition) < 2 * OVERDUE; i++)
@@ -69,7 +70,7 @@ Test(supervisor, sends_no_more_than_its_window_until_some_are_decided)
     for (uint32_t i = 0; i < ORDERS; i++)
         world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
     open_and_fold(world);
-    world_run(world, 60000); /* without a scheduler */
+    world_run(world, REPEAT_UNREAD_MS / 2); /* without a scheduler */
     cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW);
     world_decide_some(world, DECIDED);
     cr_assert_eq(world_waiting(world), SUPERVISOR_WINDOW - DECIDED);
@@ -100,6 +101,26 @@ Test(supervisor, shares_its_window_among_the_partitions)
                      (long long)world_waiting(world), cases[i].partitions);
         world_free(world);
     }
+}
+
+/* An unclean election of a leader, for one. */
+Test(supervisor, asks_again_after_ten_seconds_when_its_command_was_lost)
+{
+    struct supervised_world *world = world_new("A");
+    int64_t low = 0;
+    int64_t high = 0;
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms + TICKS_MS);
+    cr_assert_eq(world_waiting(world), 1);
+    broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
+    broker_memory_truncate(world->kafka, "p.commands", 0, high - 1);
+    world_run(world, REPEAT_UNREAD_MS - 2 * TICKS_MS);
+    cr_assert_eq(world_waiting(world), 0);
+    /* The producer has lost a record: its next one fails, and is repeated. */
+    run_with_scheduler(world, 2 * TICKS_MS + 2 * REPEAT_MS + TICKS_MS);
+    cr_assert(order_ended(&world->orders[0].order));
+    world_free(world);
 }
 
 static bool count_commit(const char *name, void *ctx)
