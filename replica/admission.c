@@ -334,6 +334,14 @@ bool admission_expects_reset(const struct checkpoint *checkpoint, int64_t offset
     return expects;
 }
 
+bool admission_awaits_reset(const struct checkpoint *checkpoint)
+{
+    bool awaits = false;
+    for (int64_t i = 0; i < checkpoint->skip_count && !awaits; i++)
+        awaits = checkpoint->skips[i].at >= checkpoint->next_event_offset;
+    return awaits;
+}
+
 void admission_correct_skips(struct checkpoint *checkpoint, const struct record *record,
                              int64_t offset)
 {

@@ -84,6 +84,9 @@ bool admission_skips(const struct checkpoint *checkpoint, int64_t offset);
 int64_t admission_past_skips(const struct checkpoint *checkpoint, int64_t offset);
 /* A range is known whose Reset must be the record at this offset. */
 bool admission_expects_reset(const struct checkpoint *checkpoint, int64_t offset);
+/* The log is folded again without a range whose Reset is still to come: what is folded so far is
+ * not what a reader has that does not know of it yet. */
+bool admission_awaits_reset(const struct checkpoint *checkpoint);
 
 const char *admission_name(enum admission admission);
 

@@ -77,13 +77,18 @@ static enum error_class compute(struct report_row *row, struct view *view,
     return ERROR_OK;
 }
 
+bool view_report_holds(const struct view *view)
+{
+    return view_committed(view)->complete && !admission_awaits_reset(view_committed(view));
+}
+
 void view_report_add(struct view_report *report, int32_t partition, struct view *view)
 {
     const struct clock *clock = report->service->clock;
     struct report_row *row = row_of(report, partition);
     struct error error = {0};
     json_t *object = json_object();
-    if (!view_committed(view)->complete)
+    if (!view_report_holds(view))
         error_set(&error, ERROR_RETRY, "Incomplete", "not every order is folded yet");
     else if (!is_fresh(row, clock_mono_us(clock)))
         compute(row, view, clock, &error);

@@ -22,13 +22,33 @@ static void each(void *ctx, struct view_report *asked)
     view_report_add(asked, 3, view);
 }
 
+static void fold_value(int64_t offset, struct text value)
+{
+    struct error error = {0};
+    struct broker_record record = {.topic = "p.events", .offset = offset, .value = value};
+    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
+}
+
 /* A record that is not reeve's: it moves the position, and changes nothing else. */
 static void fold_one(int64_t offset)
 {
-    struct error error = {0};
-    struct broker_record record = {.topic = "p.events", .offset = offset, .value = TEXT("x")};
-    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
-    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
+    fold_value(offset, TEXT("x"));
+}
+
+static void fold_reset(int64_t offset, int64_t skipped)
+{
+    struct buffer bytes = {0};
+    struct partition_reset reset = {.expected_offset = offset,
+                                    .next_command_offset = -1,
+                                    .has_skip = true,
+                                    .skip = {skipped, skipped + 1},
+                                    .by = TEXT("ann"),
+                                    .reason = TEXT("another client wrote here"),
+                                    .reset_at = 1};
+    codec_encode(codec, RECORD_RESET, &reset, &bytes);
+    fold_value(offset, (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
 }
 
 static void begin(void)
@@ -113,4 +133,20 @@ Test(view_report, computes_the_digest_at_most_once_a_second)
     expect_position(1);
     clock_manual_advance(&clock_of_report, 1);
     expect_position(2);
+}
+
+/* What it holds then is not what the log says to a reader that does not know of the Reset yet. */
+Test(view_report, tells_no_digest_until_the_reset_for_which_the_log_is_folded_again)
+{
+    struct checkpoint skips = admission_begin();
+    admission_learn_skip(&skips, &(struct skip_range){1, 2, 3});
+    view_set_skips(view, &skips);
+    for (int64_t offset = 0; offset < 3; offset++) {
+        fold_one(offset);
+        const char *answer = ask("");
+        cr_expect_null(strstr(answer, "\"digest\""), "%s", answer);
+    }
+    fold_reset(3, 1);
+    cr_expect_not_null(strstr(ask(""), "\"digest\""));
+    expect_position(4);
 }
