@@ -81,6 +81,7 @@ static void free_when_answered(struct owner *owner)
         return;
     if (owner->on_released != NULL)
         owner->on_released(owner->released_ctx);
+    owner_archive_free(owner);
     free(owner);
 }
 

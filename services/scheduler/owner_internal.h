@@ -2,8 +2,8 @@
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold), owner_inspect.c (the commands), owner_cycle.c (decide, append, store, emit),
  * owner_queue.c, owner_guard.c, owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what
- * the log says again), owner_trim.c (its beginning is deleted), owner_expire.c (finished orders
- * leave). */
+ * the log says again), owner_trim.c (its beginning is deleted), owner_archive.c (what groups have
+ * read of it), owner_expire.c (finished orders leave). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -43,6 +43,12 @@ enum trim_phase {
     TRIM_DELETING    /* what is before */
 };
 
+/* One of events.trim.groups; -1: none. */
+struct trim_group {
+    int64_t committed; /* its offset, as it was answered last */
+    int64_t foreign;   /* the same, where it was once beyond the end: it is of another log */
+};
+
 struct owner_trim {
     struct loop_timer timer;
     bool active; /* there is a claim, and what is old is to go */
@@ -55,10 +61,9 @@ struct owner_trim {
     int64_t to;           /* the new beginning */
     /* the answers */
     uint32_t answers_left;
-    int64_t archived; /* all groups have read the log up to there; this one is the last: */
-    const char *group;
+    int64_t archived;          /* all groups have read the log up to there */
+    struct trim_group *groups; /* as many as the options have, in their order; owned */
     bool unanswered;
-    bool only_start; /* asks where the log begins, and nothing else */
     bool to_delete;  /* asks once more, as the groups may read again what they have read */
     bool may_delete; /* the answer was yes */
     bool group_alerted;
@@ -281,7 +286,15 @@ bool owner_continue(struct owner *owner, int64_t trimmed);
  * none is on its way. *ret_done: there are no further ones. */
 bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done);
 
+/* owner_archive.c */
+void owner_archive_init(struct owner *owner);
+void owner_archive_free(struct owner *owner);
+/* Asks what trim.archived and trim.log_start are to be; owner_trim_answered() follows. */
+void owner_archive_ask(struct owner *owner);
+void owner_archive_close_alert(struct owner *owner, const char *why);
+
 /* owner_trim.c */
+void owner_trim_answered(struct owner *owner);
 void owner_trim_init(struct owner *owner);
 void owner_trim_begin(struct owner *owner);
 void owner_trim_end(struct owner *owner);

@@ -9,7 +9,8 @@
  * acknowledged, what is before that place is deleted. Wherever this ends, with the claim or the
  * process, the next owner starts over: nothing of it is needed, and deleting twice does no harm. So
  * each look also compares where the log begins with how far it was trimmed: a broker that crashes
- * soon after a deletion forgets it. */
+ * soon after a deletion forgets it. What holds it back outside this process, owner_archive.c asks.
+ */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -30,7 +31,6 @@ enum {
 };
 
 static const char refused_code[] = "TrimRefused";
-static const char group_code[] = "TrimGroupMissing";
 
 static const struct checkpoint *checkpoint_of(const struct owner *owner)
 {
@@ -173,32 +173,7 @@ static void choose(struct owner *owner)
     owner_step_soon(owner);
 }
 
-/* ---- asking ---- */
-
-static void ask(struct owner *owner);
-
-static void alert_group(struct owner *owner)
-{
-    struct error alert;
-    if (owner->trim.group_alerted)
-        return;
-    owner->trim.group_alerted = true;
-    error_set(&alert, ERROR_REJECT, group_code,
-              "%s[%d] is not trimmed: the group %s of events.trim.groups has no committed offset "
-              "that is in the log. Start its reader, reset its offset, or take the group out of "
-              "the list",
-              owner->cluster->topics.events, owner->partition, owner->trim.group);
-    partition_alert(owner->options.alerts, owner->cluster, owner->partition, true, alert.code,
-                    alert.message);
-}
-
-static void close_group_alert(struct owner *owner, const char *why)
-{
-    if (owner->trim.group_alerted)
-        partition_alert(owner->options.alerts, owner->cluster, owner->partition, false, group_code,
-                        why);
-    owner->trim.group_alerted = false;
-}
+/* ---- what the answers say ---- */
 
 /* What a broker has forgotten is deleted again. The Continuation that names the place was
  * acknowledged, and a later record, the Claim at least: an owner has deleted before, or was about
@@ -232,13 +207,10 @@ static void decide_to_delete(struct owner *owner)
     owner_step_soon(owner);
 }
 
-static void answered(struct owner *owner)
+void owner_trim_answered(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
     int64_t trimmed = checkpoint_of(owner)->trimmed;
-    assert(trim->answers_left > 0);
-    if (--trim->answers_left > 0)
-        return;
     bool to_delete = trim->to_delete;
     trim->to_delete = false;
     if (trim->unanswered) {
@@ -247,102 +219,12 @@ static void answered(struct owner *owner)
         return;
     }
     metrics_set(trim->start, (double)trim->log_start);
-    if (trim->only_start) {
-        trim->only_start = false;
-        if (trim->log_start < trimmed)
-            ask(owner);
-        else
-            wait(owner);
-        return;
-    }
-    if (trim->archived < trim->log_start)
-        alert_group(owner);
-    else
-        close_group_alert(owner, "every group of events.trim.groups has a place in the log again");
     if (to_delete)
         decide_to_delete(owner);
     else if (trim->log_start < trimmed && trimmed <= trim->archived)
         delete_again(owner);
     else
         choose(owner);
-}
-
-static bool is_answer(struct owner *owner)
-{
-    return owner_answered(owner, owner->claim_number) && owner->trim.phase == TRIM_ASKING;
-}
-
-static void on_bounds(void *ctx, int64_t low, int64_t high, const struct error *error)
-{
-    struct owner *owner = ctx;
-    if (!is_answer(owner))
-        return;
-    (void)high;
-    if (error != NULL && error_is(error))
-        owner->trim.unanswered = true;
-    else
-        owner->trim.log_start = low;
-    answered(owner);
-}
-
-static const char *configured(const struct owner *owner, const char *group)
-{
-    uint32_t i = 0;
-    while (strcmp(owner->options.trim_groups[i], group) != 0)
-        i++;
-    assert(i < owner->options.trim_group_count);
-    return owner->options.trim_groups[i];
-}
-
-static void on_group_position(void *ctx, const char *group, int64_t offset,
-                              const struct error *error)
-{
-    struct owner *owner = ctx;
-    struct owner_trim *trim = &owner->trim;
-    if (!is_answer(owner))
-        return;
-    if (error != NULL && error_is(error)) {
-        log_warning_limited("the log is not trimmed: a group's offset is unknown",
-                            LOG_I64("partition", owner->partition), LOG_STR("group", group),
-                            LOG_ERR(error));
-        trim->unanswered = true;
-    } else {
-        /* An offset beyond the end is not of this log. */
-        int64_t at = offset > checkpoint_of(owner)->next_event_offset ? -1 : offset;
-        if (at < trim->archived)
-            trim->group = configured(owner, group);
-        trim->archived = at < trim->archived ? at : trim->archived;
-    }
-    answered(owner);
-}
-
-static void ask(struct owner *owner)
-{
-    struct owner_trim *trim = &owner->trim;
-    const struct owner_options *options = &owner->options;
-    const char *topic = owner->cluster->topics.events;
-    uint32_t groups = trim->only_start ? 0 : options->trim_group_count;
-    trim->phase = TRIM_ASKING;
-    trim->unanswered = false;
-    trim->archived = INT64_MAX;
-    trim->answers_left = 1 + groups;
-    owner->outstanding += trim->answers_left;
-    broker_offsets(owner->cluster->broker, topic, owner->partition, on_bounds, owner);
-    for (uint32_t i = 0; i < groups; i++)
-        broker_position_of(owner->cluster->broker, options->trim_groups[i], topic, owner->partition,
-                           on_group_position, owner);
-}
-
-/* Where it is known that the log cannot begin later than it does, only whether it does. */
-static void ask_if_useful(struct owner *owner)
-{
-    struct owner_trim *trim = &owner->trim;
-    bool useful = trim->log_start < 0 || newest_before(owner, INT64_MAX) > trim->log_start;
-    if (!useful)
-        set_held(owner, TRIM_HELD_BY_AGE);
-    trim->only_start = !useful;
-    if (useful || checkpoint_of(owner)->trimmed > 0)
-        ask(owner);
 }
 
 /* ---- deleting ---- */
@@ -410,7 +292,7 @@ static void delete_beginning(struct owner *owner)
         return;
     if (owner->options.trim_group_count > 0 && !trim->may_delete) {
         trim->to_delete = true;
-        ask(owner);
+        owner_archive_ask(owner);
         return;
     }
     trim->may_delete = false;
@@ -476,7 +358,7 @@ static bool turn(struct owner *owner)
     case TRIM_WAITING:
         wait(owner);
         if (owner->clock_guard.known)
-            ask_if_useful(owner);
+            owner_archive_ask(owner);
         return false;
     case TRIM_STATING:
         return state_orders(owner);
@@ -525,6 +407,7 @@ void owner_trim_init(struct owner *owner)
     char partition[16];
     loop_timer_init(&owner->trim.timer, on_timer, owner);
     owner->trim.log_start = owner->trim.announced = -1;
+    owner_archive_init(owner);
     if (owner->options.keep_ms == 0)
         return;
     snprintf(partition, sizeof(partition), "%d", owner->partition);
@@ -554,7 +437,7 @@ void owner_trim_end(struct owner *owner)
     if (trim->active) {
         count_held(owner->metrics, trim->held, -1);
         metrics_unset(trim->start);
-        close_group_alert(owner, gone);
+        owner_archive_close_alert(owner, gone);
         close_refusal(owner, gone);
     }
     loop_timer_cancel(cluster_loop(owner->cluster), &trim->timer);

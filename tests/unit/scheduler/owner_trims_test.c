@@ -235,6 +235,57 @@ Test(owner_trims, keeps_what_a_group_has_not_read)
     cr_assert_leq(log_start(), ORDERS + 20);
 }
 
+/* The log may be trimmed up to a Continuation after its first ORDERS records, and it grows to 300
+ * and more while the group `archive` has committed `before`, then `offset`. */
+static void archive_and_grow(int64_t before, int64_t offset)
+{
+    begin(KEEP_MS);
+    owner_kit_release(process, 0);
+    kit.trim_groups[0] = "archive";
+    kit.trim_group_count = 1;
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, before);
+    owner = owner_kit_own(process, 0);
+    owner_kit_run(&kit, EVERY_MS);
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, offset);
+    owner_kit_run(&kit, EVERY_MS);
+    submit(ORDERS, 4 * ORDERS);
+    owner_kit_run(&kit, 1000);
+    cr_assert_gt(owner_kit_end(&kit, "p.events", 0), 3 * ORDERS);
+    cr_assert_eq(log_start(), 0);
+}
+
+/* The topic was deleted and created again, and the group was restored, or it is a copy. */
+Test(owner_trims, counts_no_offset_of_an_earlier_log_once_the_log_has_grown_past_it)
+{
+    archive_and_grow(3 * ORDERS, 3 * ORDERS);
+    owner_kit_run(&kit, 2 * KEEP_MS);
+    owner_kit_claim(&kit, 0, 9); /* it claims again, and does not forget */
+    owner_kit_run(&kit, 2 * KEEP_MS);
+    cr_expect(owner_is_running(owner));
+    cr_expect_eq(log_start(), 0);
+    cr_expect_eq(process->metrics->trim_held[TRIM_HELD_BY_GROUP]->value, 1);
+    cr_expect_eq(owner_kit_alerts(&kit, "TrimGroupMissing", true),
+                 owner_kit_alerts(&kit, "TrimGroupMissing", false) + 1);
+    /* Its reader begins at the beginning, and comes past that offset. */
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, 3 * ORDERS - 1);
+    run_until_trimmed(KEEP_MS);
+    cr_expect_eq(owner_kit_alerts(&kit, "TrimGroupMissing", true),
+                 owner_kit_alerts(&kit, "TrimGroupMissing", false));
+    broker_memory_commit(kit.kafka, "archive", "p.events", 0, 3 * ORDERS);
+    owner_kit_run(&kit, EVERY_MS);
+    cr_expect_eq(owner_kit_alerts(&kit, "TrimGroupMissing", true),
+                 owner_kit_alerts(&kit, "TrimGroupMissing", false));
+}
+
+/* A group that is mirrored gets the offset while nothing is old enough to go. */
+Test(owner_trims, sees_an_offset_of_another_log_before_it_could_be_one_of_this)
+{
+    archive_and_grow(ORDERS / 2, 3 * ORDERS);
+    owner_kit_run(&kit, 2 * KEEP_MS);
+    cr_expect_eq(log_start(), 0);
+    cr_expect_eq(owner_kit_alerts(&kit, "TrimGroupMissing", true), 1);
+}
+
 static bool take_archive_back(const char *name, void *ctx)
 {
     (void)ctx;
