@@ -64,7 +64,7 @@ static int64_t read_by(struct trim_group *group, int64_t end)
     return foreign ? -1 : group->committed;
 }
 
-static void judge(struct owner *owner, int64_t end)
+static void take_answers(struct owner *owner, int64_t end)
 {
     struct owner_trim *trim = &owner->trim;
     uint32_t last = 0;
@@ -97,7 +97,7 @@ static void on_bounds(void *ctx, int64_t low, int64_t high, const struct error *
     else
         trim->log_start = low;
     if (!trim->unanswered)
-        judge(owner, high);
+        take_answers(owner, high);
     owner_trim_answered(owner);
 }
 

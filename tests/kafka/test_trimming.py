@@ -6,6 +6,7 @@ import re
 import unittest
 
 import confluent_kafka
+from confluent_kafka.admin import AdminClient
 from lib import Broker, Cluster, records, wait_for
 
 ORDER = ('{"order_id": "%s", "customer": "c", "currency": "GBP", "workflow": "%s", '
@@ -129,6 +130,32 @@ class TrimmingTest(unittest.TestCase):
             closed = {key: cluster.alerts()[1][key] for key in ("code", "partition", "by")}
             self.assertEqual(closed, {key: raised[key] for key in closed})
             self.assertEqual([alert["raised"] for alert in cluster.alerts()], [True, False])
+
+    def test_a_broker_forgets_the_offsets_of_a_topic_that_is_deleted(self):
+        """So a group that has an offset of an earlier log of this name got it from a copy."""
+        with Cluster(Broker.shared(), partitions=1) as cluster:
+            cluster.topics_apply()
+            events, commands = cluster.topic("events"), cluster.topic("commands")
+            cluster.produce("events", [(b"o", b"not ours")] * 5)
+            group = confluent_kafka.Consumer({"bootstrap.servers": cluster.broker.bootstrap,
+                                              "group.id": f"{events}-archive"})
+            self.addCleanup(group.close)
+            admin = AdminClient({"bootstrap.servers": cluster.broker.bootstrap})
+
+            def committed():
+                asked = [confluent_kafka.TopicPartition(name, 0) for name in (events, commands)]
+                return [place.offset for place in group.committed(asked, timeout=10)]
+
+            group.commit(offsets=[confluent_kafka.TopicPartition(events, 0, 5),
+                                  confluent_kafka.TopicPartition(commands, 0, 7)],
+                         asynchronous=False)
+            self.assertEqual(committed(), [5, 7])
+            admin.delete_topics([events])[events].result(30)
+            wait_for("the topic is gone", lambda: events not in cluster.topics(), 30)
+            cluster.topics_apply()
+            self.assertEqual(self.bounds(cluster), (0, 0))
+            wait_for("its offset is forgotten",
+                     lambda: committed() == [confluent_kafka.OFFSET_INVALID, 7], 30)
 
 
 if __name__ == "__main__":
