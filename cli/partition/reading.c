@@ -148,7 +148,7 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
     struct partition_state state = {.now = clock_wall_ms(session->context.clock),
                                     .margin_ms = config_ms(cli->config, "clock.skew.max.ms")};
     struct state_reading reading = {.state = &state};
-    enum error_class class = cli_scratch_make("reset", scratch, ret_error);
+    enum error_class class = cli_scratch_make("partition", scratch, ret_error);
     if (class != ERROR_OK)
         return class;
     snprintf(path, sizeof(path), "%s/store", scratch);

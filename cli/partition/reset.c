@@ -5,9 +5,9 @@
 #include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "cli/output.h"
+#include "cli/partition/partition.h"
 #include "cli/partition/skip_check.h"
 #include "cli/partition/state.h"
-#include "replica/settings.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -228,7 +228,7 @@ static int reset_partition(struct cli *cli, struct cli_session *session, int64_t
     return append(cli, session, partition, reset);
 }
 
-static int run(struct cli *cli)
+int partition_run_reset(struct cli *cli)
 {
     struct error error;
     struct cli_session session;
@@ -243,34 +243,3 @@ static int run(struct cli *cli)
     cli_session_close(&session);
     return code;
 }
-
-static const struct cli_flag flags[] = {
-    {"partition", "N", "The stopped partition."},
-    {"next-command", "OFFSET", "The offset in the commands topic at which its owner continues."},
-    {"skip", "FROM-TO", "Offsets in the events topic that no longer count: FROM to before TO."},
-    {"newest-decision", "TIME",
-     "Lowers the time of the newest Decision: `now`, or a time such as 2010-12-01T08:26:00Z."},
-    {"by", "WHO", "Who decided this; stays in the log."},
-    {"reason", "TEXT", "Why; stays in the log."},
-    {"dry-run", NULL, "Only explains what stops the partition and what the reset would do."},
-    {"yes", NULL, "Does not ask for confirmation."},
-    {0}};
-
-static const struct cli_verb verbs[] = {
-    {.name = "reset",
-     .summary = "Lets a stopped partition continue as an operator decides; refuses if it works. "
-                "Exit code 1: the reset is void, because something else was written meanwhile.",
-     .examples = "# what stops it, and what a reset would do\n"
-                 "reeve partition reset --partition 3 --next-command 0 --by ann --reason "
-                 "'topic restored' --dry-run\n"
-                 "# the commands topic was created again: continue at its start\n"
-                 "reeve partition reset --partition 3 --next-command 0 --by ann --reason "
-                 "'topic restored'\n"
-                 "# a third-party client wrote the record at offset 17 of events\n"
-                 "reeve partition reset --partition 3 --skip 17-18 --by ann --reason 'not ours'\n",
-     .flags = flags,
-     .config_services = SETTINGS_CLI,
-     .run = run}};
-
-const struct cli_noun cli_partition = {
-    .name = "partition", .summary = "Stopped partitions.", .verbs = verbs, .verb_count = 1};

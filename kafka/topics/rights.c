@@ -65,7 +65,7 @@ static const struct row rows[] = {
                 {TOPIC, "replies.*", W},
                 {GROUP, "submission", R}}},
     {.program = "scheduler",
-     .label = "scheduler; also `partition reset`",
+     .label = "scheduler; also `partition reset`, `waiting`",
      .rights = {{TOPIC, "schemas", W},
                 {TOPIC, "commands", R | W},
                 {TOPIC, "events", R | W | DL},

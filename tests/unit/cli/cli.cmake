@@ -31,6 +31,7 @@ reeve_test(cli
         verify_fold_test.c
         verify_rules_test.c
         views_test.c
+        waiting_commands_test.c
         console_access_test.c
         console_test.c
         dead_letters_test.c

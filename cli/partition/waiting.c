@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve partition waiting`: the commands that no scheduler has decided. Where they begin is in the
+ * log, which is folded here, so that this works while no service runs. What is in the commands may
+ * be of anyone; of a record that cannot be decoded only its key is shown, and why. */
+#include "base/heap_arena.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "cli/output.h"
+#include "cli/partition/partition.h"
+#include "cli/partition/state.h"
+#include "schemas/json_codec.h"
+
+#include <inttypes.h>
+
+enum { ANSWER_MS = 15000, ARENA_BYTES = 64 * 1024 };
+
+static const struct output_column columns[] = {
+    {"offset", "OFFSET", true}, {"appended_at", "APPENDED (UTC)", false},
+    {"kind", "COMMAND", false}, {"order_id", "ORDER", false},
+    {"by", "FROM", false},      {"problem", "PROBLEM", false},
+};
+
+struct waiting_list {
+    struct cli *cli;
+    struct cli_session *session;
+    struct output *output;
+    struct heap_arena heap; /* of one record */
+    int64_t next;
+    int64_t end;
+    uint32_t shown;
+    bool done;
+    struct error error;
+};
+
+/* ---- one command ---- */
+
+/* The token, the application, the operator or the instance that asks. */
+static struct text asker_of(const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_SUBMIT_ORDER:
+        return text_empty(cmd->submit_order.submitted_by) ? cmd->submit_order.reply_to
+                                                          : cmd->submit_order.submitted_by;
+    case COMMAND_CANCEL_ORDER:
+        return cmd->cancel_order.by;
+    case COMMAND_REPORT_STEP:
+        return cmd->report_step.instance;
+    case COMMAND_RECOVER_STEP:
+        return cmd->recover_step.by;
+    case COMMAND_START_STEP:
+        return cmd->start_step.by;
+    case COMMAND_TIME_OUT_ORDER:
+        return cmd->time_out_order.by;
+    case COMMAND_COMPENSATE_ORDER:
+        return cmd->compensate_order.by;
+    case COMMAND_RESUBMIT_STEP:
+        return cmd->resubmit_step.by;
+    case COMMAND_EXTEND_STEP:
+        return cmd->extend_step.instance;
+    case COMMAND_COMPLETE_STEP:
+        return cmd->complete_step.by;
+    case COMMAND_SKIP_STEP:
+        return cmd->skip_step.by;
+    case COMMAND_FAIL_STEP:
+        return cmd->fail_step.by;
+    case COMMAND_PAUSE_ORDER:
+        return cmd->pause_order.by;
+    case COMMAND_RESUME_ORDER:
+        return cmd->resume_order.by;
+    case COMMAND_MIGRATE_ORDER:
+        return cmd->migrate_order.by;
+    case COMMAND_UNDECODABLE:
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return (struct text){0};
+}
+
+static json_t *text_or_null(struct text text)
+{
+    return text_empty(text) ? json_null() : json_codec_text(text);
+}
+
+static void describe(json_t *row, const struct command *cmd)
+{
+    json_object_set_new(row, "kind",
+                        json_string(record_kind_name((enum record_kind)(int)cmd->kind)));
+    json_object_set_new(row, "order_id", text_or_null(cmd->order_id));
+    json_object_set_new(row, "by", text_or_null(asker_of(cmd)));
+    json_object_set_new(row, "problem", json_null());
+}
+
+static void describe_unknown(json_t *row, struct text key, const char *problem)
+{
+    bool is_id = key.size <= ORDER_ID_BYTES_MAX && utf8_printable(key);
+    json_object_set_new(row, "kind", json_null());
+    json_object_set_new(row, "order_id", is_id ? text_or_null(key) : json_null());
+    json_object_set_new(row, "by", json_null());
+    json_object_set_new(row, "problem", json_codec_text(text_of(problem)));
+}
+
+static json_t *row_at(struct waiting_list *waiting, int64_t offset, int64_t timestamp)
+{
+    json_t *row = json_object();
+    json_t *time = timestamp > 0 ? json_codec_time(timestamp) : json_null();
+    json_object_set_new(row, "offset", json_integer(offset));
+    if (waiting->cli->output == CLI_OUTPUT_TABLE) {
+        json_object_set_new(row, "appended_at", output_time_ms(time));
+        json_decref(time);
+    } else
+        json_object_set_new(row, "appended_at", time);
+    return row;
+}
+
+/* ---- reading ---- */
+
+static void went_on(struct waiting_list *waiting, int64_t next)
+{
+    waiting->next = next;
+    waiting->shown++;
+    waiting->done = next >= waiting->end || waiting->shown == PARTITION_WAITING_MAX;
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct waiting_list *waiting = ctx;
+    struct record decoded;
+    struct error error;
+    if (waiting->done)
+        return;
+    json_t *row = row_at(waiting, record->offset, record->timestamp);
+    heap_arena_reset(&waiting->heap);
+    if (record->value.data == NULL)
+        describe_unknown(row, record->key, "the record is empty");
+    else if (codec_decode(waiting->session->cluster->codec, record->value, true,
+                          &waiting->heap.arena, &decoded, &error) != ERROR_OK)
+        describe_unknown(row, record->key, error.message);
+    else if (!record_kind_is_command(decoded.kind))
+        describe_unknown(row, record->key, "the record is not a command");
+    else
+        describe(row, &decoded.command);
+    output_row(waiting->output, row);
+    went_on(waiting, record->offset + 1);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct waiting_list *waiting = ctx;
+    if (!waiting->done)
+        waiting->next = next_offset;
+    waiting->done = true;
+}
+
+static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    struct waiting_list *waiting = ctx;
+    if (waiting->done)
+        return;
+    json_t *row = row_at(waiting, offset, 0);
+    describe_unknown(row, (struct text){0}, "the batch of records is broken");
+    output_row(waiting->output, row);
+    went_on(waiting, next_offset);
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct waiting_list *waiting = ctx;
+    if (error->class != ERROR_FATAL || waiting->done)
+        return;
+    waiting->error = *error;
+    waiting->done = true;
+}
+
+static bool is_done(void *ctx)
+{
+    const struct waiting_list *waiting = ctx;
+    return waiting->done;
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static int read_commands(struct waiting_list *waiting, int32_t partition)
+{
+    struct cluster *cluster = waiting->session->cluster;
+    struct broker_reader *reader = broker_read(cluster->broker, cluster->topics.commands, partition,
+                                               waiting->next, &reader_ops, waiting);
+    broker_reader_skip_unreadable(reader, on_unreadable);
+    broker_reader_skip_headers(reader);
+    if (!cli_session_wait(waiting->session, is_done, waiting, ANSWER_MS))
+        error_set(&waiting->error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+    broker_reader_close(reader);
+    return error_is(&waiting->error) ? cli_fail(waiting->cli, &waiting->error) : EXIT_CODE_OK;
+}
+
+int partition_show_waiting(struct cli *cli, struct cli_session *session, int32_t partition)
+{
+    struct error error;
+    struct partition_state state;
+    char text[ERROR_MESSAGE_SIZE];
+    int code = EXIT_CODE_OK;
+    if (partition_state_read(cli, session, partition, &state, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    enum partition_trouble trouble = partition_trouble_of(&state);
+    partition_trouble_text(&state, text, sizeof(text));
+    if (trouble != PARTITION_WORKS)
+        cli_warn(cli, "PartitionStopped", "partition %" PRId32 ": %s", partition, text);
+    int64_t next = state.checkpoint.next_command_offset;
+    struct waiting_list waiting = {.cli = cli,
+                                   .session = session,
+                                   .next = next > state.commands_low ? next : state.commands_low,
+                                   .end = state.commands_high};
+    heap_arena_init(&waiting.heap, ARENA_BYTES);
+    waiting.output =
+        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    if (waiting.next < waiting.end)
+        code = read_commands(&waiting, partition);
+    code = output_finish(waiting.output, code);
+    if (code == EXIT_CODE_OK && cli->output == CLI_OUTPUT_TABLE && waiting.next < waiting.end)
+        fprintf(cli->err, "%" PRId64 " more wait.\n", waiting.end - waiting.next);
+    heap_arena_deinit(&waiting.heap);
+    return code;
+}
+
+int partition_run_waiting(struct cli *cli)
+{
+    struct error error;
+    struct cli_session session;
+    int64_t partition = 0;
+    if (!number_parse(text_of(cli->arguments[0]), 0, INT32_MAX, &partition))
+        return cli_usage(cli, "PARTITION is the number of a partition, as in 3");
+    if (cli_session_open(cli, 0, &session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    int code;
+    if (partition < session.cluster->partition_count)
+        code = partition_show_waiting(cli, &session, (int32_t)partition);
+    else {
+        error_set(&error, ERROR_REJECT, "NoPartition",
+                  "partition %" PRId64 " does not exist: there are %d", partition,
+                  session.cluster->partition_count);
+        code = cli_fail(cli, &error);
+    }
+    cli_session_close(&session);
+    return code;
+}
