@@ -279,6 +279,28 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     }
 }
 
+void console_warn_waiting(const struct cli *cli, const json_t *body)
+{
+    size_t i;
+    const json_t *row;
+    const json_t *list = json_object_get(body, "waiting");
+    json_int_t commands = 0;
+    char where[64];
+    json_array_foreach(list, i, row)
+        commands += json_integer_value(json_object_get(row, "commands"));
+    if (commands <= 0)
+        return;
+    if (json_array_size(list) == 1)
+        snprintf(
+            where, sizeof(where), "partition %lld",
+            (long long)json_integer_value(json_object_get(json_array_get(list, 0), "partition")));
+    else
+        snprintf(where, sizeof(where), "%zu partitions", json_array_size(list));
+    cli_warn(cli, "CommandsWaiting", "%lld command%s undecided in %s; orders in %s are not listed",
+             (long long)commands, commands == 1 ? " waits" : "s wait", where,
+             commands == 1 ? "it" : "them");
+}
+
 /* The first page speaks for all of them. */
 static void warn_old(const struct cli *cli, const struct console_path *path, const json_t *body)
 {

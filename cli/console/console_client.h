@@ -73,6 +73,8 @@ int console_refused(const struct cli *cli, const struct console_answer *answer,
 
 /* Warns about partitions that an answer lacks. */
 void console_warn_incomplete(const struct cli *cli, const json_t *body);
+/* Warns, in one line, about commands that wait: the list lacks the orders that they submit. */
+void console_warn_waiting(const struct cli *cli, const json_t *body);
 
 /* GETs the path and prints the answer: a table with `print`, which returns the exit code, and any
  * other format as it came. Warns about partitions that it lacks. Returns the exit code. */

@@ -149,8 +149,10 @@ int orders_run_list(struct cli *cli)
         if (!console_get(cli, &path, &answer, &code))
             break;
         left -= (int64_t)print_page(cli, output, answer.json, &cursor);
-        if (left == 0 || !json_is_string(cursor))
+        if (left == 0 || !json_is_string(cursor)) {
             console_warn_incomplete(cli, answer.json);
+            console_warn_waiting(cli, answer.json);
+        }
         console_answer_deinit(&answer);
     } while (left > 0 && json_is_string(cursor));
     bool more = json_is_string(cursor) && code == EXIT_CODE_OK;

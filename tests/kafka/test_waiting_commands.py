@@ -51,6 +51,21 @@ class WaitingCommandsTest(unittest.TestCase):
         self.assertGreaterEqual(
             self.crowd["supervisor-1"].metric("reeve_commands_undecided_seconds"), 30)
 
+    def check_the_order_is_found(self, name, partition):
+        """No list has it, and the answer about it names where commands wait."""
+        cluster = self.crowd.cluster
+        console = ("--console", f"http://127.0.0.1:{self.crowd['console'].http_port()}")
+        listed = cluster.reeve("orders", "list", "--limit", "0", *console)
+        self.assertNotIn(name, listed.stdout)
+        self.assertIn(f"1 command waits undecided in partition {partition}; orders in it are not "
+                      "listed", listed.stderr)
+        unknown = cluster.reeve("orders", "get", name, *console, check=False)
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("1 command waits undecided in its partition", unknown.stderr)
+        waiting = cluster.reeve_json("partition", "waiting", str(partition))
+        self.assertEqual([(row["kind"], row["order_id"], row["problem"]) for row in waiting],
+                         [("SubmitOrder", name, None)])
+
     def test_what_is_alive_reports_that_commands_wait(self):
         crowd = self.crowd
         crowd.wait_for_end(crowd.submit(10))
@@ -60,6 +75,7 @@ class WaitingCommandsTest(unittest.TestCase):
         self.assertEqual(self.alerts(), [(True, "supervisor")])
         self.assertEqual([alert["partition"] for alert in self.open_alerts()], [1])
         self.check_all_report_it(1)
+        self.check_the_order_is_found(name, 1)
         crowd["supervisor-1"].sigkill()
         crowd.add("supervisor", "supervisor-2")
         crowd["supervisor-2"].wait_ready(60)

@@ -195,32 +195,42 @@ void api_respond_damaged(struct http_exchange *exchange, struct console_partitio
                        console_partition_number(partition));
 }
 
-/* 404, if that is certain. Nothing is kept of an order that has expired. */
-void api_respond_missing(struct http_exchange *exchange, struct console_partition *partition,
+/* Nothing is kept of an order that has expired. */
+void api_respond_missing(struct http_exchange *exchange, struct console *console,
                          struct text order_id)
 {
     char reason[REASON_SIZE];
-    if (console_partition_is_current(partition, reason, sizeof(reason)))
+    struct console_partition *partition = api_partition_of(console, order_id);
+    int32_t number = console_partition_number(partition);
+    int64_t waiting = owners_undecided(console->owners, number);
+    if (!console_partition_is_current(partition, reason, sizeof(reason)))
+        http_respond_error(exchange, 503, "NotReady", "%s", reason);
+    else if (waiting > 0)
+        http_respond_error(exchange, 404, "UnknownOrder",
+                           "order %.*s is not known, but %lld command%s undecided in its partition "
+                           "%d and may submit it: `reeve partition waiting %d` lists them",
+                           TEXT_ARG(order_id), (long long)waiting,
+                           waiting == 1 ? " waits" : "s wait", (int)number, (int)number);
+    else
         http_respond_error(exchange, 404, "UnknownOrder",
                            "order %.*s does not exist: it was never accepted, or it has ended and "
                            "expired",
                            TEXT_ARG(order_id));
-    else
-        http_respond_error(exchange, 503, "NotReady", "%s", reason);
 }
 
-const struct order *api_find_order(struct http_exchange *exchange,
-                                   struct console_partition *partition, struct text order_id)
+const struct order *api_find_order(struct http_exchange *exchange, struct console *console,
+                                   struct text order_id)
 {
     struct error error;
     const struct order *order = NULL;
+    struct console_partition *partition = api_partition_of(console, order_id);
     if (view_order(console_partition_view(partition), order_id, &order, &error) != ERROR_OK) {
         console_partition_damaged(partition, &error);
         api_respond_damaged(exchange, partition);
         return NULL;
     }
     if (order == NULL)
-        api_respond_missing(exchange, partition, order_id);
+        api_respond_missing(exchange, console, order_id);
     return order;
 }
 
@@ -247,7 +257,7 @@ void console_answer_order(void *ctx, struct http_exchange *exchange)
     struct console *console = ctx;
     struct text order_id = text_of(http_param(exchange, "id"));
     struct console_partition *partition = api_partition_of(console, order_id);
-    const struct order *order = api_find_order(exchange, partition, order_id);
+    const struct order *order = api_find_order(exchange, console, order_id);
     if (order == NULL)
         return;
     json_t *body = render_order(order, console_partition_number(partition));

@@ -30,13 +30,13 @@ void api_put_incomplete(struct console *console, json_t *body);
 struct console_partition *api_partition_of(struct console *console, struct text order_id);
 /* 503: the store cannot be read. */
 void api_respond_damaged(struct http_exchange *exchange, struct console_partition *partition);
-/* 404, if that is certain; else 503. */
-void api_respond_missing(struct http_exchange *exchange, struct console_partition *partition,
+/* 404, if that is certain, or if commands wait that may submit it; else 503. */
+void api_respond_missing(struct http_exchange *exchange, struct console *console,
                          struct text order_id);
 
 /* The order, or NULL after the exchange was answered. Borrowed until the next lookup. */
-const struct order *api_find_order(struct http_exchange *exchange,
-                                   struct console_partition *partition, struct text order_id);
+const struct order *api_find_order(struct http_exchange *exchange, struct console *console,
+                                   struct text order_id);
 
 /* Handlers in files of their own; userdata is the console. */
 void serve_history(struct http_exchange *exchange, void *userdata);

@@ -105,7 +105,7 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
         return;
     }
     if (json_array_size(history->entries) == 0 && after < 0 && history->order == NULL) {
-        api_respond_missing(exchange, history->partition, order_id);
+        api_respond_missing(exchange, history->console, order_id);
         json_decref(history->entries);
         return;
     }

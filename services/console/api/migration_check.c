@@ -74,7 +74,7 @@ void serve_migration_check(struct http_exchange *exchange, void *userdata)
         !read_query(exchange, &migrate))
         return;
     struct console_partition *partition = api_partition_of(console, order_id);
-    order = api_find_order(exchange, partition, order_id);
+    order = api_find_order(exchange, console, order_id);
     if (order == NULL)
         return;
     migrate.order_id = order_id;

@@ -105,9 +105,11 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
 }
 
 /* Nothing was decided about it since the log begins, or at all. */
-static void respond_without_history(struct http_exchange *exchange,
-                                    struct console_partition *partition, struct text order_id)
+static void respond_without_history(const struct order_replay *replay,
+                                    struct console_partition *partition)
 {
+    struct http_exchange *exchange = replay->exchange;
+    struct text order_id = replay->order_id;
     const struct order *order = NULL;
     struct error error;
     struct view *view = console_partition_view(partition);
@@ -119,7 +121,7 @@ static void respond_without_history(struct http_exchange *exchange,
                            "%lld is not kept",
                            TEXT_ARG(order_id), (long long)start);
     else
-        api_respond_missing(exchange, partition, order_id);
+        api_respond_missing(exchange, replay->console, order_id);
 }
 
 static void replay_free(struct order_replay *replay)
@@ -136,7 +138,7 @@ static void replay_free(struct order_replay *replay)
 static void finish(struct order_replay *replay, struct console_partition *partition)
 {
     if (replay->at < 0 && !error_is(&replay->error) && !replay->too_long)
-        respond_without_history(replay->exchange, partition, replay->order_id);
+        respond_without_history(replay, partition);
     else
         respond(replay->exchange, replay, partition, replay->order_id);
     replay_free(replay);

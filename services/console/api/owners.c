@@ -23,7 +23,8 @@ enum {
     AWAY_MS = 2 * PROBE_MS, /* no answer for longer than this: the brokers are away */
     UNKNOWN = -1,
     CLAIMS_SHOWN = 20,
-    HANDOVERS_MS = 3600 * 1000
+    HANDOVERS_MS = 3600 * 1000,
+    UNDECIDED_MS = 5000 /* between two probes, commands wait in a working partition as well */
 };
 
 struct owners_waiter {
@@ -111,9 +112,9 @@ static int64_t age_of(const struct owners *owners, int32_t number)
     return age > AWAY_MS ? age : 0;
 }
 
-static void put_verdict(json_t *object, const struct owners *owners, int32_t number)
+static enum verdict assess(const struct owners *owners, int32_t number,
+                           char ret_reason[VERDICT_REASON_SIZE])
 {
-    char reason[VERDICT_REASON_SIZE];
     const struct error *stop = NULL;
     struct console_partition *partition = owners->partitions[number];
     console_partition_is_stopped(partition, &stop);
@@ -122,7 +123,13 @@ static void put_verdict(json_t *object, const struct owners *owners, int32_t num
                                   .stopped = stop != NULL ? stop->message : NULL,
                                   .claimed = console_partition_claim(partition)->known,
                                   .away_ms = age_of(owners, number)};
-    enum verdict verdict = verdict_of(&input, reason);
+    return verdict_of(&input, ret_reason);
+}
+
+static void put_verdict(json_t *object, const struct owners *owners, int32_t number)
+{
+    char reason[VERDICT_REASON_SIZE];
+    enum verdict verdict = assess(owners, number, reason);
     render_put(object, "verdict", json_string(verdict_name(verdict)));
     render_put(object, "verdict_reason", render_optional(text_of(reason)));
 }
@@ -323,6 +330,38 @@ int64_t owners_lag(const struct owners *owners)
     for (int32_t i = 0; i < owners->count; i++)
         sum += lag_of(owners, i) != UNKNOWN ? lag_of(owners, i) : 0;
     return sum;
+}
+
+int64_t owners_undecided(const struct owners *owners, int32_t number)
+{
+    char reason[VERDICT_REASON_SIZE];
+    const struct lag_window *window = &owners->ends[number].window;
+    int64_t lag = lag_of(owners, number);
+    bool waits = lag_window_waited_ms(window, loop_now_ms(owners->loop)) >= UNDECIDED_MS ||
+                 assess(owners, number, reason) != VERDICT_OK;
+    /* What this console has not read may be decided. */
+    if (lag == UNKNOWN || !waits ||
+        !console_partition_is_current(owners->partitions[number], reason, sizeof(reason)))
+        return 0;
+    return lag;
+}
+
+void owners_put_waiting(const struct owners *owners, json_t *body)
+{
+    json_t *list = json_array();
+    for (int32_t i = 0; i < owners->count; i++) {
+        int64_t commands = owners_undecided(owners, i);
+        if (commands == 0)
+            continue;
+        json_t *object = json_object();
+        render_put(object, "partition", json_integer(i));
+        render_put(object, "commands", json_integer(commands));
+        put_verdict(object, owners, i);
+        json_array_append_new(list, object);
+    }
+    if (json_array_size(list) > 0)
+        render_put(body, "waiting", json_incref(list));
+    json_decref(list);
 }
 
 void owners_serve(struct owners *owners, bool all, struct http_exchange *exchange)

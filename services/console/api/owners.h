@@ -33,6 +33,11 @@ void owners_respond(const struct owners *owners, struct http_exchange *exchange,
  * too long yet; may be NULL. */
 uint32_t owners_stalled(const struct owners *owners, char ret_reason[VERDICT_REASON_SIZE],
                         int64_t *ret_waited_ms);
+/* Commands of the partition that wait for a decision; 0 while those that come are soon decided. The
+ * orders that they submit are unknown. */
+int64_t owners_undecided(const struct owners *owners, int32_t number);
+/* body.waiting: the partitions in which any wait, with the verdict; left out if there are none. */
+void owners_put_waiting(const struct owners *owners, json_t *body);
 /* Commands of all partitions that wait for a decision, as far as known. */
 int64_t owners_lag(const struct owners *owners);
 

@@ -155,6 +155,7 @@ void search_api_serve_list(struct http_exchange *exchange, void *userdata)
         return;
     json_t *body = json_object();
     search_api_put_page(console, &search, body, "orders", render_order_summary);
+    owners_put_waiting(console->owners, body);
     owners_respond(console->owners, exchange, body);
 }
 

@@ -32,6 +32,7 @@ reeve_test(cli
         verify_rules_test.c
         views_test.c
         waiting_commands_test.c
+        waiting_orders_test.c
         console_access_test.c
         console_test.c
         dead_letters_test.c

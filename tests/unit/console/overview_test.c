@@ -384,6 +384,33 @@ static bool check_of_decisions(const char *part)
     return ok;
 }
 
+/* One command waits in the partition, -1: none does in any; the reason has `part`, "": there is
+ * none. */
+static void check_lists(int32_t number, const char *part)
+{
+    json_t *answer = world_get(world, 200, "/api/orders");
+    cr_expect_eq(json_array_size(json_object_get(answer, "waiting")), number >= 0 ? 1 : 0);
+    if (number >= 0) {
+        cr_expect_eq(world_int(answer, "waiting.0.partition"), number);
+        cr_expect_eq(world_int(answer, "waiting.0.commands"), 1);
+        cr_expect_str_eq(world_text(answer, "waiting.0.verdict"), part[0] ? "stalled" : "ok");
+        if (part[0] != '\0')
+            cr_expect(strstr(world_text(answer, "waiting.0.verdict_reason"), part) != NULL);
+    }
+    json_decref(answer);
+    answer = world_get(world, 404, "/api/orders/nope");
+    cr_expect_str_eq(world_text(answer, "code"), "UnknownOrder");
+    bool waits = strstr(world_text(answer, "detail"), "1 command waits undecided in its") != NULL;
+    cr_expect_eq(waits, number >= 0 && world_partition("nope") == number, "%s",
+                 world_text(answer, "detail"));
+    json_decref(answer);
+    if (number < 0)
+        return;
+    answer = world_get(world, 404, "/api/orders/waits");
+    cr_expect(strstr(world_text(answer, "detail"), "1 command waits undecided in its") != NULL);
+    json_decref(answer);
+}
+
 /* The only scheduler is dead, and an order waits. */
 Test(console_overview, says_everywhere_that_commands_wait)
 {
@@ -408,6 +435,7 @@ Test(console_overview, says_everywhere_that_commands_wait)
     cr_expect_eq(world_int(answer, "partitions.stalled"), 1);
     cr_expect(strstr(world_text(answer, "partitions.stalled_reason"), expected) != NULL);
     json_decref(answer);
+    check_lists(number, expected);
     world_schedule(world);
     world_settle(world);
     world_advance(world, 2000);
@@ -416,4 +444,22 @@ Test(console_overview, says_everywhere_that_commands_wait)
     cr_expect(json_is_null(world_at(answer, "partitions.stalled_reason")));
     json_decref(answer);
     cr_expect(check_of_decisions(""));
+    check_lists(-1, "");
+    json_decref(world_get(world, 200, "/api/orders/waits"));
+}
+
+/* Before the verdict does; not while commands are decided as they come. */
+Test(console_overview, says_soon_that_a_list_lacks_what_waits)
+{
+    make_orders();
+    world_submit(world, "waits", "test");
+    int32_t number = world_partition("waits");
+    world_advance(world, 2000);
+    check_lists(-1, "");
+    for (int i = 0; i < 3; i++)
+        world_advance(world, 2000);
+    check_lists(number, "");
+    json_t *answer = world_get(world, 404, "/api/orders/waits/history");
+    cr_expect(strstr(world_text(answer, "detail"), "1 command waits undecided") != NULL);
+    json_decref(answer);
 }

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { ago, count, number, until, visible } from './format.js';
 import { get, orderPage, query } from './api.js';
 import { FILTERS, apiFilters, countCommand, listCommand, ordersPage, readFilters } from './filters.js';
-import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table } from './parts.js';
+import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table, waiting } from './parts.js';
 import { mayAct, whyNot } from './session.js';
 import { ACTIONS, movable, openAction } from './actions.js';
 
@@ -235,7 +235,7 @@ export function open(view) {
           filtered && counted ? ' match' : '')),
       chips(), bar(),
       broken ? notice('bad', broken) : null, problem,
-      page ? [incomplete(page.incomplete), selection(),
+      page ? [incomplete(page.incomplete), waiting(page.waiting), selection(),
         page.orders.length ? list()
           : page.next ? empty('None of the orders looked at so far matches; the next page looks further.')
             : empty(filtered ? 'No order matches these filters.' : 'There are no orders yet.'),

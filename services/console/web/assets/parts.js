@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several pages show: states, panels, tables, commands to copy, sparklines.
 import { h, s, say } from './dom.js';
-import { number, visible } from './format.js';
+import { count, number, visible } from './format.js';
 
 export const ORDER_STATES =
   ['Pending', 'Processing', 'Processed', 'Compensating', 'Compensated', 'Error'];
@@ -130,6 +130,15 @@ export const incomplete = (list) =>
     } incomplete: `, visible(list.map((each) => `${each.partition} (${each.reason})`).slice(0, 3).join('; ')),
     '. Orders may be missing here. ', link('/partitions', null, 'Partitions'))
     : null;
+
+// Orders whose commands no scheduler has decided are in no list.
+export function waiting(list) {
+  if (!list?.length) return null;
+  const commands = list.reduce((sum, each) => sum + each.commands, 0);
+  return notice('warn', `${count(commands, 'command')} ${commands === 1 ? 'waits' : 'wait'} undecided in ${
+    list.length === 1 ? `partition ${list[0].partition}` : `${number(list.length)} partitions`}; orders in ${
+    commands === 1 ? 'it' : 'them'} are not listed. `, link('/partitions', null, 'Partitions'));
+}
 
 export function json(value) {
   return h('pre', { class: 'json', tabindex: '0' }, visible(JSON.stringify(value, null, 2)).replaceAll('\\u000a', '\n'));
