@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // TIMEOUT_SECONDS = 180
-// What operators vouch for and end by hand, around the pivot: keys, effects, and the way back.
+// What operators vouch for and end by hand, around the pivot: keys, effects, and the way back; and a
+// step whose agent is gone.
 'use strict';
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
-const { World, fill } = require('./lib/world.js');
+const { World, fill, waitFor } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
 const WORKFLOW = `
@@ -170,5 +171,20 @@ for (const { label, id, effect, why } of [
     assert.equal(await page.getByText(NO_WAY_BACK).textContent(), `${why[0].toUpperCase()}${why.slice(1)}.`);
   });
 }
+
+// The last case: nothing performs steps after it.
+test('shows_that_a_step_waits_for_its_agent', async ({ page, open }) => {
+  await world.stopAgent('courier');
+  world.submit(['queue-1'], 'delivery');
+  await waitFor('the step is queued', async () => {
+    const order = await world.get('/api/orders/queue-1');
+    return order?.steps[0].queued_at && order.steps[0].retry_at;
+  });
+  await open('/orders?id_prefix=queue-');
+  await page.locator('#page tbody tr').getByText('Pack waits for an agent').waitFor();
+  await open('/orders/queue-1');
+  await page.locator('.graph .node').filter({ hasText: 'waits for an agent' }).waitFor();
+  await page.getByText('waits since').waitFor();
+});
 
 run(world);

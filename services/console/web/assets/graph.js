@@ -49,8 +49,8 @@ export function stepStatus(step, order, hands) {
     return { state: undo ? 'Compensating' : 'Processing', words };
   }
   if (step.state === 'Pending' && order?.paused_at) return { state: 'Paused', words: '' };
-  if (step.retry_at) return { state: 'Waiting', words: `retry after ${step.failure_count} failed` };
   if (step.queued_at) return { state: 'Waiting', words: 'waits for an agent' };
+  if (step.retry_at) return { state: 'Waiting', words: `retry after ${step.failure_count} failed` };
   const hand = hands?.has(step.step) ? 'by hand' : '';
   if (step.state === 'Error') return { state: 'Error', words: [step.error_name ?? 'failed', hand].filter((part) => part).join(', ') };
   if (step.state === 'Pending') return { state: 'Pending', words: 'not started' };

@@ -248,7 +248,7 @@ export function open(view) {
         ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
-        : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : step.queued_at ? ['waits since ', time(step.queued_at)] : '–' },
+        : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or error', class: 'wide', cell: (step) => step.error_name && step.state !== 'Processed'
         ? [h('b', null, data(step.error_name)), ' ', data(step.error_message)] : h('code', null, data(step.output)) },
     ], shown.steps, { key: (step) => step.step }));

@@ -52,7 +52,7 @@ export function open(view) {
       bad.map((p) => notice('bad', h('b', null, `Partition ${p.partition} is stopped: `), data(p.stopped_reason ?? String(p.stopped)))),
       panel('Owners', { note: '--output json has the claims, handovers and stores as well', command: 'reeve owners' }, list.length ? table('Partitions', [
         { name: 'Partition', class: 'number', cell: (p) => String(p.partition) },
-        { name: 'Verdict', cell: verdict },
+        { name: 'Verdict', class: 'verdict', cell: verdict },
         { name: 'Owner', class: 'short', cell: (p) => [data(p.claim?.instance), p.claim ? h('span', { class: 'dim' }, ' since ', ago(p.claim.claimed_at)) : null] },
         { name: 'Lag', class: 'number', cell: (p) => number(p.lag) },
         { name: 'Last decision', class: 'when', cell: (p) => ago(p.last_decided_at) },
