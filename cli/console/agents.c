@@ -147,16 +147,16 @@ static int show(struct cli *cli, const char *name)
     if (!console_get(cli, &path, &answer, &code))
         return code;
     json_t *list = json_object_get(answer.json, "agents");
-    bool none = name != NULL && json_array_size(list) == 0;
+    bool none = json_array_size(list) == 0;
     add_pauses(list, json_object_get(answer.json, "pauses"), name);
     /* While the brokers are away, none is known to be absent. */
     bool old = json_integer_value(json_object_get(answer.json, "data_age_ms")) > DATA_AGE_MAX_MS;
     bool complete = !json_is_false(json_object_get(answer.json, "complete"));
     if (name == NULL && json_is_array(list) && complete && !old)
         add_named(cli, list);
-    if (none)
+    if (name != NULL && none)
         cli_report(cli, "NoInstance", "no instance of agent %s is alive", name);
-    if (none && json_array_size(list) == 0) {
+    if (name != NULL && json_array_size(list) == 0) {
         console_answer_deinit(&answer);
         return EXIT_CODE_NEGATIVE;
     }
@@ -165,7 +165,7 @@ static int show(struct cli *cli, const char *name)
         cli_warn(cli, "Incomplete", "the console is still reading: some agents may be missing");
     code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
-    return none && code == EXIT_CODE_OK ? EXIT_CODE_NEGATIVE : code;
+    return name != NULL && none && code == EXIT_CODE_OK ? EXIT_CODE_NEGATIVE : code;
 }
 
 static int list(struct cli *cli)
