@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "base/rfc3339.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -80,7 +81,19 @@ enum error_class order_filter_read_time(const struct cli *cli, const char *flag,
     return ERROR_OK;
 }
 
-/* The console ignores an empty value, so the filter would select all orders. */
+/* The console ignores an empty value, so the filter would select all orders. No order has a text
+ * that is not UTF-8, so that one would select none without a word. */
+static enum error_class check_value(const char *flag, const char *value, struct error *ret_error)
+{
+    if (value[0] == '\0')
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--%s is empty: give a value, or leave it out", flag);
+    if (!utf8_valid(text_of(value)))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--%s is not UTF-8: set the terminal to UTF-8", flag);
+    return ERROR_OK;
+}
+
 static enum error_class check_values(const struct cli *cli, struct error *ret_error)
 {
     for (int i = 0; i < FILTERS; i++) {
@@ -89,9 +102,8 @@ static enum error_class check_values(const struct cli *cli, struct error *ret_er
         if (filters[i].fixed != NULL || !has_flag(cli, filters[i].flag))
             continue;
         while ((value = cli_flag_next(cli, filters[i].flag, &index)) != NULL)
-            if (value[0] == '\0')
-                return error_set(ret_error, ERROR_REJECT, "Usage",
-                                 "--%s is empty: give a value, or leave it out", filters[i].flag);
+            if (check_value(filters[i].flag, value, ret_error) != ERROR_OK)
+                return ERROR_REJECT;
     }
     return ERROR_OK;
 }

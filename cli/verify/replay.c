@@ -83,7 +83,7 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
     else
         fprintf(cli->out,
                 "%spartition %d: %" PRId64 " records replayed in %" PRId64 ".%03" PRId64
-                " s (%" PRId64 "/s), about %" PRIu64 " orders\n",
+                " s (%" PRId64 "/s); orders: about %" PRIu64 "\n",
                 isatty(STDERR_FILENO) ? "\r" : "", partition, checkpoint->next_event_offset,
                 elapsed / 1000, elapsed % 1000,
                 elapsed > 0 ? checkpoint->next_event_offset * 1000 / elapsed : 0,

@@ -81,6 +81,23 @@ test('every_page_says_how_old_its_data_is_while_the_brokers_are_away', async ({ 
   await page.locator('#live.live').waitFor();
 });
 
+test('the_list_names_commands_that_wait_undecided', async ({ page, open }) => {
+  const rows = [{ partition: 3, commands: 2, verdict: 'stalled', verdict_reason: 'none was decided' }];
+  await page.route('**/api/orders?*', async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...await response.json(), waiting: rows } });
+  });
+  await open('/orders');
+  await page.getByText('2 commands wait undecided in partition 3; orders in them are not listed.').waitFor();
+  rows.push({ ...rows[0], partition: 5, commands: 40 });
+  await page.reload();
+  await page.getByText('42 commands wait undecided in 2 partitions').waitFor();
+  await page.unroute('**/api/orders?*');
+  await page.reload();
+  await loaded(page);
+  assert.equal(await page.getByText('undecided').count(), 0);
+});
+
 test('links_change_the_page_without_loading_it_again', async ({ page, open }) => {
   await open('/');
   await page.evaluate(() => (globalThis.kept = true));

@@ -71,10 +71,11 @@ Test(cli_order_filter, becomes_parameters_of_the_api)
            "?workflow=w&workflow_version=7");
     expect((const struct flag_given[]){{"prefix", "a/b"}, {"customer", "A & B=%"}, {NULL, NULL}},
            "?customer=A%20%26%20B%3D%25&id_prefix=a%2Fb");
-    expect(
-        (const struct flag_given[]){
-            {"attribute", "a=b=c"}, {"attribute", "line=\n\xff"}, {"state", "Error"}, {NULL, NULL}},
-        "?state=Error&attribute=a%3Db%3Dc&attribute=line%3D%0A%FF");
+    expect((const struct flag_given[]){{"attribute", "a=b=c"},
+                                       {"attribute", "line=\n\u00e9"},
+                                       {"state", "Error"},
+                                       {NULL, NULL}},
+           "?state=Error&attribute=a%3Db%3Dc&attribute=line%3D%0A%C3%A9");
 }
 
 Test(cli_order_filter, turns_times_into_those_of_the_api)
@@ -89,7 +90,8 @@ Test(cli_order_filter, turns_times_into_those_of_the_api)
            "?since=2010-12-01T00%3A00%3A00.000Z");
 }
 
-/* An empty value would select every order: not what anyone means who gives a filter. */
+/* An empty value would select every order, and one that is not UTF-8 none: not what anyone means
+ * who gives a filter. */
 Test(cli_order_filter, refuses_values_that_are_none)
 {
     static const char *const times[] = {"",    "soon", "1291191960000", "5",
@@ -100,8 +102,10 @@ Test(cli_order_filter, refuses_values_that_are_none)
         refuse("since", times[i]);
         refuse("until", times[i]);
     }
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         refuse(texts[i], "");
+        refuse(texts[i], "\xff");
+    }
 }
 
 Test(cli_order_filter, takes_the_longest_attribute)
