@@ -121,9 +121,13 @@ static void on_folded(void *ctx, const struct broker_record *record,
 static void on_caught_up(void *ctx)
 {
     struct verify_fold *fold = ctx;
+    int64_t last = view_checkpoint(follower_view(fold->follower))->next_event_offset - 1;
     if (fold->again < fold->counted_count)
         start_over(fold);
-    else
+    else if (fold->until > last) { /* it grows: what comes now counts no more */
+        fold->until = last;
+        follower_bound(fold->follower, last);
+    } else
         fold->done = true;
 }
 

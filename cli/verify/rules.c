@@ -371,6 +371,7 @@ static void check_order(struct verify_rules *rules, const struct decision *decis
         return;
     order->version = decision->order_version;
     order->state = decision->order_state;
+    order->paused = order->paused && !has_ended(order); /* an attempt may end during a pause */
     if (has_ended(order) && !order->ended)
         note_ended(rules, order, decision->decided_at);
     if ((order->state == ORDER_ERROR) != order->alert_open)

@@ -9,6 +9,8 @@
 
 TestSuite(cli_verify_fold);
 
+enum { STEPS = 1000 };
+
 static struct session_kit kit;
 static struct log_kit owner;
 static struct verify_fold fold;
@@ -129,5 +131,32 @@ Test(cli_verify_fold, begins_again_where_the_log_is_trimmed_under_it)
     assert_passes(1, 3);
     cr_expect_eq(view_checkpoint(follower_view(fold.follower))->start, start_later);
     cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
+    end();
+}
+
+/* In the turn in which the end of the log is met: more of it, and a Claim that raises a doubt. */
+static void write_at_the_end(void *ctx)
+{
+    bool *written = ctx;
+    broker_memory_settle(kit.kafka, STEPS);
+    if (*written || !fold.done)
+        return;
+    *written = true;
+    log_kit_accept(&owner);
+    log_kit_claim(&owner, 2);
+}
+
+Test(cli_verify_fold, counts_nothing_beyond_the_end_that_it_has_met)
+{
+    bool written = false;
+    begin();
+    log_kit_accept(&owner);
+    int64_t last = log_kit_finish(&owner, 0);
+    session_kit_open(&kit, 0);
+    kit.turn = write_at_the_end;
+    kit.turn_ctx = &written;
+    assert_passes(2, 1);
+    cr_expect(written);
+    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->next_event_offset, last + 1);
     end();
 }

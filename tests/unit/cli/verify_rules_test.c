@@ -150,6 +150,36 @@ Test(verify_rules, finds_an_expiry_at_an_impossible_time)
     verify_rules_free(rules);
 }
 
+/* Its last attempt ends while an operator has it paused. */
+Test(verify_rules, ends_the_pause_of_an_order_that_ends)
+{
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct statement stated = statement();
+    struct event events[] = {
+        {.kind = EVENT_STEP_SUCCEEDED, .step_succeeded.ref = {TEXT_CONST("A"), DIRECTION_DO, 3}},
+        {.kind = EVENT_ORDER_PROCESSED}};
+    struct decision decision = {.decided_at = 6,
+                                .order_id = TEXT("o-1"),
+                                .order_version = 8,
+                                .order_state = ORDER_PROCESSED,
+                                .events = events,
+                                .event_count = 2};
+    struct step done = step;
+    last_finding[0] = '\0';
+    stated.order.paused_at = 5;
+    verify_rules_statement(rules, &stated, 8);
+    verify_rules_decision(rules, &decision, false, 9);
+    done.state = STEP_PROCESSED;
+    stated = statement();
+    stated.order.version = 8;
+    stated.order.state = ORDER_PROCESSED;
+    stated.order.ended_at = 6;
+    stated.order.steps = &done;
+    verify_rules_statement(rules, &stated, 10);
+    cr_assert_str_eq(last_finding, "");
+    verify_rules_free(rules);
+}
+
 /* ---- undoing ---- */
 
 enum { FACTS = 8 };
