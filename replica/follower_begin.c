@@ -163,21 +163,42 @@ void follower_search(struct follower *follower)
     look_for_the_next(follower, follower->low);
 }
 
-bool follower_doubts_beginning(struct follower *follower)
+/* Not where all orders are known to begin, but because the log began there. */
+static bool begins_on_trust(const struct follower *follower)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    return checkpoint->start > 0 && checkpoint->start <= follower->low && !follower->searched;
+}
+
+static void begin_later(struct follower *follower)
 {
     struct error error;
-    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    if (checkpoint->complete || checkpoint->start != follower->low || follower->searched)
-        return false;
     follower->searched = true;
     follower_close_reader(follower);
     if (view_drop(follower->view, &error) != ERROR_OK) {
         follower_stop(follower, &error);
-        return true;
+        return;
     }
     if (follower->ops->dropped != NULL)
         follower->ops->dropped(follower->ctx);
     follower_check_later(follower, 0);
+}
+
+bool follower_doubts_beginning(struct follower *follower)
+{
+    if (view_checkpoint(follower->view)->complete || !begins_on_trust(follower))
+        return false;
+    begin_later(follower);
+    return true;
+}
+
+bool follower_doubts_trim(struct follower *follower, const struct view_folded *folded)
+{
+    if (folded->admission != ADMITTED || folded->kind != RECORD_CONTINUATION ||
+        folded->record->continuation.trimmed <= view_checkpoint(follower->view)->start ||
+        !begins_on_trust(follower))
+        return false;
+    begin_later(follower);
     return true;
 }
 

@@ -307,6 +307,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     if (follower_checks_gap(follower, record->offset))
         return;
     follower->before_next = view_checkpoint(follower->view)->next_event_offset;
+    bool was_complete = view_checkpoint(follower->view)->complete;
     FAILPOINT("follower.fold");
     if (view_fold(follower->view, record, &folded, &error) != ERROR_OK) {
         codec_peek(record->value, &follower->unknown_schema);
@@ -323,6 +324,8 @@ static void fold_record(void *ctx, const struct broker_record *record)
         check_doubt(follower, &folded, record->offset);
         return;
     }
+    if (!was_complete && follower_doubts_trim(follower, &folded))
+        return;
     if (error_is(&follower->stop) && record->offset >= follower->stopped_at) {
         follower->stop = (struct error){0};
         follower->recheck_ms = 0;

@@ -157,6 +157,10 @@ void follower_search(struct follower *follower);
  * whole: that one may not have counted, as a zombie had written it. True: an empty store looks for
  * a later place. */
 bool follower_doubts_beginning(struct follower *follower);
+/* The first record that says that the log is whole, and is folded now, names a later beginning. A
+ * trim to where this reader began would have been announced there: what the log began with may be a
+ * zombie's, and the owner's Statements before the next Claim did not count. True: likewise. */
+bool follower_doubts_trim(struct follower *follower, const struct view_folded *folded);
 /* Stopped as the log has none: one that is written later ends that. */
 void follower_await_beginning(struct follower *follower);
 

@@ -395,6 +395,18 @@ Test(owner_trimmed, begins_only_where_a_record_that_counts_names_the_place)
     assert_has_all_orders(owner);
 }
 
+static void claim_anew(void)
+{
+    struct record record = {.kind = RECORD_CLAIM,
+                            .claim = {.claim_id = {{55}},
+                                      .instance = TEXT("s-1"),
+                                      .claimed_at = kit.clock.now_wall_ms,
+                                      .partition_count = 1,
+                                      .format = STATE_FORMAT}};
+    int64_t at = owner_kit_send(&kit, "p.events", 0, TEXT("s-1"), RECORD_CLAIM, &record.claim);
+    cr_assert_eq(admission_record(&folded, &record, at), ADMITTED);
+}
+
 /* The log begins with what a zombie wrote. */
 static void expect_begins_after_a_zombie(bool is_claimed)
 {
@@ -403,16 +415,8 @@ static void expect_begins_after_a_zombie(bool is_claimed)
     folded.next_command_offset -= is_claimed; /* what it states is old */
     say_falsely(99, -1);
     folded.next_command_offset += is_claimed;
-    if (is_claimed) {
-        struct record record = {.kind = RECORD_CLAIM,
-                                .claim = {.claim_id = {{55}},
-                                          .instance = TEXT("s-1"),
-                                          .claimed_at = kit.clock.now_wall_ms,
-                                          .partition_count = 1,
-                                          .format = STATE_FORMAT}};
-        int64_t at = owner_kit_send(&kit, "p.events", 0, TEXT("s-1"), RECORD_CLAIM, &record.claim);
-        cr_assert_eq(admission_record(&folded, &record, at), ADMITTED);
-    }
+    if (is_claimed)
+        claim_anew();
     state_all();
     forget_to(zombie);
     const struct owner *owner = own_with_an_empty_store();
@@ -431,6 +435,26 @@ Test(owner_trimmed, begins_after_a_zombie_whose_claim_is_never_ended)
 Test(owner_trimmed, begins_after_a_zombie_that_states_something_else)
 {
     expect_begins_after_a_zombie(true);
+}
+
+/* The Statements before the next Claim count for none that begins with what the zombie wrote, and
+ * all that follows fits. */
+Test(owner_trimmed, begins_after_a_zombie_whose_claim_ends_after_the_statements)
+{
+    begin();
+    int64_t zombie = owner_kit_end(&kit, "p.events", 0);
+    say_falsely(99, -1);
+    start = go_on(-1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        restate(&orders[i]);
+    claim_anew();
+    go_on(start);
+    go_on(-1);
+    forget_to(zombie);
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_expect_eq(view_checkpoint(owner_view(owner))->start, start);
+    assert_has_all_orders(owner);
 }
 
 Test(owner_trimmed, goes_on_as_soon_as_the_log_says_where_it_is_whole)
