@@ -86,7 +86,7 @@ Test(cli_waiting_commands, shows_foreign_records_without_harm)
 Test(cli_waiting_commands, shows_the_first_hundred)
 {
     begin();
-    char id[16];
+    char id[24];
     for (int i = 0; i < PARTITION_WAITING_MAX + 7; i++) {
         snprintf(id, sizeof(id), "waits-%03d", i);
         pause_order(id);
