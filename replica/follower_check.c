@@ -233,10 +233,10 @@ void follower_search_ended(struct follower *follower)
     bool knows = search->knows_claim && checkpoint->has_first_claim;
     follower->claim_seen =
         knows && uuid_equal(&search->first_claim_id, &checkpoint->first_claim_id);
-    if (!whole && error_is(&search->newer))
-        follower_stop(follower, &search->newer);
-    else if (is_empty(follower) && (whole || follower->lawful))
+    if (is_empty(follower) && (whole || follower->lawful)) /* it stops at what does not fit */
         begin(follower, whole ? search->begins_at : follower->low);
+    else if (!whole && error_is(&search->newer))
+        follower_stop(follower, &search->newer);
     else if (knows && !follower->claim_seen)
         different_log(follower, "it continues one with another first claim");
     else if (!is_empty(follower) && follower->low > last_offset(follower) && whole)

@@ -514,3 +514,55 @@ Test(owner_trimmed, knows_its_log_when_a_broker_forgets_a_trim_and_its_tail_is_a
 {
     expect_tail_lost(true);
 }
+
+static void skip(int64_t offset)
+{
+    struct partition_reset reset = {.expected_offset = owner_kit_end(&kit, "p.events", 0),
+                                    .next_command_offset = -1,
+                                    .has_skip = true,
+                                    .skip = {offset, offset + 1},
+                                    .by = TEXT("ann"),
+                                    .reason = TEXT("it cannot be folded"),
+                                    .reset_at = kit.clock.now_wall_ms};
+    owner_kit_send(&kit, "p.events", 0, TEXT("ann"), RECORD_RESET, &reset);
+}
+
+/* It counts as the owner's next record, until a Reset skips it. */
+static int64_t decide_the_impossible(void)
+{
+    struct event event = {.kind = EVENT_STEP_SUCCEEDED,
+                          .step_succeeded = {.ref = {TEXT("none"), DIRECTION_DO, 1}}};
+    struct decision decision = {.claim_id = folded.claim_id,
+                                .sequence = folded.next_sequence,
+                                .command_offset = folded.next_command_offset,
+                                .command_time = kit.clock.now_wall_ms,
+                                .order_id = orders[0].details.order_id,
+                                .order_version = orders[0].version + 1,
+                                .order_state = orders[0].state,
+                                .decided_at = folded.newest_decided_at,
+                                .emitted_through = folded.emitted_through,
+                                .events = &event,
+                                .event_count = 1};
+    return owner_kit_send(&kit, "p.events", 0, TEXT("x"), RECORD_DECISION, &decision);
+}
+
+/* What does not fit is not that the log begins with a zombie's record. Further on is one that only
+ * a newer version could read, which is skipped as well. */
+Test(owner_trimmed, looks_for_a_reset_where_no_later_beginning_is_found)
+{
+    begin();
+    start = go_on(-1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        restate(&orders[i]);
+    int64_t impossible = decide_the_impossible();
+    go_on(start);
+    go_on(-1);
+    skip(impossible);
+    skip(broker_memory_append(kit.kafka, "p.events", 0, TEXT("x"),
+                              (struct text){"\xc3\x01newer-it-is", 13}));
+    trim();
+    const struct owner *owner = own_with_an_empty_store();
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 60000);
+    cr_expect_eq(view_checkpoint(owner_view(owner))->start, start);
+    assert_has_all_orders(owner);
+}
