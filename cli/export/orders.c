@@ -208,12 +208,13 @@ static void on_left_behind(void *ctx)
     orders->left_behind = true;
 }
 
-/* An operator's Reset skips what is folded already: what is in complete files stays there. */
+/* An operator's Reset skips what is folded already: what is in complete files stays there, and what
+ * is exported when that is all. */
 static void on_dropped(void *ctx)
 {
     struct orders_export *orders = ctx;
     struct export_partition *partition = orders->partition;
-    bool holds = orders->left_behind;
+    bool holds = orders->left_behind || partition->done;
     orders->left_behind = false;
     if (holds)
         return;

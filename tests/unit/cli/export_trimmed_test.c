@@ -15,6 +15,8 @@ static struct export_run run;
 static struct export_partition partition;
 static int64_t start; /* where the log is to begin */
 
+enum { STEPS = 1000 };
+
 static void setup(void)
 {
     session_kit_init(&kit);
@@ -196,4 +198,41 @@ Test(cli_export_trimmed, exports_nothing_where_all_of_its_range_is_gone)
     assert_exports(export_events_of);
     cr_expect_eq(partition.trimmed, partition.end);
     cr_expect_eq(partition.records, 0);
+}
+
+/* ---- when it has read all ---- */
+
+/* In the same turn: what was skipped is not in the range. */
+static void reset_when_it_is_done(void *ctx)
+{
+    bool *reset = ctx;
+    broker_memory_settle(kit.kafka, STEPS);
+    if (*reset || !partition.done)
+        return;
+    *reset = true;
+    int64_t latest = log_kit_accept(&owner);
+    broker_memory_settle(kit.kafka, STEPS);
+    struct partition_reset record = {.expected_offset = latest + 1,
+                                     .next_command_offset = -1,
+                                     .has_skip = true,
+                                     .skip = {latest, latest + 1},
+                                     .by = TEXT("ann"),
+                                     .reason = TEXT("test"),
+                                     .reset_at = 1};
+    session_kit_append(&kit, "t.events", RECORD_RESET, &record);
+}
+
+Test(cli_export_trimmed, keeps_what_it_has_exported_when_a_reset_comes_then)
+{
+    bool reset = false;
+    log_kit_accept(&owner);
+    log_kit_finish(&owner, 0);
+    prepare("orders", 0);
+    run.series.records_max = 10;
+    kit.turn = reset_when_it_is_done;
+    kit.turn_ctx = &reset;
+    assert_exports(export_orders_of);
+    cr_expect(reset);
+    assert_order("o-0", 1);
+    cr_expect_eq(partition.next, partition.end);
 }
