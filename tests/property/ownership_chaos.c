@@ -254,15 +254,18 @@ static struct dice *dice_for(struct world *world, int kind)
     return kind == CHAOS_GARBAGE ? &world->chaos.later : &world->chaos.last;
 }
 
+void chaos_begin(struct world *world, enum chaos_kind kind)
+{
+    world->chaos.kinds |= 1U << kind;
+    if (kinds[kind].begin != NULL)
+        kinds[kind].begin(world);
+}
+
 void chaos_draw(struct world *world)
 {
-    for (int i = 0; i < CHAOS_KIND_COUNT; i++) {
-        if (!dice_percent(dice_for(world, i), kinds[i].percent))
-            continue;
-        world->chaos.kinds |= 1U << i;
-        if (kinds[i].begin != NULL)
-            kinds[i].begin(world);
-    }
+    for (int i = 0; i < CHAOS_KIND_COUNT; i++)
+        if (dice_percent(dice_for(world, i), kinds[i].percent))
+            chaos_begin(world, (enum chaos_kind)i);
 }
 
 void chaos_act(struct world *world)

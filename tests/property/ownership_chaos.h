@@ -8,6 +8,8 @@
 
 /* Which kinds of faults this world has. */
 void chaos_draw(struct world *world);
+/* It has that kind as well. */
+void chaos_begin(struct world *world, enum chaos_kind kind);
 /* Now and then one of them begins or ends. */
 void chaos_act(struct world *world);
 /* All of them end. */

@@ -141,6 +141,23 @@ void garbage_end(struct world *world)
             reset(world, &world->garbage[i]);
 }
 
+bool garbage_skip_latest(struct world *world, int32_t partition)
+{
+    struct record record;
+    int64_t latest = log_end(world, "p.events", partition) - 1;
+    heap_arena_reset(&world->scratch);
+    if (world->garbage_count == GARBAGE_MAX || latest <= trim_start(world, partition) ||
+        is_foreign(world, "p.events", partition, latest) ||
+        read_log(world, "p.events", partition, latest, &record) != NULL ||
+        (record.kind != RECORD_DECISION && record.kind != RECORD_STATEMENT))
+        return false;
+    struct garbage *skipped = &world->garbage[world->garbage_count++];
+    *skipped =
+        (struct garbage){.partition = partition, .offset = latest, .reset_at = -1, .counted = true};
+    reset(world, skipped);
+    return true;
+}
+
 /* ---- readers ---- */
 
 bool garbage_is_at(const struct world *world, int32_t partition, int64_t offset)
@@ -149,6 +166,15 @@ bool garbage_is_at(const struct world *world, int32_t partition, int64_t offset)
         if (world->garbage[i].partition == partition && world->garbage[i].offset == offset)
             return true;
     return false;
+}
+
+bool garbage_counted_at(const struct world *world, int32_t partition, int64_t offset)
+{
+    bool counted = false;
+    for (uint32_t i = 0; i < world->garbage_count && !counted; i++)
+        counted = world->garbage[i].partition == partition && world->garbage[i].offset == offset &&
+                  world->garbage[i].counted;
+    return counted;
 }
 
 void garbage_skips(const struct world *world, int32_t partition, struct checkpoint *checkpoint)

@@ -9,10 +9,14 @@
 
 /* One more of them, or the Reset that skips the oldest one. */
 void garbage_act(struct world *world);
+/* An operator has the latest record skipped, which may count. False: it is not one for that. */
+bool garbage_skip_latest(struct world *world, int32_t partition);
 /* All are skipped. */
 void garbage_end(struct world *world);
 /* The record is one of them. */
 bool garbage_is_at(const struct world *world, int32_t partition, int64_t offset);
+/* It counted until an operator had it skipped. */
+bool garbage_counted_at(const struct world *world, int32_t partition, int64_t offset);
 /* The fold begins with what readers know of Resets to come. */
 void garbage_skips(const struct world *world, int32_t partition, struct checkpoint *checkpoint);
 

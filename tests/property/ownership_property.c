@@ -2,16 +2,11 @@
 /* Ownership, fencing and emission under random histories: schedulers crash between any two steps,
  * pause, come back as zombies, lose acknowledgements; after each step every live store equals a
  * fold of the log. And: a command that kills leaves no innocent ones under suspicion. */
-#include "platform/files.h"
-#include "platform/logger.h"
 #include "tests/lib/seed.h"
 #include "tests/property/ownership_history.h"
+#include "tests/property/ownership_run.h"
 
 #include <criterion/criterion.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Four slices, because Criterion runs tests in parallel. */
 enum {
@@ -23,33 +18,6 @@ enum {
     ISOLATION_SHARE = 40
 };
 
-/* The stores are small; where memory is as large as a disk, they need not wait for one. */
-#define MEMORY_FOLDER "/dev/shm"
-#define MEMORY_BYTES_MIN (INT64_C(512) << 20)
-
-/* A simulated crash jumps out of whatever was going on: memory stays behind, as in a real one,
- * where the process takes it along. LeakSanitizer asks this function. */
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return 1;
-}
-
-static void make_folder(char *ret_folder, size_t size)
-{
-    const char *temporary = getenv("TMPDIR");
-    int64_t free_bytes = 0;
-    if (files_free_bytes(MEMORY_FOLDER, &free_bytes, NULL) == ERROR_OK &&
-        free_bytes >= MEMORY_BYTES_MIN)
-        temporary = MEMORY_FOLDER;
-    snprintf(ret_folder, size, "%s/reeve-ownership-XXXXXX",
-             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
-    if (mkdtemp(ret_folder) != NULL)
-        return;
-    snprintf(ret_folder, size, "/tmp/reeve-ownership-XXXXXX");
-    cr_assert_not_null(mkdtemp(ret_folder));
-}
-
 static const char *history(struct ownership_run *run, uint64_t seed)
 {
     return ownership_history(run, seed, STEPS);
@@ -60,26 +28,8 @@ static void run_cases(uint64_t seed, uint64_t cases,
                       const char *(*one)(struct ownership_run *run, uint64_t seed),
                       struct ownership_sometimes *ret_sometimes)
 {
-    struct ownership_run run;
-    char folder[200];
-    const char *failed = NULL;
-    uint64_t done = 0;
-    if (getenv("REEVE_PROPERTY_LOG") == NULL)
-        log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
-    make_folder(folder, sizeof(folder));
-    ownership_run_begin(&run, folder);
-    for (; done < cases && failed == NULL; done++) {
-        seed_begin(seed + done);
-        failed = one(&run, seed + done);
-        if (failed == NULL)
-            seed_end();
-    }
-    ownership_run_end(&run);
-    files_remove_tree(folder, NULL);
-    fprintf(stderr, "%" PRIu64 " cases from seed %" PRIu64 "\n", done, seed);
-    *ret_sometimes = run.sometimes;
+    const char *failed = ownership_run_cases(seed, cases, one, ret_sometimes);
     cr_assert_null(failed, "%s", failed);
-    cr_assert_eq(done, cases);
 }
 
 static void run_slice(uint32_t slice)

@@ -3,6 +3,7 @@
  * places for schedulers with real stores. One world for each case; everything that happens in it
  * follows from its seed.
  *
+ *     ownership_run        cases of one run, each from its seed
  *     ownership_world      the world: topics, workflow, what goes into the topics
  *     ownership_instance   schedulers: boot, own, crash between any two steps
  *     ownership_fold       the log folded afresh; stores and statuses compared with it
@@ -144,6 +145,7 @@ struct garbage {
     int32_t partition;
     int64_t offset;
     int64_t reset_at; /* the Reset that skips it; -1: none yet */
+    bool counted;     /* before that: it is a record of the owner */
 };
 
 /* A StepRequest that the agent has got. */
