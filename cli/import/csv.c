@@ -232,7 +232,7 @@ void csv_write_field(FILE *out, struct text field)
     for (uint32_t i = 0; i < field.size && plain; i++)
         plain = strchr("\",\r\n", field.data[i]) == NULL && field.data[i] != '\0';
     if (plain) {
-        fwrite(field.data, 1, field.size, out);
+        fprintf(out, "%.*s", TEXT_ARG(field));
         return;
     }
     fputc('"', out);

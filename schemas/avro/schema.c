@@ -98,14 +98,15 @@ static const struct avro_type *leaf(struct parser *parser, enum avro_kind kind)
     return type;
 }
 
-static bool qualify(const char *name, const char *namespace, char ret_full[2 * NAME_MAX_BYTES])
+/* False also for a full name that is too long, as the canonical form has full names. */
+static bool qualify(const char *name, const char *namespace, char ret_full[NAME_MAX_BYTES])
 {
     if (!name_valid(name, true))
         return false;
     bool qualified = strchr(name, '.') != NULL || namespace[0] == '\0';
-    snprintf(ret_full, 2 * NAME_MAX_BYTES, "%s%s%s", qualified ? "" : namespace,
-             qualified ? "" : ".", name);
-    return true;
+    int size = snprintf(ret_full, NAME_MAX_BYTES, "%s%s%s", qualified ? "" : namespace,
+                        qualified ? "" : ".", name);
+    return size < NAME_MAX_BYTES;
 }
 
 static const struct avro_type *refer(struct parser *parser, const char *name, const char *namespace)
@@ -113,7 +114,7 @@ static const struct avro_type *refer(struct parser *parser, const char *name, co
     enum avro_kind kind;
     if (primitive_of(name, &kind))
         return leaf(parser, kind);
-    char full[2 * NAME_MAX_BYTES];
+    char full[NAME_MAX_BYTES];
     if (!qualify(name, namespace, full))
         return bad(parser, "no name of a type", name);
     for (uint32_t i = 0; i < parser->named_count; i++) {
@@ -239,7 +240,7 @@ static const struct avro_type *parse_named(struct parser *parser, enum avro_kind
     const json_t *own = json_object_get(json, "namespace");
     if (json_is_string(own))
     namespace = json_string_value(own);
-    char full[2 * NAME_MAX_BYTES];
+    char full[NAME_MAX_BYTES];
     if (name == NULL || (namespace[0] != '\0' && !name_valid(namespace, true)) ||
         !qualify(name, namespace, full))
         return bad(parser, "a type without a proper name", name != NULL ? name : "");
@@ -255,7 +256,7 @@ static const struct avro_type *parse_named(struct parser *parser, enum avro_kind
     struct named *entry = &parser->named[parser->named_count++];
     *entry = (struct named){NULL, type->name};
     /* What is inside inherits the namespace of the full name. */
-    char inner[2 * NAME_MAX_BYTES];
+    char inner[NAME_MAX_BYTES];
     snprintf(inner, sizeof(inner), "%s", full);
     char *dot = strrchr(inner, '.');
     *(dot != NULL ? dot : inner) = '\0';

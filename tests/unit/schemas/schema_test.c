@@ -65,6 +65,25 @@ Test(schemas_schema, computes_canonical_forms_as_specified)
 }
 
 /* schema-tests.txt of Avro. */
+/* Each part is short enough; the canonical form has them in one. */
+Test(schemas_schema, refuses_a_full_name_that_is_too_long)
+{
+    char part[129];
+    char schema[512];
+    struct kit kit;
+    const struct avro_type *type = NULL;
+    kit_init(&kit);
+    memset(part, 'a', sizeof(part) - 1);
+    part[sizeof(part) - 1] = '\0';
+    snprintf(schema, sizeof(schema),
+             "{\"type\":\"record\",\"name\":\"%s\",\"namespace\":\"%s\",\"fields\":[]}", part,
+             part);
+    cr_expect_eq(avro_schema_parse(text_of(schema), &kit.memory.arena, &type, &kit.error),
+                 ERROR_REJECT);
+    cr_expect_str_eq(kit.error.code, "BadSchema");
+    kit_deinit(&kit);
+}
+
 Test(schemas_schema, computes_fingerprints_as_specified)
 {
     cr_assert_eq((int64_t)avro_crc64(TEXT("\"null\"")), INT64_C(7195948357588979594));
