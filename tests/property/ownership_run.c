@@ -16,8 +16,9 @@
 #define MEMORY_BYTES_MIN (INT64_C(512) << 20)
 
 /* A simulated crash jumps out of whatever was going on: memory stays behind, as in a real one,
- * where the process takes it along. LeakSanitizer asks this function. */
-int __lsan_is_turned_off(void);
+ * where the process takes it along. LeakSanitizer, a shared library, asks this function, which a
+ * static one of ours would hide. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
     return 1;
