@@ -14,6 +14,7 @@
 
 enum {
     PARTITIONS_TWO_PERCENT = 20,
+    PATIENCE_TURNS = 5000,
     UNTRIMMED_PERCENT = 10,
     TRIM_PERCENT = 15,
     SKIP_PERCENT = 3,
@@ -126,6 +127,8 @@ void tools_turn(struct tools *tools)
 {
     clock_manual_advance(&tools->clock, 1);
     tools->clock.now_wall_ms = tools->world->clock.now_wall_ms;
+    if (++tools->turns % PATIENCE_TURNS == 0) /* what keeps it from reading ends in the world */
+        tools->busy++;
     if (tools->busy > 0 && percent(tools, GOES_ON_PERCENT)) {
         tools->busy--;
         tools_go_on(tools);

@@ -49,6 +49,7 @@ struct tools {
     struct clock_manual clock;     /* of their host: time does not jump while they wait */
     struct tools_span span;        /* of the command that runs */
     uint32_t busy;                 /* turns in which the world still goes on */
+    uint64_t turns;                /* of all tools */
     uint32_t resets;               /* that skip what counted */
     struct tools_console *console; /* NULL: none runs */
     uint64_t *met;
