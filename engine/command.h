@@ -198,5 +198,7 @@ struct command {
 /* "SubmitOrder" ... the Avro record's name */
 extern const struct enum_names command_kind_names;
 const char *command_kind_name(enum command_kind kind);
+/* The user or the instance that asks; borrowed. Empty: the command does not say, as SubmitOrder. */
+struct text command_asker(const struct command *cmd);
 
 #endif

@@ -46,46 +46,6 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
 
 /* ---- refusing ---- */
 
-static struct text who_asks(const struct command *cmd)
-{
-    assert((unsigned)cmd->kind < COMMAND_KIND_COUNT);
-    switch (cmd->kind) {
-    case COMMAND_CANCEL_ORDER:
-        return cmd->cancel_order.by;
-    case COMMAND_RECOVER_STEP:
-        return cmd->recover_step.by;
-    case COMMAND_START_STEP:
-        return cmd->start_step.by;
-    case COMMAND_TIME_OUT_ORDER:
-        return cmd->time_out_order.by;
-    case COMMAND_COMPENSATE_ORDER:
-        return cmd->compensate_order.by;
-    case COMMAND_RESUBMIT_STEP:
-        return cmd->resubmit_step.by;
-    case COMMAND_REPORT_STEP:
-        return cmd->report_step.instance;
-    case COMMAND_EXTEND_STEP:
-        return cmd->extend_step.instance;
-    case COMMAND_COMPLETE_STEP:
-        return cmd->complete_step.by;
-    case COMMAND_SKIP_STEP:
-        return cmd->skip_step.by;
-    case COMMAND_FAIL_STEP:
-        return cmd->fail_step.by;
-    case COMMAND_PAUSE_ORDER:
-        return cmd->pause_order.by;
-    case COMMAND_RESUME_ORDER:
-        return cmd->resume_order.by;
-    case COMMAND_MIGRATE_ORDER:
-        return cmd->migrate_order.by;
-    case COMMAND_SUBMIT_ORDER: /* the topic does not record its writers */
-    case COMMAND_UNDECODABLE:
-    case COMMAND_KIND_COUNT:
-        break;
-    }
-    return (struct text){0};
-}
-
 static struct attempt_ref attempt_asked_for(const struct command *cmd)
 {
     if (cmd->kind == COMMAND_RECOVER_STEP)
@@ -111,7 +71,7 @@ static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text 
                                      .command_rejected = {.command = ctx->cmd->kind,
                                                           .code = text_of(code),
                                                           .reason = reason,
-                                                          .by = who_asks(ctx->cmd),
+                                                          .by = command_asker(ctx->cmd),
                                                           .ref = attempt_asked_for(ctx->cmd),
                                                           .due_at = due_at}});
     assert(ctx->decision->event_count == 1);

@@ -13,7 +13,7 @@ struct alert_topic_ops {
     /* From partition `at` of the topic. All records about one alert (partition, code, by) have the
      * same key, so they come from one partition, in order. Texts are borrowed. */
     void (*alert)(void *ctx, int32_t at, const struct operator_alert *alert);
-    /* Partition `at` is read from its beginning again: it was made anew, or its beginning has
+    /* Partition `at` is read from its beginning again: it was recreated, or its beginning has
      * expired. May be NULL. */
     void (*again)(void *ctx, int32_t at);
 };
