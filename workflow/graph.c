@@ -2,7 +2,6 @@
 #include "workflow/graph.h"
 
 #include "base/utf8.h"
-#include "workflow/picture.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -10,12 +9,19 @@
 
 #define BIT(index) (UINT64_C(1) << (index))
 
-static const char *const format_names[] = {"text", "dot", "svg"};
+static const char *const format_names[] = {"text", "dot"};
 const struct enum_names workflow_graph_format_names = {format_names, GRAPH_FORMAT_COUNT};
 
 /* ---- writing ---- */
 
-void picture_put(struct picture *picture, struct text text)
+/* Bytes that go on where the buffer ends are counted, not written. */
+struct picture {
+    char *data;
+    size_t capacity;
+    size_t size;
+};
+
+static void picture_put(struct picture *picture, struct text text)
 {
     for (uint32_t i = 0; i < text.size; i++, picture->size++) {
         if (picture->size < picture->capacity)
@@ -23,7 +29,8 @@ void picture_put(struct picture *picture, struct text text)
     }
 }
 
-void picture_format(struct picture *picture, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void picture_format(struct picture *picture,
+                                                                 const char *format, ...)
 {
     char line[256];
     va_list arguments;
@@ -44,33 +51,8 @@ static struct text next_character(struct text text, uint32_t *at)
     return size == 0 || !utf8_printable(character) ? TEXT("?") : character;
 }
 
-void picture_put_xml(struct picture *picture, struct text text)
-{
-    for (uint32_t at = 0; at < text.size;) {
-        struct text character = next_character(text, &at);
-        switch (character.data[0]) {
-        case '<':
-            picture_put(picture, TEXT("&lt;"));
-            break;
-        case '>':
-            picture_put(picture, TEXT("&gt;"));
-            break;
-        case '&':
-            picture_put(picture, TEXT("&amp;"));
-            break;
-        case '"':
-            picture_put(picture, TEXT("&quot;"));
-            break;
-        case '\'':
-            picture_put(picture, TEXT("&#39;"));
-            break;
-        default:
-            picture_put(picture, character);
-        }
-    }
-}
-
-void picture_put_quoted(struct picture *picture, struct text text)
+/* Of a DOT string in quotes. */
+static void picture_put_quoted(struct picture *picture, struct text text)
 {
     for (uint32_t at = 0; at < text.size;) {
         struct text character = next_character(text, &at);
@@ -262,9 +244,6 @@ size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_forma
         break;
     case GRAPH_DOT:
         picture_dot(&picture, workflow);
-        break;
-    case GRAPH_SVG:
-        picture_svg(&picture, workflow);
         break;
     case GRAPH_FORMAT_COUNT:
         assert(false && "a format");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A workflow's steps as a picture: text for a terminal, DOT for Graphviz, SVG for a page. Pure
- * functions of the workflow: equal workflows give equal bytes. */
+/* A workflow's steps as a picture: text for a terminal, DOT for Graphviz. Pure functions of the
+ * workflow: equal workflows give equal bytes. */
 #ifndef WORKFLOW_GRAPH_H
 #define WORKFLOW_GRAPH_H
 
@@ -9,14 +9,13 @@
 
 #include <stddef.h>
 
-enum workflow_graph_format { GRAPH_TEXT, GRAPH_DOT, GRAPH_SVG, GRAPH_FORMAT_COUNT };
+enum workflow_graph_format { GRAPH_TEXT, GRAPH_DOT, GRAPH_FORMAT_COUNT };
 
-extern const struct enum_names workflow_graph_format_names; /* "text", "dot", "svg" */
+extern const struct enum_names workflow_graph_format_names; /* "text", "dot" */
 
 /* Writes at most `capacity` bytes, without a final NUL, and returns how many the whole picture has:
  * call it with (NULL, 0) first. Names are escaped as the format asks, invalid UTF-8 and control
- * characters become '?'. In SVG each step is a group of the class "step" with its name in
- * data-step, so that a page can show the step's state; there is no style element or attribute. */
+ * characters become '?'. */
 size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_format format,
                       char *buffer, size_t capacity);
 

@@ -19,7 +19,7 @@ static const struct cli_flag activation_flags[] = {
 };
 
 static const struct cli_flag graph_flags[] = {
-    {"format", "FORMAT", "text (the default), dot for Graphviz, or svg."},
+    {"format", "FORMAT", "text (the default), or dot for Graphviz."},
     {NULL, NULL, NULL},
 };
 
@@ -79,7 +79,7 @@ static const struct cli_verb verbs[] = {
         .arguments_max = 1,
         .summary = "Draws the steps of a deployed workflow or of a file. A file needs no broker.",
         .examples = "reeve workflow graph order-fulfilment:2\n"
-                    "reeve workflow graph order-fulfilment.yaml --format svg > graph.svg",
+                    "reeve workflow graph order-fulfilment.yaml --format dot > graph.dot",
         .flags = graph_flags,
         .config_services = SETTINGS_CLI,
         .run = workflow_run_graph,

@@ -68,7 +68,7 @@ static const char index_text[] =
     "POST /api/workflows/{name}/{version}/retire      {\"by\", \"reason\"}\n"
     "POST /api/workflows/{name}/rollback              {\"by\", \"reason\"}\n"
     "GET  /api/workflows/{name}/{version}/graph\n"
-    "       format=json|svg|dot|text          the steps, as data or as a picture\n"
+    "       format=json|dot|text              the steps, as data or as a picture\n"
     "GET  /api/watch                         changes as they happen (waits for up to 25 s)\n"
     "       after= order= state= workflow=\n"
     "GET  /api/events                        the same as Server-Sent Events\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/workflows/{name}/{version}/graph: a deployed workflow as a picture, or as data for one.
- */
+/* GET /api/workflows/{name}/{version}/graph: a deployed workflow as data or as a picture. */
 #include "workflow/graph.h"
 
 #include "base/numbers.h"
@@ -13,7 +12,6 @@
 static const char *const media_types[GRAPH_FORMAT_COUNT] = {
     [GRAPH_TEXT] = "text/plain; charset=utf-8",
     [GRAPH_DOT] = "text/vnd.graphviz; charset=utf-8",
-    [GRAPH_SVG] = "image/svg+xml",
 };
 
 static json_t *render_step(const struct workflow *workflow, uint32_t index, uint32_t level)
@@ -69,14 +67,14 @@ void serve_workflow_graph(struct http_exchange *exchange, void *userdata)
     struct console *console = userdata;
     struct text name = text_of(http_param(exchange, "name"));
     struct text format_name = text_of(http_query(exchange, "format"));
-    uint32_t format = GRAPH_SVG;
+    uint32_t format = GRAPH_TEXT;
     int64_t version = 0;
     if (!console_is_open(console, exchange))
         return;
     bool as_json = text_empty(format_name) || text_equal(format_name, TEXT("json"));
     if (!as_json && !enum_names_find(&workflow_graph_format_names, format_name, &format)) {
         http_respond_error(exchange, 400, "BadRequest",
-                           "format: expected \"text\", \"dot\", \"svg\" or \"json\"");
+                           "format: expected \"text\", \"dot\" or \"json\"");
         return;
     }
     if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {

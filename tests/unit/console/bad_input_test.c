@@ -118,7 +118,7 @@ Test(console_bad_input, names_a_repeated_parameter)
         {"/api/agents?agent=a&agent=b", "agent is given more than once"},
         {"/api/watch?order=a&order=a", "order is given more than once"},
         {"/api/events?state=Error&state=Error", "state is given more than once"},
-        {"/api/workflows/test/1/graph?format=svg&format=dot", "format is given more than once"},
+        {"/api/workflows/test/1/graph?format=text&format=dot", "format is given more than once"},
         {"/api/dead-letters?code=a&code=b", "code is given more than once"},
         {"/api/dead-letters/0/0?bytes=1&bytes=1", "bytes is given more than once"},
     };

@@ -53,13 +53,13 @@ Test(console_graph, refuses_what_it_cannot_draw)
         int status;
         const char *message;
     } cases[] = {
-        {"/api/workflows/shop/3/graph?format=png", 400,
-         "format: expected \"text\", \"dot\", \"svg\" or \"json\""},
+        {"/api/workflows/shop/3/graph?format=svg", 400,
+         "format: expected \"text\", \"dot\" or \"json\""},
         {"/api/workflows/shop/x/graph", 400,
          "the version in the path: expected an integer from 1 to 2147483647"},
         {"/api/workflows/shop/0/graph", 400,
          "the version in the path: expected an integer from 1 to 2147483647"},
-        {"/api/workflows/shop/4/graph?format=svg", 404,
+        {"/api/workflows/shop/4/graph?format=dot", 404,
          "version 4 of this workflow is not deployed"},
         {"/api/workflows/%22/3/graph", 404, "version 3 of this workflow is not deployed"},
     };

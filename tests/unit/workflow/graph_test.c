@@ -51,17 +51,6 @@ Test(graph, names_steps_and_edges_in_dot)
                      "}\n");
 }
 
-Test(graph, gives_an_svg_a_title_and_a_group_for_each_step)
-{
-    const char *svg = draw(kit_workflow(diamond), GRAPH_SVG);
-    cr_assert_not_null(strstr(svg, "<title id=\"workflow-title\">shop version 7</title>"));
-    cr_assert_not_null(
-        strstr(svg, "<desc id=\"workflow-desc\">4 steps: Reserve, Check, Pay, Ship</desc>"));
-    cr_assert_not_null(strstr(svg, "<g class=\"step pivot\" data-step=\"Ship\">"));
-    cr_assert_not_null(strstr(svg, "<title>Pay: agent bank; after Reserve, Check</title>"));
-    cr_assert_null(strstr(svg, "style"));
-}
-
 Test(graph, puts_a_step_on_a_level_after_all_its_predecessors)
 {
     uint32_t levels[WORKFLOW_STEPS_MAX];
@@ -82,10 +71,6 @@ Test(graph, escapes_hostile_names)
     struct workflow_step step = {.name = name, .agents = agents, .agent_count = 1, .timeout_ms = 1};
     struct workflow workflow = {
         .name = name, .version = 1, .steps = &step, .step_count = 1, .pivot = -1};
-    const char *svg = draw(&workflow, GRAPH_SVG);
-    cr_assert_not_null(strstr(svg, "data-step=\"&lt;x y=&quot;&amp;&#39;\\?&gt;\""));
-    cr_assert_null(strstr(svg, "<x"));
-    cr_assert_null(strchr(svg, 1));
     const char *dot = draw(&workflow, GRAPH_DOT);
     cr_assert_not_null(strstr(dot, "digraph \"<x y=\\\"&'\\\\?>:1\""));
     cr_assert_not_null(strstr(dot, "\\na??z\"];"));
@@ -98,14 +83,4 @@ Test(graph, fills_a_short_buffer_with_the_beginning)
     size_t size = workflow_graph(kit_workflow(diamond), GRAPH_TEXT, buffer, 6);
     cr_assert_gt(size, 6);
     cr_assert_arr_eq(buffer, "shop:7-", 8);
-}
-
-Test(graph, cuts_long_names_in_svg_boxes)
-{
-    const char *svg = draw(kit_workflow(HEAD "  - Name: A23456789012345678901234567890123456789\n"
-                                             "    Agent: a\n    After: []\n"),
-                           GRAPH_SVG);
-    cr_assert_not_null(strstr(svg, ">A23456789012345678901234567\u2026</text>"));
-    cr_assert_not_null(
-        strstr(svg, "<title>A23456789012345678901234567890123456789: agent a</title>"));
 }

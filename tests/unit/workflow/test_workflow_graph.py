@@ -7,11 +7,9 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
-import xml.dom.minidom
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
-EXAMPLES = sorted((ROOT / "examples" / "workflows").glob("*.yaml"))
 SHOP = ROOT / "examples" / "workflows" / "order-fulfilment.yaml"
 
 
@@ -22,25 +20,10 @@ def reeve(*arguments):
 
 
 class WorkflowGraphTest(unittest.TestCase):
-    def test_svg_of_each_example_is_xml_with_a_group_for_each_step(self):
-        self.assertGreaterEqual(len(EXAMPLES), 3)
-        for path in EXAMPLES:
-            with self.subTest(path=path):
-                code, svg, _ = reeve("graph", path, "--format", "svg")
-                self.assertEqual(code, 0)
-                root = xml.dom.minidom.parseString(svg).documentElement
-                steps = [group.getAttribute("data-step")
-                         for group in root.getElementsByTagName("g")
-                         if "step" in group.getAttribute("class").split()]
-                shown = reeve("graph", path)[1]
-                self.assertGreater(len(steps), 0)
-                for step in steps:
-                    self.assertIn(step, shown)
-
     def test_mistakes_name_what_is_expected(self):
-        code, out, err = reeve("graph", SHOP, "--format", "png")
+        code, out, err = reeve("graph", SHOP, "--format", "svg")
         self.assertEqual((code, out), (64, ""))
-        self.assertIn('"text", "dot" or "svg"', err)
+        self.assertIn('"text" or "dot"', err)
         code, out, err = reeve("graph", "./missing.yaml")
         self.assertEqual((code, out), (65, ""))
         self.assertIn("./missing.yaml", err)
