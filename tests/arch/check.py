@@ -15,30 +15,13 @@ import re
 import subprocess
 import sys
 
+from tree import (ARROWS, FOLDERS, LAYERS, ROOT, blank_comments, blank_out, c_files, calls, check,
+                  checks, code_of, files, includes, line_at, tracked_files)
 from words import WORDS
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The arrows of the tree: each layer with the layers that its CMake target links to. A layer may
-# include itself and whatever its arrows lead to.
-ARROWS = {
-    "base": (),
-    "engine": ("base",),
-    "platform": ("base",),
-    "schemas": ("engine",),
-    "workflow": ("engine",),
-    "statestore": ("engine",),
-    "kafka": ("platform",),
-    "replica": ("kafka", "statestore", "workflow", "schemas"),
-    "leader": ("replica",),
-    "services": ("leader",),
-    "cli": ("services",),
-    "tools": ("cli",),
-}
-LAYERS = tuple(ARROWS)
 # The one file that knows both: it makes the table of commands of the binary.
 MAIN = "cli/main.c"
 SETTINGS = "replica/settings.c"
-FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
 TOP_LEVEL = {path.split("/")[0] for path in FOLDERS} | {
     "compose", "docs", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore",
     "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
@@ -97,71 +80,6 @@ ENDING_HOMES = {"platform/failpoint.c"}
 FUNCTION_LINES_MAX = 70
 FILE_LINES_WARN = 600
 COLUMNS_MAX = 100
-
-checks = []
-
-
-def check(function):
-    checks.append(function)
-    return function
-
-
-# ---- reading the tree ----------------------------------------------------------------------------
-
-
-def files(*suffixes, folders=FOLDERS):
-    """(path relative to the root, text) of the files in the folders with one of the suffixes."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
-                yield str(path.relative_to(ROOT)), path.read_text(errors="replace")
-
-
-def tracked_files():
-    """The paths of all files that are in git."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
-                            check=True).stdout
-    return [path for path in listed.split("\0") if path]
-
-
-def c_files(folders=LAYERS + ("include", "tests", "examples")):
-    return files(".c", ".h", folders=folders)
-
-
-def blank_out(match):
-    """Spaces of the same shape, so that line numbers stay."""
-    return re.sub(r"[^\n]", " ", match.group(0))
-
-
-def code_of(text):
-    """C source without what comments, strings and characters say."""
-    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-    return re.sub(pattern, blank_out, text, flags=re.S)
-
-
-def line_at(text, position):
-    return text.count("\n", 0, position) + 1
-
-
-def includes(text, pattern):
-    """(line, name) of the include directives that match the pattern's one group."""
-    without_comments = re.sub(r"/\*.*?\*/", blank_out, text, flags=re.S)
-    for match in re.finditer(r"^\s*#\s*include\s*" + pattern, without_comments, re.M):
-        yield line_at(text, match.start(1)), match.group(1)
-
-
-def blank_comments(text):
-    """C source without comments."""
-    pattern = r'/\*.*?\*/|("(?:\\.|[^"\\\n])*")'
-    return re.sub(pattern, lambda match: match.group(1) or blank_out(match), text, flags=re.S)
-
-
-def calls(text, names):
-    """(line, name) of the calls of one of the names, members and longer names apart."""
-    code = code_of(text)
-    for match in re.finditer(r"(?<![\w.>])(" + "|".join(names) + r")\s*\(", code):
-        yield line_at(code, match.start()), match.group(1)
-
 
 # ---- layers --------------------------------------------------------------------------------------
 
