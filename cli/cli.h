@@ -144,8 +144,6 @@ void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
 void cli_help_all(FILE *out, const struct cli_noun *const nouns[]);
 void cli_help_noun(FILE *out, const struct cli_noun *noun);
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb);
-/* All commands as Markdown, for docs/. */
-void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[]);
 /* NULL: there is none. A noun that is its own verb has it under any name. */
 const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name);
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);

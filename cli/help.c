@@ -138,7 +138,8 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
         fputs("- `--output FORMAT`: table (the default), json or jsonl.\n", out);
 }
 
-void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[])
+/* All commands, for docs/. */
+static void write_markdown(FILE *out, const struct cli_noun *const nouns[])
 {
     for (size_t n = 0; nouns[n] != NULL; n++) {
         for (size_t i = 0; i < nouns[n]->verb_count; i++) {
@@ -157,7 +158,7 @@ void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[])
 static int run(struct cli *cli)
 {
     if (cli_flag_given(cli, "markdown")) {
-        cli_help_markdown(cli->out, cli->nouns);
+        write_markdown(cli->out, cli->nouns);
         return EXIT_CODE_OK;
     }
     if (cli->argument_count == 0) {

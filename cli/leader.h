@@ -5,7 +5,7 @@
 
 #include "cli/session.h"
 
-/* Prints the leader of each role; the exit code. */
+/* For tests: prints the leader of each role; the exit code. */
 int leader_show(struct cli *cli, struct cli_session *session);
 
 #endif

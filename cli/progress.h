@@ -26,7 +26,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, dou
 /* Clears the line. Returns the seconds since the beginning, at least a millisecond. */
 double progress_end(struct progress *progress);
 
-/* "45 s", "3 min 10 s", "2 h 5 min" */
+/* For tests: "45 s", "3 min 10 s", "2 h 5 min" */
 enum { PROGRESS_DURATION_SIZE = 32 };
 void progress_duration(double seconds, char ret_text[PROGRESS_DURATION_SIZE]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_apply(): the only mutator of orders, and replay's only code. */
+/* order_apply_decision(): the only mutator of orders, and replay's only code. */
 #include "engine/apply.h"
 
 #include "engine/engine.h"

@@ -25,7 +25,7 @@ struct decide_ctx {
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
 
-/* engine_decide() that also hands out the order as the decision leaves it: what
+/* For tests: engine_decide() that also hands out the order as the decision leaves it: what
  * order_apply_decision() must make of the log. Its texts are borrowed; zeroed when there is
  * none. */
 void engine_decide_and_apply(const struct order *order, const struct command *cmd,
@@ -70,8 +70,6 @@ void decide_migrate(struct decide_ctx *ctx); /* decide_migrate.c */
 /* False after it rejected: the order can no longer be turned back. */
 bool decide_may_turn_back(struct decide_ctx *ctx);
 void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked);
-/* AlertClosed, if an alert is open. */
-void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked);
 /* The order in Error goes on: OrderResumed, a new deadline (`timeout_ms` from now; 0: the
  * workflow's), AlertClosed. What may start now is yet to be started. */
 void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marked,

@@ -5,7 +5,8 @@
 
 #include <assert.h>
 
-void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
+/* AlertClosed, if an alert is open. */
+static void close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
 {
     assert(ctx->order->state != ORDER_ERROR);
     if (ctx->order->alert_open)
@@ -37,7 +38,7 @@ void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marke
     assert(ctx->order->complete_by == 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = *marked});
     set_deadline(ctx, marked, timeout_ms);
-    decide_close_alert(ctx, marked);
+    close_alert(ctx, marked);
     assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_COMPENSATING);
 }
 
@@ -87,7 +88,7 @@ void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
 {
     assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
     decide_begin_compensation(ctx, marked);
-    decide_close_alert(ctx, marked);
+    close_alert(ctx, marked);
     decide_advance(ctx);
     assert(ctx->order->state == ORDER_COMPENSATING || ctx->order->state == ORDER_COMPENSATED);
     assert(!ctx->order->alert_open);

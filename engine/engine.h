@@ -61,15 +61,14 @@ void engine_decide(const struct order *order, const struct command *cmd,
                    const struct decide_input *input, struct arena *arena,
                    struct decision *ret_decision);
 
-/* Folds one event. `order` is zeroed before OrderAccepted. Texts are copied into `arena`, which
- * must live as long as the order. Asserts that the transition is legal. `version` and `decided_at`
- * are the Decision's. */
-void order_apply(struct order *order, const struct event *event, uint64_t version,
-                 int64_t decided_at, struct arena *arena);
-/* All events of an admitted Decision, whose offset is known. One that changes nothing leaves the
- * order untouched. */
+/* Folds the events of an admitted Decision, whose offset is known. `order` is zeroed before
+ * OrderAccepted; a Decision that changes nothing leaves it untouched. Texts are copied into
+ * `arena`, which must live as long as the order. Asserts that each transition is legal. */
 void order_apply_decision(struct order *order, const struct decision *decision,
                           struct arena *arena);
+/* For tests: one event; `version` and `decided_at` are the Decision's. */
+void order_apply(struct order *order, const struct event *event, uint64_t version,
+                 int64_t decided_at, struct arena *arena);
 
 /* What is wrong with an order that was read from a store, in words; NULL: nothing. The engine's
  * other functions assert what this checks: what holds between any two Decisions. */

@@ -121,11 +121,6 @@ const char *effect_name(enum effect effect)
     return enum_name(&effect_names, effect);
 }
 
-const char *priority_name(enum priority priority)
-{
-    return enum_name(&priority_names, priority);
-}
-
 const char *command_kind_name(enum command_kind kind)
 {
     return enum_name(&command_kind_names, kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order and its steps: the only state there is, a fold of events.
  *
- * Only order_apply() (engine/engine.h) changes one. All texts and arrays live in the order's
- * arena. */
+ * Only order_apply_decision() (engine/engine.h) changes one. All texts and arrays live in the
+ * order's arena. */
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
@@ -131,17 +131,16 @@ extern const struct enum_names order_state_names;
 extern const struct enum_names step_state_names;
 extern const struct enum_names direction_names;
 extern const struct enum_names effect_names;
-extern const struct enum_names priority_names;
+extern const struct enum_names priority_names; /* "high", "normal", "low" */
 const char *order_state_name(enum order_state state);
 const char *step_state_name(enum step_state state);
 const char *direction_name(enum direction direction); /* "do", "undo" */
 const char *effect_name(enum effect effect);          /* "none", "applied", "unknown" */
-const char *priority_name(enum priority priority);    /* "high", "normal", "low" */
 
 /* The lifecycle tables: which state may follow which (engine/lifecycle.c). Setters in apply
  * assert. */
 bool order_state_may_follow(enum order_state from, enum order_state to);
-bool step_state_may_follow(enum step_state from, enum step_state to);
+bool step_state_may_follow(enum step_state from, enum step_state to); /* for tests */
 
 static inline bool order_ended(const struct order *order)
 {

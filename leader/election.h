@@ -218,7 +218,7 @@ enum election_act election_next(struct election *election, int64_t now, int64_t 
                                 struct election_step *ret_step);
 /* When to call election_next() again if nothing happens before: later than `now`. */
 int64_t election_due(const struct election *election, int64_t now);
-/* Whether the task may act at this instant. */
+/* For tests: whether the task may act at this instant. */
 bool election_leads(const struct election *election, int64_t now);
 /* Stopped, the task ended, every append answered. */
 bool election_is_over(const struct election *election);

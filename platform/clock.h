@@ -42,7 +42,8 @@ static inline int64_t clock_mono_us(const struct clock *clock)
     return clock->mono_us(clock->ctx);
 }
 
-/* A clock that tests set. Init, then add to the fields. */
+/* ---- for tests: a clock that they set; init, then add to the fields ---- */
+
 struct clock_manual {
     struct clock clock; /* hand out &manual.clock */
     int64_t now_wall_ms;

@@ -29,12 +29,15 @@
 bool failpoint_pass(const char *name);
 /* Passes the failpoint "name/detail", if it is configured. */
 bool failpoint_pass_of(const char *name, const char *detail, size_t size);
+
+/* ---- for tests, in their own process ---- */
+
 /* Replaces the configured failpoints and resets the counts; NULL or "" = none. False: malformed,
  * nothing changed. */
 bool failpoint_configure(const char *specification);
 /* Passes of `name` since it was configured; 0 if it is not. */
 uint64_t failpoint_passes(const char *name);
-/* For in-process tests: called at every pass of every failpoint; true = inject an error (or
+/* Called at every pass of every failpoint; true = inject an error (or
  * "crash": the test drops the object). NULL = none. */
 void failpoint_on_pass(bool (*hook)(const char *name, void *ctx), void *ctx);
 

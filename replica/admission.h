@@ -88,7 +88,7 @@ bool admission_expects_reset(const struct checkpoint *checkpoint, int64_t offset
  * not what a reader has that does not know of it yet. */
 bool admission_awaits_reset(const struct checkpoint *checkpoint);
 
-const char *admission_name(enum admission admission);
+const char *admission_name(enum admission admission); /* for tests */
 
 static inline bool uuid_equal(const struct uuid *a, const struct uuid *b)
 {

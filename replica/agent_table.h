@@ -126,7 +126,7 @@ const struct agent_pause_entry *agent_table_pauses(const struct agent_table *tab
 uint32_t agent_table_pause_count(const struct agent_table *table);
 /* Offset of the record that was read last; -1: none. */
 int64_t agent_table_offset(const struct agent_table *table);
-uint32_t agent_table_count(const struct agent_table *table);
+uint32_t agent_table_count(const struct agent_table *table); /* for tests */
 /* "closed", "open", "half-open", "" */
 const char *agent_circuit_name(enum agent_circuit circuit);
 

@@ -184,11 +184,6 @@ struct view *follower_view(struct follower *follower)
     return follower->view;
 }
 
-int32_t follower_partition(const struct follower *follower)
-{
-    return follower->partition;
-}
-
 bool follower_is_stopped(const struct follower *follower, const struct error **ret_error)
 {
     if (follower->phase != PHASE_STOPPED)

@@ -63,7 +63,6 @@ void follower_commit_behind(struct follower *follower, int64_t delay_ms, uint32_
 void follower_free(struct follower *follower);
 
 struct view *follower_view(struct follower *follower);
-int32_t follower_partition(const struct follower *follower);
 
 /* Folds on until the record at offset `until` is folded, then closes its reader. INT64_MAX: for
  * ever. */

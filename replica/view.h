@@ -72,7 +72,7 @@ void view_close(struct view *view);
  * what reads it fails with "StoreIo", and the caller tries view_drop() again later. */
 enum error_class view_drop(struct view *view, struct error *ret_error);
 
-/* Bytes of the clean orders in memory. */
+/* For tests: bytes of the clean orders in memory. */
 size_t view_cached_bytes(const struct view *view);
 
 /* Read-only. What is folded so far, committed or not. */

@@ -21,8 +21,8 @@ struct view_report *view_report_route(const struct service_context *service, boo
 void view_report_free(struct view_report *report);
 void view_report_add(struct view_report *report, int32_t partition, struct view *view);
 
-/* Any reader that has folded as much holds the same: neither are orders still to be stated, nor is
- * the log folded again up to a Reset that skips a part of it. */
+/* For tests: whether any reader that has folded as much holds the same: neither are orders still to
+ * be stated, nor is the log folded again up to a Reset that skips a part of it. */
 bool view_report_holds(const struct view *view);
 
 enum { DIGEST_TEXT_SIZE = 33 };

@@ -80,8 +80,9 @@ struct text codec_schema(enum record_kind kind); /* the .avsc text; static */
 
 /* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
 enum error_class order_id_validate(struct text order_id, struct error *ret_error);
-/* Of a new order: also not "." or "..", which are steps of a path, and no '-' at its start, which
- * makes it a flag of a command line. Orders that were accepted before this rule stay valid. */
+/* For tests; details_validate() asks it. Of a new order: also not "." or "..", which are steps of a
+ * path, and no '-' at its start, which makes it a flag of a command line. Orders that were accepted
+ * before this rule stay valid. */
 enum error_class order_id_validate_new(struct text order_id, struct error *ret_error);
 
 /* Identity of a submission: XXH3-128 over its content in canonical values, before a version is

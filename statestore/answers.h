@@ -61,7 +61,7 @@ enum error_class answers_write(struct answers *answers, int64_t now, struct erro
 /* How often answers_get() had to look into the store, since it was opened. */
 uint64_t answers_lookups(const struct answers *answers);
 uint64_t answers_bytes(const struct answers *answers);
-uint32_t answers_slices(const struct answers *answers);
+uint32_t answers_slices(const struct answers *answers); /* for tests */
 /* How often a slice went before its time, since the store was opened. */
 uint64_t answers_dropped_early(const struct answers *answers);
 

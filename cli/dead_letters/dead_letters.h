@@ -16,7 +16,7 @@
         "until", "TIME", "Only those before then."                                           \
     }
 
-/* "PARTITION:OFFSET". False: it is not. */
+/* For tests: "PARTITION:OFFSET". False: it is not. */
 bool dead_letter_id_parse(const char *id, int64_t *ret_partition, int64_t *ret_offset);
 /* /api/dead-letters/PARTITION/OFFSET and `after`. REJECT "Usage": not an id. */
 enum error_class dead_letter_path(const char *id, const char *after, struct console_path *ret_path,

@@ -59,7 +59,7 @@ void export_wait(struct export_partition *partition, bool (*done)(void *ctx), vo
 /* The log begins at `start` now. */
 void export_note_start(struct export_partition *partition, int64_t start);
 
-/* export_partition_run. */
+/* For tests: the export_partition_run of each verb. */
 enum error_class export_events_of(struct export_partition *partition, struct error *ret_error);
 enum error_class export_orders_of(struct export_partition *partition, struct error *ret_error);
 int export_events(struct cli *cli);

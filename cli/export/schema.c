@@ -7,19 +7,19 @@
 #include <assert.h>
 #include <jansson.h>
 
-const enum record_kind export_log_kinds[] = {
+/* In the order of the union's branches. */
+static const enum record_kind log_kinds[] = {
     RECORD_CLAIM, RECORD_COMMAND_GUARD, RECORD_DECISION, RECORD_CONTINUATION,
     RECORD_RESET, RECORD_STATEMENT,     RECORD_EXPIRY};
-_Static_assert(sizeof(export_log_kinds) / sizeof(export_log_kinds[0]) ==
-                       RECORD_EXPIRY - RECORD_CLAIM + 1 &&
+_Static_assert(sizeof(log_kinds) / sizeof(log_kinds[0]) == RECORD_EXPIRY - RECORD_CLAIM + 1 &&
                    (int)RECORD_EXPIRY + 1 == (int)RECORD_STEP_REQUEST,
                "all records of the log");
-const uint32_t export_log_kind_count = sizeof(export_log_kinds) / sizeof(export_log_kinds[0]);
+const uint32_t export_log_kind_count = sizeof(log_kinds) / sizeof(log_kinds[0]);
 
 uint32_t export_branch(enum record_kind kind)
 {
     uint32_t branch = 0;
-    while (branch < export_log_kind_count && export_log_kinds[branch] != kind)
+    while (branch < export_log_kind_count && log_kinds[branch] != kind)
         branch++;
     return branch;
 }
@@ -87,8 +87,7 @@ char *export_events_schema(void)
     json_t *names = json_object();
     json_t *branches = json_array();
     for (uint32_t i = 0; i < export_log_kind_count; i++)
-        json_array_append_new(branches,
-                              define_once(parse(codec_schema(export_log_kinds[i])), names));
+        json_array_append_new(branches, define_once(parse(codec_schema(log_kinds[i])), names));
     json_array_append_new(branches, parse(text_of(undecoded)));
     json_t *schema = json_pack(
         "{s:s, s:s, s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:{s:s, s:s}, s:s}, {s:s, s:o}]}",

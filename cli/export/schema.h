@@ -8,12 +8,11 @@
 
 #include <stdint.h>
 
-/* Kinds of records in the log, in the order of the union's branches; what cannot be decoded is the
- * branch after the last. */
-extern const enum record_kind export_log_kinds[];
+/* How many kinds of records the log has. */
 extern const uint32_t export_log_kind_count;
 
-/* The branch of the kind; export_log_kind_count: it is not a record of the log. */
+/* The branch of the kind in the union; export_log_kind_count: it is not a record of the log. What
+ * cannot be decoded is the branch after the last. */
 uint32_t export_branch(enum record_kind kind);
 
 /* New, to be freed. {"partition", "offset", "time", "record": one of the branches} */

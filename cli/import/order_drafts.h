@@ -23,7 +23,7 @@ struct order_rows {
 /* Zero-initialized is empty. */
 void order_rows_deinit(struct order_rows *counts);
 void order_rows_add(struct order_rows *counts, struct text order_id);
-uint64_t order_rows_of(const struct order_rows *counts, struct text order_id);
+uint64_t order_rows_of(const struct order_rows *counts, struct text order_id); /* for tests */
 
 /* Values of fields that no column has. */
 struct order_defaults {
@@ -56,8 +56,8 @@ struct order_draft *order_drafts_take(struct order_drafts *drafts);
 
 /* Not to be sent: one of its rows was refused. */
 bool order_draft_is_refused(const struct order_draft *draft);
-int64_t order_draft_line(const struct order_draft *draft); /* its first row's */
-uint64_t order_draft_rows(const struct order_draft *draft);
+int64_t order_draft_line(const struct order_draft *draft);  /* its first row's */
+uint64_t order_draft_rows(const struct order_draft *draft); /* for tests */
 /* Borrowed until order_draft_free; not validated. */
 struct order_details *order_draft_details(struct order_draft *draft);
 void order_draft_free(struct order_drafts *drafts, struct order_draft *draft);

@@ -9,7 +9,7 @@ int partition_run_reset(struct cli *cli);
 int partition_run_waiting(struct cli *cli);
 
 enum { PARTITION_WAITING_MAX = 100 /* commands that are shown */ };
-/* Prints the commands that no Decision has consumed. Returns the exit code. */
+/* For tests: prints the commands that no Decision has consumed. Returns the exit code. */
 int partition_show_waiting(struct cli *cli, struct cli_session *session, int32_t partition);
 
 #endif

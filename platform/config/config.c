@@ -88,7 +88,7 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-bool config_is_passthrough(const struct config *config, const char *name)
+static bool is_passthrough(const struct config *config, const char *name)
 {
     const struct config_passthrough *passthrough = config->schema->passthrough;
     return passthrough != NULL && starts_with(name, passthrough->prefix);
@@ -109,7 +109,7 @@ struct config_entry *config_add(struct config *config, const char *name)
     if (entry != NULL)
         return entry;
     const struct config_key *key = config_scope_key(config->schema, name);
-    if (key == NULL && !config_is_passthrough(config, name))
+    if (key == NULL && !is_passthrough(config, name))
         return NULL;
     struct config_entry *grown =
         realloc(config->entries, (config->count + 1) * sizeof(*config->entries));
@@ -141,7 +141,7 @@ static bool knows_exactly(const struct config *config, const char *name, char **
     const struct config_schema *schema = config->schema;
     if (config_find(config, name) != NULL || config_scope_key(schema, name) != NULL)
         return true;
-    if (config_is_passthrough(config, name))
+    if (is_passthrough(config, name))
         return schema->passthrough->knows(name + strlen(schema->passthrough->prefix), ret_nearest);
     return false;
 }
@@ -327,7 +327,7 @@ static enum error_class check_passthrough(const struct config *config, struct er
     struct config_setting *settings = calloc(config->count, sizeof(*settings));
     assert(settings != NULL);
     for (size_t i = 0; i < config->count; i++)
-        if (config_is_passthrough(config, config->entries[i].name))
+        if (is_passthrough(config, config->entries[i].name))
             settings[count++] = setting_of(config, &config->entries[i]);
     enum error_class class = config->schema->passthrough->check(settings, count, ret_error);
     free(settings);
@@ -427,7 +427,7 @@ bool config_is_secret(const struct config *config, const struct config_entry *en
 {
     if (entry->key != NULL)
         return entry->key->type == CONFIG_SECRET;
-    assert(config_is_passthrough(config, entry->name));
+    assert(is_passthrough(config, entry->name));
     return config->schema->passthrough->is_secret(setting_of(config, entry).name);
 }
 
@@ -435,7 +435,7 @@ size_t config_setting_count(const struct config *config)
 {
     size_t count = 0;
     for (size_t i = 0; i < config->count; i++)
-        count += config_is_passthrough(config, config->entries[i].name);
+        count += is_passthrough(config, config->entries[i].name);
     return count;
 }
 
@@ -444,7 +444,7 @@ struct config_setting config_setting_at(const struct config *config, size_t inde
     size_t i = 0;
     assert(index < config_setting_count(config));
     for (;; i++) {
-        if (config_is_passthrough(config, config->entries[i].name) && index-- == 0)
+        if (is_passthrough(config, config->entries[i].name) && index-- == 0)
             return setting_of(config, &config->entries[i]);
     }
 }

@@ -60,7 +60,6 @@ struct config_entry *config_add(struct config *config, const char *name);
 bool config_knows(const struct config *config, const char *name, char **ret_nearest);
 enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
                                      const char *origin, struct error *ret_error);
-bool config_is_passthrough(const struct config *config, const char *name);
 /* Whether the entry's value must not be shown. */
 bool config_is_secret(const struct config *config, const struct config_entry *entry);
 /* scope.c: the key that PREFIX.NAME.REST is a value for; NULL = none. */

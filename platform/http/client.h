@@ -69,7 +69,7 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
                                  struct http_client **ret_client, struct error *ret_error);
 /* Calls in flight are cancelled, without callbacks. Not from a callback. */
 void http_client_free(struct http_client *client);
-size_t http_client_in_flight(const struct http_client *client);
+size_t http_client_in_flight(const struct http_client *client); /* for tests */
 
 /* Ends the calls with this userdata, without callbacks, and the connections that they are on. Not
  * from a callback. */

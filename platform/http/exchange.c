@@ -263,8 +263,8 @@ void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Re
     exchange->status = (unsigned)status;
 }
 
-void http_exchange_make_response(struct http_exchange *exchange, int status,
-                                 const char *content_type, struct text body)
+static void make_response(struct http_exchange *exchange, int status, const char *content_type,
+                          struct text body)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(
         body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
@@ -278,7 +278,7 @@ void http_exchange_make_error(struct http_exchange *exchange, const struct http_
     char *json = json_dumps(problem, JSON_COMPACT);
     assert(json != NULL);
     json_decref(problem);
-    http_exchange_make_response(exchange, refusal->status, HTTP_PROBLEM_TYPE, text_of(json));
+    make_response(exchange, refusal->status, HTTP_PROBLEM_TYPE, text_of(json));
     free(json);
 }
 
@@ -323,7 +323,7 @@ void http_respond(struct http_exchange *exchange, int status, const char *conten
     if (is_revoked_read(exchange))
         make_revoked(exchange);
     else
-        http_exchange_make_response(exchange, status, content_type, body);
+        make_response(exchange, status, content_type, body);
     if (exchange->suspended)
         http_server_resume(exchange);
 }

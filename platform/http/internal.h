@@ -159,8 +159,6 @@ struct http_exchange *http_exchange_new(struct http_server *server,
 void http_exchange_release(struct http_exchange *exchange);
 /* False = cut the connection: the client sent too much in spite of the limit. */
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size);
-void http_exchange_make_response(struct http_exchange *exchange, int status,
-                                 const char *content_type, struct text body);
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal);
 
 /* Adds the headers of every answer and those of the handler. */

@@ -101,7 +101,7 @@ void http_server_drain(struct http_server *server);
 
 /* ---- the request: all borrowed until http_respond, all NUL-terminated and percent-decoded ---- */
 
-const char *http_method(const struct http_exchange *exchange);
+const char *http_method(const struct http_exchange *exchange); /* for tests */
 const char *http_path(const struct http_exchange *exchange);
 /* The segment that matched {name}; asserts that the pattern has it. */
 const char *http_param(const struct http_exchange *exchange, const char *name);

@@ -81,15 +81,16 @@ bool http_tokens_agree(const struct http_tokens *one, const struct http_tokens *
 
 /* Adds a line to the file, which is made (mode 0640) if it does not exist; its owner and mode stay.
  * It must not be a link. `expires_ms`: 0 = never.
- * *ret_token, with its NUL, is shown nowhere else. REJECT: the name is malformed or taken. */
-enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
-                                 int64_t now_ms, int64_t expires_ms,
-                                 char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error);
-/* The same with bindings, which fit the role. REJECT, code BadBinding: they do not. */
+ * *ret_token, with its NUL, is shown nowhere else. REJECT: the name is malformed or taken; code
+ * BadBinding: the bindings do not fit the role. */
 enum error_class http_tokens_add_bound(const char *path, struct text name, enum http_role role,
                                        const struct http_bindings *bindings, int64_t now_ms,
                                        int64_t expires_ms, char ret_token[HTTP_TOKEN_SIZE],
                                        struct error *ret_error);
+/* For tests: without bindings. */
+enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
+                                 int64_t now_ms, int64_t expires_ms,
+                                 char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error);
 /* REJECT: there is no token of that name. */
 enum error_class http_tokens_revoke(const char *path, struct text name, struct error *ret_error);
 

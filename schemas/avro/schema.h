@@ -60,11 +60,11 @@ enum error_class avro_schema_parse(struct text avsc, struct arena *arena,
 enum error_class avro_schema_read(struct text avsc, struct arena *arena,
                                   const struct avro_type **ret_type, struct error *ret_error);
 
-/* Parsing Canonical Form; new in `arena`. */
+/* For tests: the Parsing Canonical Form; new in `arena`. */
 struct text avro_schema_canonical(const struct avro_type *type, struct arena *arena);
 /* CRC-64-AVRO of the canonical form; `arena` is for scratch. */
 uint64_t avro_schema_fingerprint(const struct avro_type *type, struct arena *arena);
-/* The specification's Rabin fingerprint of any bytes. */
+/* For tests: the specification's Rabin fingerprint of any bytes. */
 uint64_t avro_crc64(struct text bytes);
 
 /* What follows the last dot. */

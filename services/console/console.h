@@ -47,11 +47,11 @@ struct console {
     struct console_metrics *metrics;
 };
 
-/* New, with its routes. `broker` (stolen, also on failure) or NULL: it connects to the one of the
- * configuration. Errors as of cluster_open(). */
+/* For tests and the service: new, with its routes. `broker` (stolen, also on failure) or NULL: it
+ * connects to the one of the configuration. Errors as of cluster_open(). */
 enum error_class console_new(struct service_context *service, struct broker *broker,
                              struct console **ret_console, struct error *ret_error);
-/* Answers the outstanding requests. */
+/* For tests and the service: answers the outstanding requests. */
 void console_free(struct console *console);
 /* Whether every partition has been folded to its end; else the reason, in one line. */
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);

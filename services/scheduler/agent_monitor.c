@@ -61,7 +61,8 @@ static const char *why_unhealthy(const struct agent_group *group)
     return "no instance has partitions";
 }
 
-struct agent_status agent_monitor_status(const struct agent_group *group)
+/* From the entries of its instances. NULL: it has none. */
+static struct agent_status status_of(const struct agent_group *group)
 {
     struct agent_status status = {.healthy = false};
     const struct agent_entry *entry = group != NULL ? group->entries : NULL;
@@ -87,8 +88,7 @@ static void update_status(struct agent_monitor *monitor, const char *agent)
     assert(monitor->table != NULL);
     if (!monitor->routes)
         return;
-    struct agent_status status =
-        agent_monitor_status(agent_table_find(monitor->table, text_of(agent)));
+    struct agent_status status = status_of(agent_table_find(monitor->table, text_of(agent)));
     router_set_agent(monitor->router, text_of(agent), &status);
 }
 

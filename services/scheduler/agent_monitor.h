@@ -32,7 +32,4 @@ struct router *agent_monitor_router(struct agent_monitor *monitor);
 /* We own this many partitions, known before the next call of own_partitions(). */
 void agent_monitor_set_own_partitions(struct agent_monitor *monitor, uint32_t own);
 
-/* The status of an agent, from the entries of its instances. NULL: it has none. */
-struct agent_status agent_monitor_status(const struct agent_group *group);
-
 #endif

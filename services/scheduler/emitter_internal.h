@@ -168,8 +168,6 @@ void emitter_free_topics(struct emitter *emitter);
 /* The target takes the effect, or falls behind. `follows`: the Decision is the next one of all. */
 void emitter_take(struct emitter *emitter, struct effect_target *target,
                   const struct effect_record *record, bool follows);
-void emitter_fall_behind(struct emitter *emitter, struct effect_target *target,
-                         const struct effect_place *from);
 /* It has acknowledged nothing for a while. */
 bool emitter_target_quiet(const struct emitter *emitter, const struct effect_target *target);
 bool emitter_target_has_room(const struct emitter *emitter, const struct effect_target *target);
@@ -179,10 +177,6 @@ void emitter_unlist_all(struct emitter *emitter, struct effect_target *target);
 /* Takes off the list what is done at its beginning. */
 void emitter_pop_done(struct emitter *emitter, struct effect_target *target);
 void emitter_acknowledged(struct emitter *emitter, struct effect_target *target);
-void emitter_release_effect(struct emission *effect);
-/* Copies key and record; the effect is the target's last one. */
-struct emission *emitter_list_effect(struct emitter *emitter, struct effect_target *target,
-                                     const struct effect_record *record);
 /* The producer holds the effect, or its dead letter, on the account of `holder`. */
 void emitter_hold(struct emission *effect, struct effect_target *holder);
 /* It no longer does. False: the effect is of no interest any more, and perhaps gone. */

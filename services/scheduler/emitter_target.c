@@ -44,6 +44,21 @@ static struct effect_topic *topic_of(struct emitter *emitter, const char *name)
     return topic;
 }
 
+static void fall_behind(struct emitter *emitter, struct effect_target *target,
+                        const struct effect_place *from)
+{
+    assert(from->before < from->offset);
+    assert(target->behind || !target->reading);
+    emitter->behind += !target->behind;
+    emitter->unknown += !target->behind && target->partition < 0;
+    emitter->reading -= target->reading;
+    target->behind = true;
+    target->reading = false;
+    target->from = *from;
+    assert(emitter->reading <= emitter->behind);
+    emitter->through_stale = true;
+}
+
 /* What waited for the number of partitions is read again for each of them. */
 static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
 {
@@ -58,7 +73,7 @@ static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
     for (int32_t i = 0; i < topic->count; i++) {
         struct effect_target *target = target_at(emitter, topic, i);
         target->requests = unknown->requests;
-        emitter_fall_behind(emitter, target, &unknown->from);
+        fall_behind(emitter, target, &unknown->from);
     }
 }
 
@@ -153,7 +168,7 @@ static struct emission *effect_new(struct emitter *emitter, struct effect_target
     return effect;
 }
 
-void emitter_release_effect(struct emission *effect)
+static void release_effect(struct emission *effect)
 {
     struct emitter *emitter = effect->emitter;
     assert(effect->pending == 0 && !effect->listed);
@@ -199,7 +214,7 @@ static void unlist_first(struct emitter *emitter, struct effect_target *target)
     emitter->through_stale = true;
     effect->listed = false;
     if (effect->pending == 0)
-        emitter_release_effect(effect);
+        release_effect(effect);
 }
 
 void emitter_unlist_all(struct emitter *emitter, struct effect_target *target)
@@ -215,8 +230,9 @@ void emitter_pop_done(struct emitter *emitter, struct effect_target *target)
         unlist_first(emitter, target);
 }
 
-struct emission *emitter_list_effect(struct emitter *emitter, struct effect_target *target,
-                                     const struct effect_record *record)
+/* Copies key and record; the effect is the target's last one. */
+static struct emission *list_effect(struct emitter *emitter, struct effect_target *target,
+                                    const struct effect_record *record)
 {
     struct emission *effect = effect_new(emitter, target, record);
     list(effect);
@@ -294,7 +310,7 @@ bool emitter_let_go(struct emission *effect, struct effect_target *holder)
     emitter->cluster->effect_bytes -= effect->bytes.size;
     bool counts = effect->listed && !emitter->freed;
     if (!effect->listed && effect->pending == 0)
-        emitter_release_effect(effect);
+        release_effect(effect);
     if (emitter->freed && emitter->outstanding == 0)
         emitter_destroy(emitter);
     return counts;
@@ -318,21 +334,6 @@ void emitter_acknowledged(struct emitter *emitter, struct effect_target *target)
 }
 
 /* ---- sending ---- */
-
-void emitter_fall_behind(struct emitter *emitter, struct effect_target *target,
-                         const struct effect_place *from)
-{
-    assert(from->before < from->offset);
-    assert(target->behind || !target->reading);
-    emitter->behind += !target->behind;
-    emitter->unknown += !target->behind && target->partition < 0;
-    emitter->reading -= target->reading;
-    target->behind = true;
-    target->reading = false;
-    target->from = *from;
-    assert(emitter->reading <= emitter->behind);
-    emitter->through_stale = true;
-}
 
 static void retry_later(struct emitter *emitter, struct effect_target *target)
 {
@@ -359,7 +360,7 @@ static void send_again(struct emitter *emitter, struct effect_target *target,
     assert((target->first == NULL) == (target->count == 0));
     emitter_unlist_all(emitter, &lost);
     target->proven = false;
-    emitter_fall_behind(emitter, target, &place);
+    fall_behind(emitter, target, &place);
     retry_later(emitter, target);
 }
 
@@ -418,7 +419,7 @@ static bool send(struct emitter *emitter, struct effect_target *target,
                                  ? emitter_append_command(effect, record->decision, on_sent)
                                  : append(effect);
     if (class != ERROR_OK) {
-        emitter_release_effect(effect);
+        release_effect(effect);
         retry_later(emitter, target);
         return false;
     }
@@ -438,7 +439,7 @@ static bool take(struct emitter *emitter, struct effect_target *target,
     if (target->count >= SHARE_EFFECTS)
         return false;
     if (emitter_is_given_up(emitter, target, &record->place)) {
-        emitter_give_up(emitter_list_effect(emitter, target, record));
+        emitter_give_up(list_effect(emitter, target, record));
         return true;
     }
     return emitter_target_has_room(emitter, target) && send(emitter, target, record);
@@ -456,7 +457,7 @@ void emitter_take(struct emitter *emitter, struct effect_target *target,
         return;
     emitter->through_stale = true;
     if (!take(emitter, target, record)) {
-        emitter_fall_behind(emitter, target, &record->place);
+        fall_behind(emitter, target, &record->place);
     } else if (target->behind) {
         target->from = record->place;
         target->from.ordinal++;

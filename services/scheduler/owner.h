@@ -87,7 +87,7 @@ struct view *owner_view(const struct owner *owner);
 int32_t owner_partition(const struct owner *owner);
 enum owner_state owner_state(const struct owner *owner);
 const char *owner_state_name(enum owner_state state);
-/* The transition table: whether `next` may follow `state`. */
+/* For tests: the transition table, whether `next` may follow `state`. */
 bool owner_state_may_follow(enum owner_state state, enum owner_state next);
 bool owner_is_running(const struct owner *owner);
 /* Stopped by a record or a command that only this version cannot read. */

@@ -283,8 +283,9 @@ static void on_left(void *ctx)
     service_drained(scheduler->service);
 }
 
-void scheduler_close(struct scheduler *scheduler)
+static void stop(void *state)
 {
+    struct scheduler *scheduler = state;
     loop_timer_cancel(scheduler->service->loop, &scheduler->drain_timer);
     if (scheduler->membership != NULL) /* it ends at once */
         leave(scheduler, on_left);
@@ -368,15 +369,17 @@ enum error_class scheduler_open(struct service_context *service, struct broker *
     return ERROR_OK;
 }
 
-bool scheduler_ready(const struct scheduler *scheduler, char *ret_reason, size_t reason_size)
+bool scheduler_ready(void *state, char *ret_reason, size_t reason_size)
 {
+    const struct scheduler *scheduler = state;
     if (group_watch_is_away(scheduler->group_watch, ret_reason, reason_size))
         return false;
     return membership_is_ready(scheduler->membership, scheduler->cluster, ret_reason, reason_size);
 }
 
-bool scheduler_degraded(const struct scheduler *scheduler, char *ret_reason, size_t reason_size)
+bool scheduler_degraded(void *state, char *ret_reason, size_t reason_size)
 {
+    const struct scheduler *scheduler = state;
     return standby_trouble(scheduler->standby, ret_reason, reason_size);
 }
 
@@ -439,29 +442,14 @@ static enum error_class start(struct service_context *service, void **ret_state,
     return class;
 }
 
-static bool ready(void *state, char *ret_reason, size_t reason_size)
-{
-    return scheduler_ready(state, ret_reason, reason_size);
-}
-
-static bool degraded(void *state, char *ret_reason, size_t reason_size)
-{
-    return scheduler_degraded(state, ret_reason, reason_size);
-}
-
-static void stop(void *state)
-{
-    scheduler_close(state);
-}
-
 int scheduler_main(int argc, char **argv)
 {
     static const struct service service = {.name = "scheduler",
                                            .bit = SETTINGS_SCHEDULER,
                                            .has_stores = true,
                                            .start = start,
-                                           .ready = ready,
-                                           .degraded = degraded,
+                                           .ready = scheduler_ready,
+                                           .degraded = scheduler_degraded,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

@@ -33,7 +33,8 @@ void standby_each(struct standby *standby, void (*visit)(void *ctx, struct owner
 /* What keeps a takeover from being warm, in one line; false: nothing. */
 bool standby_trouble(const struct standby *standby, char *ret_text, size_t size);
 
-/* Whether `instance` is among the first `count` for the partition, of `members` but its owner. */
+/* For tests: whether `instance` is among the first `count` for the partition, of `members` but its
+ * owner. */
 bool standby_is_chosen(const struct broker_member *members, uint32_t member_count,
                        const char *instance, int32_t partition, const struct broker_member *owner,
                        int64_t count);

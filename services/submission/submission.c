@@ -14,6 +14,17 @@
 
 /* ---- waiting for side topics ---- */
 
+/* Something that inputs wait for may have arrived. */
+static void wake_all(struct submission *submission)
+{
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            submission_partition_wake(submission->partitions[p]);
+    }
+    if (submission->api != NULL)
+        http_api_wake(submission->api);
+}
+
 static void on_refreshed(void *ctx, bool fresh);
 
 static void begin_refresh(struct refresh *refresh)
@@ -49,7 +60,7 @@ static void on_refreshed(void *ctx, bool fresh)
     if (refresh->wanted > refresh->finished)
         begin_refresh(refresh);
     if (fresh)
-        submission_wake(refresh->submission);
+        wake_all(refresh->submission);
 }
 
 uint64_t refresh_ticket(struct refresh *refresh)
@@ -58,16 +69,6 @@ uint64_t refresh_ticket(struct refresh *refresh)
     if (!refresh->running && !loop_timer_armed(&refresh->timer))
         begin_refresh(refresh);
     return refresh->wanted;
-}
-
-void submission_wake(struct submission *submission)
-{
-    for (int32_t p = 0; p < submission->partition_count; p++) {
-        if (submission->partitions[p] != NULL)
-            submission_partition_wake(submission->partitions[p]);
-    }
-    if (submission->api != NULL)
-        http_api_wake(submission->api);
 }
 
 static void read_topics(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx)

@@ -90,6 +90,8 @@ struct submission {
     char group_name[TOPIC_NAME_SIZE];
 };
 
+/* ---- the handlers of the service, also for tests ---- */
+
 /* New. `broker` NULL: connects as the configuration says; else it is stolen, also on failure
  * (tests). Errors are cluster_open's. */
 enum error_class submission_open(struct service_context *service, struct broker *broker,
@@ -100,14 +102,14 @@ bool submission_ready(void *submission, char *ret_reason, size_t reason_size);
 /* For /readyz of an instance that is ready: true with what operators should know. */
 bool submission_degraded(void *submission, char *ret_reason, size_t reason_size);
 
+/* ---- for the files of services/submission/ ---- */
+
 /* Appends an accepted command to its partition of commands. RETRY: the queue is full. REJECT: it is
  * too large. */
 enum error_class submission_append(struct submission *submission, const struct command *cmd,
                                    broker_appended done, void *ctx, uint64_t token,
                                    struct error *ret_error);
 int32_t submission_commands_partition(const struct submission *submission, struct text order_id);
-/* Something that inputs wait for may have arrived. */
-void submission_wake(struct submission *submission);
 
 /* ---- one partition of submissions (partition.c) ---- */
 

@@ -33,7 +33,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
 void supervisor_partition_free(struct supervisor_partition *partition);
 /* Suspended: it continues to fold, and requests nothing. */
 void supervisor_partition_suspend(struct supervisor_partition *partition, bool suspended);
-/* Folded to the end of the log at least once. */
+/* For tests: folded to the end of the log at least once. */
 bool supervisor_partition_is_ready(const struct supervisor_partition *partition);
 /* What it waits for, or why it is stopped; false: it works. */
 bool supervisor_partition_trouble(const struct supervisor_partition *partition, char *ret_text,

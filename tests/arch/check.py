@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 
+import exports  # noqa: F401 (checks of its own)
 from tree import (ARROWS, FOLDERS, LAYERS, ROOT, blank_comments, blank_out, c_files, calls, check,
                   checks, code_of, files, includes, line_at, tracked_files)
 from words import WORDS

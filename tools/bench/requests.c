@@ -25,7 +25,8 @@ struct bench_scrape {
     struct bench_process *process;
 };
 
-double bench_requests_sum(const char *text, const char *metric)
+/* The sum of the values of a metric, over all labels, in Prometheus' text format. */
+static double sum_of(const char *text, const char *metric)
 {
     double sum = 0;
     size_t size = strlen(metric);
@@ -48,10 +49,9 @@ static void add(const struct bench_reading *reading, struct bench_process *proce
                 const char *text)
 {
     process->produce_requests +=
-        reading->sign *
-        (int64_t)bench_requests_sum(text, "reeve_kafka_client_produce_requests_total");
-    process->fetch_requests += reading->sign * (int64_t)bench_requests_sum(
-                                                   text, "reeve_kafka_client_fetch_requests_total");
+        reading->sign * (int64_t)sum_of(text, "reeve_kafka_client_produce_requests_total");
+    process->fetch_requests +=
+        reading->sign * (int64_t)sum_of(text, "reeve_kafka_client_fetch_requests_total");
     process->sends = true;
 }
 

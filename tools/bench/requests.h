@@ -11,7 +11,4 @@
 enum error_class bench_requests_read(struct bench_stage *stage, bool begin,
                                      struct bench_processes *processes, struct error *ret_error);
 
-/* The sum of the values of a metric, over all labels, in Prometheus' text format. */
-double bench_requests_sum(const char *text, const char *metric);
-
 #endif

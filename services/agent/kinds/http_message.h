@@ -23,8 +23,8 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
                           struct text callback, struct arena *arena,
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1]);
 
-/* The traceparent of a try: of the order's trace, with a span id of its own that follows from the
- * request and the number of the try. False: the order has none. */
+/* For tests: the traceparent of a try: of the order's trace, with a span id of its own that follows
+ * from the request and the number of the try. False: the order has none. */
 enum { TRACEPARENT_BYTES = 55 };
 bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
                               char ret_text[TRACEPARENT_BYTES + 1]);

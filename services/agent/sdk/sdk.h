@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the public callbacks and the core, for reeve_agent_run() and its tests. */
+/* Between the public callbacks and the core: the parts of reeve_agent_run(), for tests. */
 #ifndef SERVICES_AGENT_SDK_SDK_H
 #define SERVICES_AGENT_SDK_SDK_H
 
@@ -7,11 +7,11 @@
 
 struct reeve_agent_ops;
 
-/* The program's callbacks as the core sees them; of one program at a time. `ops` is borrowed for as
- * long as the result is used. Static. */
+/* For tests: the program's callbacks as the core sees them; of one program at a time. `ops` is
+ * borrowed for as long as the result is used. Static. */
 const struct agent_ops *sdk_agent_ops(const struct reeve_agent_ops *ops);
 
-/* The keys of reeve and those of the program; `keys` is new. */
+/* For tests: the keys of reeve and those of the program; `keys` is new. */
 struct config_schema sdk_config_schema(const struct reeve_agent_ops *ops);
 
 #endif

@@ -92,7 +92,8 @@ static bool read_alert(struct http_exchange *exchange, struct search *search)
     return false;
 }
 
-bool search_api_read_filters(struct http_exchange *exchange, struct search *search)
+/* All filters, which borrow from the exchange. False: it was answered with 400. */
+static bool read_filters(struct http_exchange *exchange, struct search *search)
 {
     int64_t paused = 0;
     if (!api_read_state(exchange, &search->has_state, &search->state) ||
@@ -150,7 +151,7 @@ void search_api_serve_list(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
     struct search search = {.clock = console->service->clock};
-    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search) ||
+    if (!console_is_open(console, exchange) || !read_filters(exchange, &search) ||
         !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
@@ -192,7 +193,7 @@ void search_api_serve_count(struct http_exchange *exchange, void *userdata)
     struct console *console = userdata;
     struct search search = {.clock = console->service->clock};
     struct search_numbers numbers;
-    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search) ||
+    if (!console_is_open(console, exchange) || !read_filters(exchange, &search) ||
         !read_by(exchange, &by_state))
         return;
     json_t *body = json_object();

@@ -10,8 +10,6 @@
 
 /* `limit` and `cursor`. False: the exchange was answered with 400. */
 bool search_api_read_page(struct http_exchange *exchange, struct search *search);
-/* All filters, which borrow from the exchange. False as above. */
-bool search_api_read_filters(struct http_exchange *exchange, struct search *search);
 
 /* body[name] = a page of orders, body.sorted_by = its order, body.next = the cursor or null. */
 void search_api_put_page(struct console *console, const struct search *search, json_t *body,

@@ -106,17 +106,17 @@ struct search_numbers {
 void search_count_states(struct console_partition *const partitions[], int32_t partition_count,
                          const struct search *search, struct search_numbers *ret_numbers);
 
-/* The id must be valid: asserts. */
+/* For tests: the id must be valid, asserts. */
 void search_cursor_set(struct search_cursor *cursor, enum search_sort sort, int64_t at,
                        struct text order_id);
 struct text search_cursor_id(const struct search_cursor *cursor);
 void search_cursor_encode(const struct search_cursor *cursor, char ret_text[SEARCH_CURSOR_SIZE]);
 /* False when `text` is not a cursor of ours. */
 bool search_cursor_decode(struct text text, struct search_cursor *ret_cursor);
-/* Negative: a page shows `a` before `b`. Both have the same sort. */
+/* For tests: negative if a page shows `a` before `b`. Both have the same sort. */
 int search_cursor_compare(const struct search_cursor *a, const struct search_cursor *b);
 
-/* Whether the order is one that the search is for, regardless of `after`. */
+/* For tests: whether the order is one that the search is for, regardless of `after`. */
 bool search_matches(const struct search *search, const struct order *order);
 
 #endif

@@ -30,7 +30,8 @@ json_t *render_order(const struct order *order, int32_t partition);
 /* An order with an open alert, as a list of alerts shows it. */
 json_t *render_order_alert(const struct order *order, int32_t partition);
 
-/* {"kind", "words", "data": {...}}; the arena is for the text of "words", which is one sentence. */
+/* For tests: {"kind", "words", "data": {...}}; the arena is for the text of "words", which is one
+ * sentence. */
 json_t *render_event(const struct event *event, struct arena *arena);
 /* An entry of a history, but for its `updates`. `by` and `reason` are those of the first event that
  * names who acted; null: none does. */

@@ -52,6 +52,11 @@ Test(engine_lifecycle, aborts_on_a_state_out_of_range, .signal = SIGABRT)
         cr_assert_str_eq(name_of(count), "?");                     \
     } while (0)
 
+static const char *priority_name(enum priority priority)
+{
+    return enum_name(&priority_names, priority);
+}
+
 Test(engine_lifecycle, names_every_state_and_kind)
 {
     EVERY_NAME(order_state_name, 0, ORDER_STATE_COUNT);
