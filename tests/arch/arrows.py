@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrows within a layer: which of its folders include which. tree.ARROWS has those between
+layers."""
+
+from tree import LAYERS, c_files, check, includes
+
+# Each folder with the folders of its layer whose headers it includes. Services do not include each
+# other.
+WITHIN = {
+    "platform/config": ("platform",),
+    "platform/http": ("platform",),
+    "schemas": ("schemas/avro",),
+    "schemas/avro": ("schemas",),
+    "schemas/json": ("schemas",),
+    "kafka": ("kafka/topics",),
+    "kafka/topics": ("kafka",),
+    "leader/sdk": ("leader",),
+    "services/agent": ("services/agent/core",),
+    "services/agent/answers": ("services/agent/core",),
+    "services/agent/core": ("services/agent/answers", "services/agent/health"),
+    "services/agent/health": ("services/agent/core",),
+    "services/agent/kinds": ("services", "services/agent/core"),
+    "services/agent/sdk": ("services/agent/core",),
+    "services/console": ("services", "services/console/api", "services/console/dead_letters",
+                         "services/console/live", "services/console/model"),
+    "services/console/api": ("services/console", "services/console/model",
+                             "services/console/render", "services/console/web"),
+    "services/console/dead_letters": ("services/console", "services/console/api",
+                                      "services/console/render"),
+    "services/console/live": ("services/console/api", "services/console/render"),
+    "services/scheduler": ("services",),
+    "services/submission": ("services",),
+    "services/supervisor": ("services",),
+    "cli/console": ("cli",),
+    "cli/dead_letters": ("cli", "cli/console"),
+    "cli/dev": ("cli", "cli/workflow"),
+    "cli/export": ("cli", "cli/console"),
+    "cli/import": ("cli", "cli/submit"),
+    "cli/partition": ("cli",),
+    "cli/submit": ("cli", "cli/console"),
+    "cli/verify": ("cli",),
+    "cli/workflow": ("cli", "cli/console", "cli/submit"),
+    "tools/bench": ("tools",),
+}
+
+# Known circles: these arrows point the wrong way, and without them there is none. Only remove rows.
+WRONG_WAY = {
+    ("kafka", "kafka/topics"),
+    ("schemas/avro", "schemas"),
+    ("services/agent/answers", "services/agent/core"),  # sanitize.h, attempts.h
+    ("services/agent/health", "services/agent/core"),  # sanitize.h, core.h
+    ("services/console/api", "services/console"),  # struct console
+    ("services/console/dead_letters", "services/console"),  # struct console
+}
+
+
+def folder_of(path):
+    return path.rpartition("/")[0]
+
+
+def reaches(start, end, arrows):
+    found = {start}
+    while True:
+        more = {to for origin, to in arrows if origin in found} - found
+        if not more:
+            return end in found
+        found |= more
+
+
+@check
+def includes_within_a_layer_follow_the_arrows():
+    rows = {(origin, to) for origin, all_to in WITHIN.items() for to in all_to}
+    unused = set(rows)
+    for path, text in c_files(LAYERS):
+        own = folder_of(path)
+        for line, name in includes(text, r'"([^"]+)"'):
+            arrow = own, folder_of(name)
+            unused.discard(arrow)
+            inside = arrow[1].split("/")[0] == own.split("/")[0] and arrow[1] != own
+            if inside and arrow not in rows:
+                yield path, line, f"{own} must not include {arrow[1]}: {name}"
+    for origin, to in sorted(unused):
+        yield "tests/arch/arrows.py", 0, f"{origin} includes nothing of {to}: remove the arrow"
+
+
+@check
+def folders_of_a_layer_have_no_circles():
+    rows = {(origin, to) for origin, all_to in WITHIN.items() for to in all_to}
+    for origin, to in sorted(WRONG_WAY - rows):
+        yield "tests/arch/arrows.py", 0, f"{origin} to {to} is no longer an arrow: remove the row"
+    right_way = rows - WRONG_WAY
+    for origin, to in sorted(right_way):
+        if reaches(to, origin, right_way):
+            yield "tests/arch/arrows.py", 0, f"{origin} to {to} closes a circle"
+    for origin, to in sorted(WRONG_WAY & rows):
+        if not reaches(to, origin, right_way):
+            yield "tests/arch/arrows.py", 0, f"{origin} to {to} closes no circle: remove the row"
