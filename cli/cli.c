@@ -79,7 +79,7 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
     if (text == NULL)
         *ret_value = fallback;
     else if (!number_parse(text_of(text), min, max, ret_value))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--%s %.60s: expected a whole number from %lld to %lld", name, text,
                          (long long)min, (long long)max);
     return ERROR_OK;

@@ -37,8 +37,8 @@ static void print_formatted(const struct cli *cli, const char *kind, const char 
 
 int cli_fail(const struct cli *cli, const struct error *error)
 {
-    print(cli, "error", error->code, error->message);
-    if (strcmp(error->code, "Usage") == 0)
+    print(cli, "error", error_name_of(error), error->message);
+    if (error->code == CODE_USAGE)
         return EXIT_CODE_USAGE;
     return exit_code_of(error);
 }

@@ -89,9 +89,9 @@ enum error_class http_call(const struct service_credentials *credentials, const 
     if (code != CURLE_OK) {
         http_reply_deinit(&reply);
         if (is_certificate_problem(code))
-            return error_set(ret_error, ERROR_REJECT, "Config", "%s",
+            return error_set(ret_error, CODE_CONFIG, "%s",
                              detail[0] != '\0' ? detail : curl_easy_strerror(code));
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "%s", curl_easy_strerror(code));
+        return error_set(ret_error, CODE_NO_ANSWER, "%s", curl_easy_strerror(code));
     }
     *ret_reply = reply;
     return ERROR_OK;

@@ -103,7 +103,7 @@ static enum error_class read_all(struct reading *reading, struct error *ret_erro
     bool answered = cli_session_wait(reading->session, is_done, reading, ANSWER_MS);
     broker_reader_close(reader);
     if (!answered)
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
     if (error_is(&reading->error))
         *ret_error = reading->error;
     return reading->error.class;

@@ -20,7 +20,7 @@ enum error_class pace_parse(const char *text, struct pace *ret_pace, struct erro
     double seconds = text_equal(rest, TEXT("/m")) ? 60 : 1;
     bool unit = rest.size == 0 || text_equal(rest, TEXT("/s")) || seconds > 1;
     if (!number || !unit || !(rate > 0) || rate > RATE_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--rate %.40s: expected a rate such as 50/s, 0.5/s or 600/m", text);
     pace.per_second = rate / seconds;
     *ret_pace = pace;

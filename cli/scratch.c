@@ -15,10 +15,9 @@ enum error_class cli_scratch_make(const char *name, char ret_path[CLI_SCRATCH_SI
         temporary = "/tmp";
     int size = snprintf(ret_path, CLI_SCRATCH_SIZE, "%s/reeve-%s-XXXXXX", temporary, name);
     if (size < 0 || size >= CLI_SCRATCH_SIZE)
-        return error_set(ret_error, ERROR_FATAL, "Scratch", "TMPDIR is longer than %d bytes",
+        return error_set(ret_error, CODE_SCRATCH, "TMPDIR is longer than %d bytes",
                          CLI_SCRATCH_SIZE - 64);
     if (mkdtemp(ret_path) == NULL)
-        return error_set(ret_error, ERROR_FATAL, "Scratch", "cannot make %s: %s", ret_path,
-                         strerror(errno));
+        return error_set(ret_error, CODE_SCRATCH, "cannot make %s: %s", ret_path, strerror(errno));
     return ERROR_OK;
 }

@@ -53,7 +53,7 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
     int64_t left = deadline - clock_mono_ms(session->context.clock);
     if (class == ERROR_OK &&
         !cli_session_wait(session, is_ready, session, left > READ_MS ? left : READ_MS))
-        class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
+        class = error_set(ret_error, CODE_BROKER_UNAVAILABLE,
                           "cannot read %s or %s: see `reeve topics check`",
                           session->cluster->topics.schemas, session->cluster->topics.workflows);
     if (class != ERROR_OK)
@@ -108,7 +108,7 @@ enum error_class cli_session_offsets(struct cli_session *session, const char *to
     struct offsets_answer answer = {0};
     broker_offsets(session->cluster->broker, topic, partition, on_offsets, &answer);
     if (!cli_session_wait(session, is_answered, &answer, ANSWER_MS))
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
     if (error_is(&answer.error)) {
         *ret_error = answer.error;
         return answer.error.class;

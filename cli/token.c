@@ -28,7 +28,7 @@ static enum error_class find_file(const struct cli *cli, const char **ret_path,
     if (path == NULL)
         path = config_string(cli->config, "http.tokens.file");
     if (path[0] == '\0')
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "which file? Name it with --file FILE, or set http.tokens.file "
                          "(--config FILE)");
     *ret_path = path;
@@ -40,10 +40,10 @@ static enum error_class read_role(const struct cli *cli, enum http_role *ret_rol
 {
     const char *given = cli_flag_value(cli, "role");
     if (given == NULL)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--role is missing: viewer, operator, submitter or agent");
     if (!http_role_parse(text_of(given), ret_role))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--role %.60s: expected viewer, operator, submitter or agent", given);
     return ERROR_OK;
 }
@@ -67,16 +67,15 @@ static enum error_class read_expiry(const struct cli *cli, int64_t now, int64_t 
     }
     if (parse_duration(text_of(given), &duration)) {
         if (duration <= 0 || duration > time_max_ms - now)
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--expires %.40s: the duration must be above 0 and end before the "
                              "year 10000",
                              given);
         time = now + duration;
     } else if (!rfc3339_parse(text_of(given), &time)) {
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--expires %.40s: " EXPIRES_EXPECTED,
-                         given);
+        return error_set(ret_error, CODE_USAGE, "--expires %.40s: " EXPIRES_EXPECTED, given);
     } else if (time <= now) {
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--expires %.40s is in the past: such a token is never accepted", given);
     }
     *ret_expires_ms = time;
@@ -87,7 +86,7 @@ static enum error_class read_expiry(const struct cli *cli, int64_t now, int64_t 
 static int fail(const struct cli *cli, const struct error *error)
 {
     int code = cli_fail(cli, error);
-    bool answer = strcmp(error->code, "Exists") == 0 || strcmp(error->code, "NotFound") == 0;
+    bool answer = error->code == CODE_EXISTS || error->code == CODE_NOT_FOUND;
     return answer ? EXIT_CODE_NEGATIVE : code;
 }
 
@@ -179,7 +178,7 @@ static enum error_class read_bindings(const struct cli *cli, struct http_binding
     }
     for (size_t index = 0; (agent = cli_flag_next(cli, "agent", &index)) != NULL;) {
         if (size + strlen(agent) + 1 >= sizeof(agents))
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--agent: the names have more than "
                              "249 bytes together");
         size += (size_t)snprintf(agents + size, sizeof(agents) - size, "%s%s", size > 0 ? "," : "",
@@ -187,7 +186,7 @@ static enum error_class read_bindings(const struct cli *cli, struct http_binding
     }
     if (size > 0 && wrong == NULL)
         wrong = http_binding_set(ret_bindings, HTTP_BOUND_AGENTS, text_of(agents));
-    return wrong == NULL ? ERROR_OK : error_set(ret_error, ERROR_REJECT, "Usage", "%s", wrong);
+    return wrong == NULL ? ERROR_OK : error_set(ret_error, CODE_USAGE, "%s", wrong);
 }
 
 static int run_add(struct cli *cli)
@@ -206,9 +205,8 @@ static int run_add(struct cli *cli)
         return cli_fail(cli, &error);
     if (http_tokens_add_bound(path, text_of(name), role, &bindings, now, expires_ms, token,
                               &error) != ERROR_OK)
-        return strcmp(error.code, "BadName") == 0
-                   ? cli_usage(cli, "\"%.80s\": %s", name, error.message)
-                   : fail(cli, &error);
+        return error.code == CODE_BAD_NAME ? cli_usage(cli, "\"%.80s\": %s", name, error.message)
+                                           : fail(cli, &error);
     int code = print_added(cli, name, role, token, expires_ms);
     if (code != EXIT_CODE_OK)
         cli_report(cli, "Io",

@@ -57,10 +57,10 @@ enum error_class cli_topics_names(const struct cli *cli, const char *flag,
     *ret_count = 0;
     for (size_t index = 0; (name = cli_flag_next(cli, flag, &index)) != NULL;) {
         if (!name_valid_new(text_of(name)))
-            return error_set(ret_error, ERROR_REJECT, "Usage",
-                             "--%s %.80s: expected " NAME_NEW_EXPECTED, flag, name);
+            return error_set(ret_error, CODE_USAGE, "--%s %.80s: expected " NAME_NEW_EXPECTED, flag,
+                             name);
         if (*ret_count == CLI_TOPICS_NAMES_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Usage", "--%s: more than %d", flag,
+            return error_set(ret_error, CODE_USAGE, "--%s: more than %d", flag,
                              CLI_TOPICS_NAMES_MAX);
         ret_names[(*ret_count)++] = name;
     }

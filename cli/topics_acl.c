@@ -42,7 +42,7 @@ static enum error_class take_principals(struct acl *acl, struct error *ret_error
     size_t *count = &acl->plan.principal_count;
     for (size_t index = 0; (given = cli_flag_next(acl->cli, "principal", &index)) != NULL;) {
         if (*count == CLI_TOPICS_NAMES_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Usage", "--principal: more than %d",
+            return error_set(ret_error, CODE_USAGE, "--principal: more than %d",
                              CLI_TOPICS_NAMES_MAX);
         char *program = acl->copies[*count] = strdup(given);
         assert(program != NULL);
@@ -50,7 +50,7 @@ static enum error_class take_principals(struct acl *acl, struct error *ret_error
         strsep(&user, "=");
         acl->principals[(*count)++] = (struct rights_principal){program, user};
         if (user == NULL || user[0] == '\0' || !rights_has_program(&acl->plan, program))
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--principal %.80s: expected SERVICE=USER, where SERVICE is "
                              "submission, scheduler, supervisor, console, leader, candidate, "
                              "submit, admin, agent.NAME with --agent NAME, or app.NAME with --app "

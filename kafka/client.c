@@ -75,7 +75,7 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_cli
     rd_kafka_t *rk = rd_kafka_new(type, conf, reason, sizeof(reason));
     if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
-        return error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
+        return error_set(ret_error, CODE_CONFIG, "kafka settings: %s", reason);
     }
     enum error_class class =
         loop_wakeup_open(kafka->loop, &handle->wakeup, on_handle_wakeup, handle, ret_error);

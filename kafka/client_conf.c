@@ -137,7 +137,7 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *ro
         const struct kafka_setting *setting = &kafka->settings[i];
         if (rd_kafka_conf_set(conf, setting->name, setting->value, reason, sizeof(reason)) !=
             RD_KAFKA_CONF_OK) {
-            error_set(ret_error, ERROR_REJECT, "Config", "kafka.%s: %s", setting->name, reason);
+            error_set(ret_error, CODE_CONFIG, "kafka.%s: %s", setting->name, reason);
             rd_kafka_conf_destroy(conf);
             return NULL;
         }
@@ -191,34 +191,40 @@ enum error_class kafka_error_class(rd_kafka_resp_err_t code)
 }
 
 /* Stable names for the errors that callers act upon; other errors keep librdkafka's name. */
-static const char *code_name(rd_kafka_resp_err_t code)
+static enum error_code code_of(rd_kafka_resp_err_t code)
 {
     switch ((int)code) {
     case RD_KAFKA_RESP_ERR__FATAL:
-        return "ProducerFatal";
+        return CODE_PRODUCER_FATAL;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-        return "OffsetOutOfRange";
+        return CODE_OFFSET_OUT_OF_RANGE;
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-        return "UnknownTopic";
+        return CODE_UNKNOWN_TOPIC;
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-        return "RecordTooLarge";
+        return CODE_RECORD_TOO_LARGE;
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
-        return "NotAuthorized";
+        return CODE_NOT_AUTHORIZED;
     default:
-        return rd_kafka_err2name(code);
+        return CODE_FOREIGN;
     }
 }
 
 enum error_class kafka_error_set(struct error *ret_error, rd_kafka_resp_err_t code,
                                  const char *what, const char *topic, int32_t partition)
 {
-    return error_set(ret_error, kafka_error_class(code), code_name(code), "%s %s [%" PRId32 "]: %s",
-                     what, topic, partition, rd_kafka_err2str(code));
+    enum error_class class = kafka_error_class(code);
+    enum error_code known = code_of(code);
+    if (known == CODE_FOREIGN)
+        return error_set_foreign(ret_error, class, rd_kafka_err2name(code),
+                                 "%s %s [%" PRId32 "]: %s", what, topic, partition,
+                                 rd_kafka_err2str(code));
+    return error_set_as(ret_error, class, known, "%s %s [%" PRId32 "]: %s", what, topic, partition,
+                        rd_kafka_err2str(code));
 }

@@ -120,16 +120,16 @@ static void on_error(struct kafka_group *group, rd_kafka_event_t *event)
     if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID && !group->leaving && joins_again(group))
         return;
     if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
-        error_set(&error, ERROR_REJECT, "Config",
+        error_set(&error, CODE_CONFIG,
                   "group %s: another process with instance.id %s has taken this one's place: "
                   "give each instance its own instance.id",
                   group->name, group->kafka->group_instance_id);
     else if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
-        error_set(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s", group->name,
-                  reason);
+        error_set_foreign(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s",
+                          group->name, reason);
     else
-        error_set(&error, ERROR_RETRY, rd_kafka_err2name(code), "group %s: %s", group->name,
-                  rd_kafka_event_error_string(event));
+        error_set_foreign(&error, ERROR_RETRY, rd_kafka_err2name(code), "group %s: %s", group->name,
+                          rd_kafka_event_error_string(event));
     if (!group->leaving)
         group->ops->error(group->ctx, &error);
 }

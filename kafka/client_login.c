@@ -30,9 +30,8 @@ enum error_class kafka_login_error(const struct kafka_client *kafka, const char 
 {
     const char *mechanism = mechanism_of(kafka);
     if (strncmp(mechanism, "SCRAM-", strlen("SCRAM-")) != 0 || rd_kafka_version() >= SCRAM_FIXED_IN)
-        return error_set(ret_error, ERROR_RETRY, "LoginRefused", "cannot log in to Kafka: %s",
-                         said);
-    return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_LOGIN_REFUSED, "cannot log in to Kafka: %s", said);
+    return error_set(ret_error, CODE_CONFIG,
                      "kafka.sasl.mechanism = %.20s does not work from Kafka 4 on with librdkafka "
                      "%s, which sends its nonce twice (fixed in librdkafka 2.6.1): use PLAIN over "
                      "TLS, OAUTHBEARER or client certificates; with Kafka 3.9, check name and "

@@ -130,7 +130,7 @@ static void report_result(const struct kafka_members *query)
         report_members(query, info);
         return;
     }
-    error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", query->group,
+    error_set(&error, CODE_GROUP_UNKNOWN, "group %s: %s", query->group,
               info == NULL                              ? rd_kafka_err2str(query->code)
               : info->err != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(info->err)
                                                         : info->state);

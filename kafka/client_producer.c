@@ -205,7 +205,7 @@ static rd_kafka_resp_err_t produce(struct kafka_producer *producer,
 
 static enum error_class fail_full(struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_RETRY, "QueueFull", "the producer's queue is full");
+    return error_set(ret_error, CODE_QUEUE_FULL, "the producer's queue is full");
 }
 
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
@@ -214,7 +214,7 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
     struct kafka_client *kafka = kafka_of(broker);
     struct kafka_producer *producer = &kafka->producers[append->producer];
     if (kafka->closing || producer->handles[APPEND_AT_ONCE].rk == NULL)
-        return error_set(ret_error, ERROR_RETRY, "NoProducer", "the producer is being replaced");
+        return error_set(ret_error, CODE_NO_PRODUCER, "the producer is being replaced");
     if (producer->outstanding >= kafka->append_queue_records) /* of both clients together */
         return fail_full(ret_error);
     struct kafka_append *taken = take_append(producer);
@@ -349,7 +349,7 @@ static void renew(struct kafka_producer *producer)
         log_error("cannot open a new producer", LOG_ERR(&error));
         loop_timer_after(producer->kafka->loop, &producer->renew_timer, RENEW_AGAIN_MS);
     }
-    error_set(&error, ERROR_FATAL, "ProducerFatal", "the producer died: %s", reason);
+    error_set(&error, CODE_PRODUCER_FATAL, "the producer died: %s", reason);
     answer_all(producer, &producer->sent, &error);
 }
 
@@ -409,8 +409,7 @@ void kafka_producer_close(struct kafka_producer *producer, int64_t deadline_ms)
            producer->handles[APPEND_AT_ONCE].rk != NULL && clock_mono_ms(clock) < deadline_ms)
         poll_results(producer);
     struct error error;
-    error_set(&error, ERROR_RETRY, "Closed",
-              "the broker did not acknowledge before the client closed");
+    error_set(&error, CODE_CLOSED, "the broker did not acknowledge before the client closed");
     answer_all(producer, &producer->sent, &error);
     answer_all(producer, &producer->refused, NULL);
     /* broker_append returns RETRY by now. */

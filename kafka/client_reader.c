@@ -117,7 +117,7 @@ static void report(struct kafka_reader *reader, rd_kafka_resp_err_t code)
     struct error error;
     enum error_class class =
         kafka_error_set(&error, code, "read", reader->topic, reader->partition);
-    bool unknown = strcmp(error.code, "UnknownTopic") == 0;
+    bool unknown = error.code == CODE_UNKNOWN_TOPIC;
     if (class != ERROR_RETRY && !unknown) {
         report_fatal(reader, code);
         return;

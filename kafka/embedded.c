@@ -23,12 +23,12 @@ enum error_class embedded_new(struct embedded **ret_embedded, struct error *ret_
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
     if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
-        return error_set(ret_error, ERROR_FATAL, "Embedded", "embedded broker: %s", reason);
+        return error_set(ret_error, CODE_EMBEDDED, "embedded broker: %s", reason);
     }
     rd_kafka_mock_cluster_t *cluster = rd_kafka_mock_cluster_new(rk, 1);
     if (cluster == NULL) {
         rd_kafka_destroy(rk);
-        return error_set(ret_error, ERROR_RETRY, "Embedded", "embedded broker: no free port");
+        return error_set_as(ret_error, ERROR_RETRY, CODE_EMBEDDED, "embedded broker: no free port");
     }
     struct embedded *embedded = calloc(1, sizeof(*embedded));
     assert(embedded != NULL);
@@ -46,8 +46,7 @@ enum error_class embedded_topic(struct embedded *embedded, const char *name, int
     rd_kafka_resp_err_t code = rd_kafka_mock_topic_create(embedded->cluster, name, partitions, 1);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_FATAL, "Embedded", "topic %s: %s", name,
-                     rd_kafka_err2str(code));
+    return error_set(ret_error, CODE_EMBEDDED, "topic %s: %s", name, rd_kafka_err2str(code));
 }
 
 const char *embedded_bootstrap(const struct embedded *embedded)

@@ -147,7 +147,7 @@ static enum error_class read_content(const struct kafka_oauth *oauth, char **ret
                                     .output_max = KAFKA_TOKEN_BYTES_MAX,
                                     .cancel_fd = oauth->stop_fd};
     if (oauth->argv[0] == NULL)
-        return error_set(ret_error, ERROR_REJECT, "Config", "the command is empty");
+        return error_set(ret_error, CODE_CONFIG, "the command is empty");
     return program_run(&program, ret_content, ret_size, ret_error);
 }
 
@@ -166,8 +166,8 @@ static enum error_class read_token(const struct kafka_oauth *oauth, struct kafka
     free(content);
     if (class == ERROR_OK)
         return ERROR_OK;
-    return error_set(ret_error, class, error.code, "%.200s %s",
-                     oauth->file != NULL ? oauth->file : oauth->argv[0], error.message);
+    return error_wrap(ret_error, &error, "%.200s %s",
+                      oauth->file != NULL ? oauth->file : oauth->argv[0], error.message);
 }
 
 /* The result of a read. Called with the lock. */
@@ -237,7 +237,7 @@ static void on_refresh(rd_kafka_t *rk, const char *unused, void *opaque)
                                        oauth->pairs, oauth->pair_count, reason,
                                        sizeof(reason)) != 0 &&
         failure.class == ERROR_OK)
-        error_set(&failure, ERROR_REJECT, "Token", "librdkafka refuses the token: %s", reason);
+        error_set(&failure, CODE_TOKEN, "librdkafka refuses the token: %s", reason);
     if (failure.class != ERROR_OK)
         rd_kafka_oauthbearer_set_token_failure(rk, failure.message);
     kafka_token_deinit(&token);

@@ -78,9 +78,9 @@ enum error_class kafka_token_parse(struct text content, int64_t now_ms, int64_t 
     struct text text = trim(content);
     struct kafka_token token = {.expires_ms = now_ms + lifetime_ms, .principal = "unknown"};
     if (text.size == 0)
-        return error_set(ret_error, ERROR_REJECT, "Token", "gave no token");
+        return error_set(ret_error, CODE_TOKEN, "gave no token");
     if (!is_token(text))
-        return error_set(ret_error, ERROR_REJECT, "Token",
+        return error_set(ret_error, CODE_TOKEN,
                          "gave more than a token, or something else: expected only letters, digits "
                          "and -._~+/=");
     json_t *claims = read_claims(text);
@@ -89,7 +89,7 @@ enum error_class kafka_token_parse(struct text content, int64_t now_ms, int64_t 
     if (token.expires_ms <= now_ms) {
         char when[RFC3339_TEXT_SIZE];
         rfc3339_format(token.expires_ms, when);
-        return error_set(ret_error, ERROR_REJECT, "Token", "gave a token that expired at %s", when);
+        return error_set(ret_error, CODE_TOKEN, "gave a token that expired at %s", when);
     }
     token.value = strndup(text.data, text.size);
     assert(token.value != NULL);

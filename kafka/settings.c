@@ -118,7 +118,7 @@ static enum error_class fail(struct error *ret_error, const struct config_settin
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    return error_set(ret_error, ERROR_REJECT, "Config", "kafka.%.100s (%.100s)%s", setting->name,
+    return error_set(ret_error, CODE_CONFIG, "kafka.%.100s (%.100s)%s", setting->name,
                      setting->origin, message);
 }
 
@@ -231,7 +231,7 @@ static enum error_class check_tokens(const struct config_setting settings[], siz
                    : fail(ret_error, source, " needs kafka.sasl.mechanism = OAUTHBEARER");
     if (source != NULL || oidc)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config",
+    return error_set(ret_error, CODE_CONFIG,
                      "kafka.sasl.mechanism = OAUTHBEARER needs kafka." TOKEN_FILE
                      " or kafka." TOKEN_COMMAND);
 }

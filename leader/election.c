@@ -27,24 +27,23 @@ enum error_class election_options_check(const struct election_options *options,
                                         struct error *ret_error)
 {
     if (options->lease_ms < ELECTION_LEASE_MS_MIN || options->lease_ms > ELECTION_LEASE_MS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "leader.lease.ms is %" PRId64 ", must be %d to %d", options->lease_ms,
-                         ELECTION_LEASE_MS_MIN, ELECTION_LEASE_MS_MAX);
+        return error_set(ret_error, CODE_CONFIG, "leader.lease.ms is %" PRId64 ", must be %d to %d",
+                         options->lease_ms, ELECTION_LEASE_MS_MIN, ELECTION_LEASE_MS_MAX);
     if (options->renew_ms > options->lease_ms / 3 ||
         options->renew_ms < options->lease_ms / ELECTION_RENEWALS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "leader.renew.ms is %" PRId64 ", must be %" PRId64 " to %" PRId64
                          ": a third of leader.lease.ms at most, so that one lost renewal costs "
                          "nothing, and a %dth at least",
                          options->renew_ms, options->lease_ms / ELECTION_RENEWALS_MAX,
                          options->lease_ms / 3, ELECTION_RENEWALS_MAX);
     if (options->progress_ms < options->renew_ms)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "leader.progress.ms is %" PRId64 ", must be at least leader.renew.ms, "
                          "%" PRId64,
                          options->progress_ms, options->renew_ms);
     if (options->margin_ms < 0 || options->margin_ms > options->lease_ms / 3)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "the margin is %" PRId64 ", must be 0 to %" PRId64 " (a third of the "
                          "lease)",
                          options->margin_ms, options->lease_ms / 3);

@@ -76,7 +76,7 @@ static void step(struct leader *leader);
 
 static void append_failed(struct leader *leader, const struct error *error)
 {
-    bool denied = strcmp(error->code, "NotAuthorized") == 0;
+    bool denied = error->code == CODE_NOT_AUTHORIZED;
     log_warning_limited(denied ? "this user may not Write the topic of elections: grant the right"
                                : "a record of the election was not acknowledged",
                         LOG_TEXT("role", leader->election.options.role),
@@ -89,7 +89,7 @@ bool leader_in_trouble(const struct leader *leader, char *ret_reason, size_t rea
     const struct error *error = &leader->append_error;
     if (error->class == ERROR_OK)
         return false;
-    if (strcmp(error->code, "NotAuthorized") == 0)
+    if (error->code == CODE_NOT_AUTHORIZED)
         snprintf(ret_reason, reason_size,
                  "cannot claim the role: this user may not Write %s: grant the right",
                  leader->cluster->topics.leadership);
@@ -297,15 +297,15 @@ static void on_record(void *ctx, const struct broker_record *record)
     heap_arena_reset(&leader->scratch);
     enum error_class class = codec_decode(leader->cluster->codec, record->value, true,
                                           &leader->scratch.arena, &decoded, &error);
-    if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 &&
+    if (class != ERROR_OK && error.code == CODE_UNKNOWN_SCHEMA &&
         leader->refreshed != record->offset) {
         refresh(leader, record->offset);
         return;
     }
     leader->position = record->offset + 1;
     if (class == ERROR_OK && decoded.kind != RECORD_LEADERSHIP)
-        class = error_set(&error, ERROR_REJECT, "NotLeadership", "it is a %s",
-                          record_kind_name(decoded.kind));
+        class =
+            error_set(&error, CODE_NOT_LEADERSHIP, "it is a %s", record_kind_name(decoded.kind));
     if (class != ERROR_OK) {
         log_warning_limited("a record of the election is not usable: ignored",
                             LOG_STR("topic", record->topic), LOG_I64("offset", record->offset),
@@ -378,7 +378,7 @@ enum error_class leader_configure(const struct config *config, struct reeve_lead
                                      .renew_ms = options->renew_ms,
                                      .progress_ms = options->progress_ms};
     if (options->role == NULL || !name_valid_new(text_of(options->role)))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "the role of an election must be " NAME_NEW_EXPECTED);
     return election_options_check(&check, ret_error);
 }

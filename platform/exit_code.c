@@ -14,11 +14,11 @@ int exit_code_of(const struct error *error)
     case ERROR_FENCED:
         return EXIT_CODE_UNAVAILABLE;
     case ERROR_REJECT:
-        if (strcmp(error->code, "Usage") == 0)
+        if (error->code == CODE_USAGE)
             return EXIT_CODE_USAGE;
-        if (strcmp(error->code, "NotPermitted") == 0)
+        if (error->code == CODE_NOT_PERMITTED)
             return EXIT_CODE_NOT_PERMITTED;
-        return strcmp(error->code, "Config") == 0 ? EXIT_CODE_CONFIG : EXIT_CODE_DATA;
+        return error->code == CODE_CONFIG ? EXIT_CODE_CONFIG : EXIT_CODE_DATA;
     case ERROR_FATAL:
     case ERROR_CLASS_COUNT:
         break;

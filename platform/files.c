@@ -20,8 +20,7 @@ enum { TREE_DEPTH_MAX = 64, LOCK_TEXT_SIZE = 32 };
 static enum error_class fail(struct error *ret_error, const char *what, const char *path)
 {
     int code = errno;
-    return error_set(ret_error, ERROR_FATAL, "FileSystem", "cannot %s %s: %s", what, path,
-                     strerror(code));
+    return error_set(ret_error, CODE_FILE_SYSTEM, "cannot %s %s: %s", what, path, strerror(code));
 }
 
 bool files_exists(const char *path)
@@ -269,8 +268,8 @@ enum error_class files_read_owned(const char *path, bool plain, size_t limit, ch
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (plain ? O_NOFOLLOW : 0));
     if (fd < 0 && plain && errno == ELOOP)
-        return error_set(ret_error, ERROR_FATAL, "FileSystem",
-                         "%s is a symbolic link: name the file itself", path);
+        return error_set(ret_error, CODE_FILE_SYSTEM, "%s is a symbolic link: name the file itself",
+                         path);
     if (fd < 0)
         return fail(ret_error, "read", path);
     int rc = fstat(fd, &info);
@@ -279,9 +278,8 @@ enum error_class files_read_owned(const char *path, bool plain, size_t limit, ch
         int code = errno;
         close(fd);
         errno = code;
-        return wrong == NULL
-                   ? fail(ret_error, "read", path)
-                   : error_set(ret_error, ERROR_FATAL, "FileSystem", "%s %s", path, wrong);
+        return wrong == NULL ? fail(ret_error, "read", path)
+                             : error_set(ret_error, CODE_FILE_SYSTEM, "%s %s", path, wrong);
     }
     *ret_owner = (struct files_owner){info.st_uid, info.st_gid, info.st_mode & 07777};
     return read_and_close(fd, path, limit, ret_content, ret_size, ret_error);
@@ -324,7 +322,7 @@ static enum error_class in_use(int fd, const char *directory, struct error *ret_
     holder[size > 0 ? size : 0] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
     return error_set(
-        ret_error, ERROR_FATAL, "DirectoryInUse",
+        ret_error, CODE_DIRECTORY_IN_USE,
         "%s is in use by another process (pid %s): stop it or choose another directory", directory,
         holder[0] != '\0' ? holder : "unknown");
 }

@@ -216,7 +216,7 @@ static void put_field(struct log_line *line, const struct log_field *field)
     char digits[24];
     if (field->kind == LOG_FIELD_ERROR) {
         put_text_field(line, "error_class", text_of(error_class_name(field->as.error->class)));
-        put_text_field(line, "error_code", text_of(field->as.error->code));
+        put_text_field(line, "error_code", text_of(error_name_of(field->as.error)));
         put_text_field(line, field->key, text_of(field->as.error->message));
         return;
     }

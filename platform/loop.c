@@ -51,7 +51,7 @@ struct loop {
 static enum error_class system_error(struct error *ret_error, const char *what)
 {
     int code = errno;
-    return error_set(ret_error, ERROR_FATAL, "System", "%s: %s", what, strerror(code));
+    return error_set(ret_error, CODE_SYSTEM, "%s: %s", what, strerror(code));
 }
 
 enum error_class loop_new(const struct clock *clock, struct loop **ret_loop,

@@ -116,8 +116,8 @@ enum error_class name_lookup_new(struct loop *loop, const char *name, name_looku
     if (rc != 0) {
         loop_wakeup_close(&lookup->wakeup);
         lookup_free(lookup);
-        return error_set(ret_error, ERROR_RETRY, "NoThread", "no thread to resolve %.200s: %s",
-                         name, strerror(rc));
+        return error_set_as(ret_error, ERROR_RETRY, CODE_NO_THREAD,
+                            "no thread to resolve %.200s: %s", name, strerror(rc));
     }
     pthread_detach(thread);
     *ret_lookup = lookup;

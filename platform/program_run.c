@@ -169,20 +169,20 @@ static enum error_class check_end(const struct process *process, enum ending end
     const char *name = process->program->argv[0];
     const char *colon = process->line_size > 0 ? ": " : "";
     if (ending == CANCELLED)
-        return error_set(ret_error, ERROR_RETRY, "Cancelled", "%.80s was stopped", name);
+        return error_set(ret_error, CODE_CANCELLED, "%.80s was stopped", name);
     if (ending == TIMED_OUT)
-        return error_set(ret_error, ERROR_RETRY, "TimedOut",
+        return error_set(ret_error, CODE_TIMED_OUT,
                          "%.80s did not end within %" PRId64 " ms and was killed", name,
                          process->program->timeout_ms);
     if (WIFSIGNALED(status))
-        return error_set(ret_error, ERROR_RETRY, "Failed", "%.80s was ended by signal %d%s%s", name,
+        return error_set(ret_error, CODE_FAILED, "%.80s was ended by signal %d%s%s", name,
                          WTERMSIG(status), colon, process->line);
     if (WEXITSTATUS(status) != 0)
-        return error_set(ret_error, ERROR_RETRY, "Failed", "%.80s ended with exit code %d%s%s",
-                         name, WEXITSTATUS(status), colon, process->line);
+        return error_set(ret_error, CODE_FAILED, "%.80s ended with exit code %d%s%s", name,
+                         WEXITSTATUS(status), colon, process->line);
     if (process->too_much)
-        return error_set(ret_error, ERROR_RETRY, "TooMuch", "%.80s printed more than %zu bytes",
-                         name, process->program->output_max);
+        return error_set(ret_error, CODE_TOO_MUCH, "%.80s printed more than %zu bytes", name,
+                         process->program->output_max);
     return ERROR_OK;
 }
 
@@ -201,7 +201,7 @@ enum error_class program_run(const struct program *program, char **ret_output, s
     } else {
         if (process.pid > 0)
             end(&process);
-        error_set(ret_error, ERROR_RETRY, "NotStarted", "cannot run %.80s: %s", program->argv[0],
+        error_set(ret_error, CODE_NOT_STARTED, "cannot run %.80s: %s", program->argv[0],
                   strerror(rc));
     }
     for (int i = 0; i < PIPES; i++)

@@ -191,7 +191,7 @@ static bool key_fits(struct text key, const struct agent_health *health)
 
 static enum error_class refuse(struct error *ret_error, const char *why)
 {
-    return error_set(ret_error, ERROR_REJECT, "BadHealth", "%s", why);
+    return error_set(ret_error, CODE_BAD_HEALTH, "%s", why);
 }
 
 static enum error_class check(struct text key, const struct agent_health *health,

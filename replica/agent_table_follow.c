@@ -67,7 +67,7 @@ static enum error_class put_decoded(struct agent_table *table, const struct brok
     if (decoded->kind == RECORD_AGENT_PAUSE)
         return agent_table_put_pause(table, record->key, &decoded->agent_pause, ret_error);
     if (decoded->kind != RECORD_AGENT_HEALTH)
-        return error_set(ret_error, ERROR_REJECT, "UnexpectedRecord",
+        return error_set(ret_error, CODE_UNEXPECTED_RECORD,
                          "%s is neither AgentHealth nor AgentPause",
                          record_kind_name(decoded->kind));
     put(table, record, &decoded->agent_health);

@@ -88,7 +88,7 @@ enum error_class agent_table_put_pause(struct agent_table *table, struct text ke
 {
     struct text agent = agent_of_key(key);
     if (text_empty(agent) || !text_equal(agent, pause->agent))
-        return error_set(ret_error, ERROR_REJECT, "BadPause",
+        return error_set(ret_error, CODE_BAD_PAUSE,
                          "the key is not \"pause:\" and the agent's name");
     if (!pause->paused) {
         resume(table, agent);
@@ -96,7 +96,7 @@ enum error_class agent_table_put_pause(struct agent_table *table, struct text ke
     }
     struct pause_slot *slot = find_pause(table, agent);
     if (slot == NULL && HASH_COUNT(table->pauses_by_agent) >= AGENT_PAUSES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "BadPause", "%d agents are paused already",
+        return error_set(ret_error, CODE_BAD_PAUSE, "%d agents are paused already",
                          AGENT_PAUSES_MAX);
     if (slot == NULL)
         slot = add_pause(table, agent);

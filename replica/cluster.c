@@ -88,8 +88,8 @@ static bool is_published(const struct cluster_private *private, int kind)
 static void publish_failed(struct cluster *cluster, const struct error *error)
 {
     struct cluster_private *private = cluster->private;
-    bool denied = strcmp(error->code, "NotAuthorized") == 0;
-    if (strcmp(private->publish_error.code, error->code) != 0)
+    bool denied = error->code == CODE_NOT_AUTHORIZED;
+    if (!error_has_code_of(&private->publish_error, error))
         log_warning(denied ? "this user may not Write the schemas' topic: grant the right"
                            : "cannot publish a schema: trying again until it succeeds",
                     LOG_STR("topic", cluster->topics.schemas), LOG_ERR(error));
@@ -193,7 +193,7 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
     size_t count = config_setting_count(config);
     size_t passed = 0;
     if (count > CLUSTER_KAFKA_SETTINGS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
+        return error_set(ret_error, CODE_CONFIG, "more than %d kafka.* settings",
                          CLUSTER_KAFKA_SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_IN_BULK) != 0) {
@@ -433,15 +433,16 @@ static void alert(struct cluster *cluster, const char *by, int32_t partition, bo
 }
 
 void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
-                             const char *code, const char *message)
+                             enum error_code code, const char *message)
 {
-    alert(cluster, cluster->service->instance_id, partition, raised, code, message);
+    alert(cluster, cluster->service->instance_id, partition, raised, error_code_name(code),
+          message);
 }
 
 void cluster_service_alert(struct cluster *cluster, int32_t partition, bool raised,
-                           const char *code, const char *message)
+                           enum error_code code, const char *message)
 {
-    alert(cluster, cluster->service->name, partition, raised, code, message);
+    alert(cluster, cluster->service->name, partition, raised, error_code_name(code), message);
 }
 
 void cluster_close_alert_of(struct cluster *cluster, int32_t at, const char *by, int32_t partition,
@@ -452,17 +453,17 @@ void cluster_close_alert_of(struct cluster *cluster, int32_t at, const char *by,
     append_partition_alert(cluster, at, by, partition, false, code, message);
 }
 
-void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
-                   const char *message)
+void cluster_alert(struct cluster *cluster, int32_t partition, const struct error *error)
 {
-    cluster_partition_alert(cluster, partition, true, code, message);
+    alert(cluster, cluster->service->instance_id, partition, true, error_name_of(error),
+          error->message);
 }
 
-void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
-                         const char *message)
+void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent,
+                         enum error_code code, const char *message)
 {
     struct operator_alert alert = {.raised = raised,
-                                   .code = text_of(code),
+                                   .code = error_code_text(code),
                                    .message = text_of(message),
                                    .by = text_of(agent),
                                    .partition = -1,
@@ -470,10 +471,10 @@ void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent
                                    .decision_offset = -1,
                                    .decided_at = clock_wall_ms(cluster->service->clock)};
     if (raised)
-        log_warning("alert", LOG_STR("agent", agent), LOG_STR("code", code),
+        log_warning("alert", LOG_STR("agent", agent), LOG_TEXT("code", alert.code),
                     LOG_STR("message", message));
     else
-        log_info("alert closed", LOG_STR("agent", agent), LOG_STR("code", code),
+        log_info("alert closed", LOG_STR("agent", agent), LOG_TEXT("code", alert.code),
                  LOG_STR("message", message));
     append_alert(cluster, BROKER_BY_KEY, &alert);
 }

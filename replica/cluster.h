@@ -111,24 +111,23 @@ enum error_class cluster_dead_letter(struct cluster *cluster, const struct broke
 
 /* An OperatorAlert about a partition or an instance rather than an order (effects producer, fire
  * and forget; also logged). */
-void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
-                   const char *message);
+void cluster_alert(struct cluster *cluster, int32_t partition, const struct error *error);
 /* Likewise, raised or closed: for what ends by itself. */
 void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
-                             const char *code, const char *message);
+                             enum error_code code, const char *message);
 /* Likewise, in the name of the service: any of its instances closes what another one raised. */
 void cluster_service_alert(struct cluster *cluster, int32_t partition, bool raised,
-                           const char *code, const char *message);
+                           enum error_code code, const char *message);
 /* Closes in the name of `by` what that instance has raised and cannot close any more. `at`: the
  * partition of the topic in which it is, so that the closing comes after it. */
 void cluster_close_alert_of(struct cluster *cluster, int32_t at, const char *by, int32_t partition,
                             const char *code, const char *message);
 /* The auditor's. It repeats the alert while there are stuck orders, and closes it. One that was
- * not repeated in time is over: its auditor was killed, and the next one raises its own. */
-#define CLUSTER_ORDER_STUCK "OrderStuck"
+ * not repeated in time is over: its auditor was killed, and the next one raises its own.
+ * Its code: CODE_ORDER_STUCK. */
 enum { CLUSTER_STUCK_AGAIN_MS = 600000, CLUSTER_STUCK_OVER_MS = 1500000 };
 /* As cluster_partition_alert(), about an agent; any instance may close what another one raised. */
-void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
-                         const char *message);
+void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent,
+                         enum error_code code, const char *message);
 
 #endif

@@ -64,15 +64,15 @@ static enum error_class count_partitions(struct cluster *cluster, int64_t deadli
     }
     if (commands < 0 || events < 0)
         return error_set(
-            ret_error, ERROR_RETRY, "BrokerUnavailable",
+            ret_error, CODE_BROKER_UNAVAILABLE,
             "no broker answers at %s: is it running, is kafka.bootstrap.servers right?", servers);
     if (commands == 0 || events == 0)
-        return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
+        return error_set(ret_error, CODE_TOPICS_MISSING,
                          "topic %s does not exist, or this user may not Describe it: create the "
                          "topics with `reeve topics apply`, or grant the right",
                          commands == 0 ? cluster->topics.commands : cluster->topics.events);
     if (commands != events)
-        return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",
+        return error_set(ret_error, CODE_PARTITIONS_DIFFER,
                          "%s has %d partitions but %s has %d: the number was fixed when they were "
                          "created and must be equal",
                          cluster->topics.commands, commands, cluster->topics.events, events);
@@ -97,7 +97,7 @@ static enum error_class check_settings(struct cluster *cluster, int64_t deadline
         plan.timeout_ms = left_ms(cluster, deadline, SETTINGS_MS);
         class = topics_check_start(&plan, &error);
     } while (class == ERROR_RETRY && clock_mono_ms(cluster->service->clock) < deadline);
-    if (class == ERROR_OK || strcmp(error.code, "Denied") != 0) {
+    if (class == ERROR_OK || error.code != CODE_DENIED) {
         *ret_error = error;
         return class;
     }
@@ -125,14 +125,14 @@ static void fail(struct cluster_check *check, const struct error *error)
         return;
     check->failed = true;
     if (service_can_fail(cluster->service))
-        cluster_alert(cluster, -1, error->code, error->message);
+        cluster_alert(cluster, -1, error);
     service_fail(cluster->service, error);
 }
 
 void cluster_check_changed(struct cluster_check *check, const char *topic, int32_t count)
 {
     struct error error;
-    error_set(&error, ERROR_REJECT, "PartitionsDiffer",
+    error_set(&error, CODE_PARTITIONS_DIFFER,
               "%s has %" PRId32 " partitions now, and had %" PRId32
               " when this process started: " FIXED,
               topic, count, check->cluster->partition_count);
@@ -159,10 +159,10 @@ bool cluster_check_partitions(const struct cluster *cluster, int32_t partition,
 {
     if (partition_count <= 0 || partition_count == cluster->partition_count)
         return true;
-    error_set(ret_error, ERROR_FATAL, "PartitionsDiffer",
-              "%s[%" PRId32 "] was claimed when there were %" PRId32
-              " partitions, and now there are %" PRId32 ": " FIXED,
-              cluster->topics.events, partition, partition_count, cluster->partition_count);
+    error_set_as(ret_error, ERROR_FATAL, CODE_PARTITIONS_DIFFER,
+                 "%s[%" PRId32 "] was claimed when there were %" PRId32
+                 " partitions, and now there are %" PRId32 ": " FIXED,
+                 cluster->topics.events, partition, partition_count, cluster->partition_count);
     return false;
 }
 

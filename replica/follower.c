@@ -38,14 +38,14 @@ void follower_check_later(struct follower *follower, int64_t delay_ms)
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, delay_ms);
 }
 
-bool follower_drop_store(struct follower *follower, const char *code, const char *why)
+bool follower_drop_store(struct follower *follower, enum error_code code, const char *why)
 {
     struct error error;
     follower_close_reader(follower);
     log_warning("store dropped, folding again", LOG_STR("topic", follower_topic(follower)),
                 LOG_I64("partition", follower->partition), LOG_STR("reason", why));
-    if (code != NULL)
-        cluster_alert(follower->cluster, follower->partition, code, why);
+    if (code != CODE_NONE)
+        cluster_partition_alert(follower->cluster, follower->partition, true, code, why);
     FAILPOINT("follower.drop");
     if (view_drop(follower->view, &error) != ERROR_OK) {
         follower_stop(follower, &error);
@@ -58,7 +58,7 @@ bool follower_drop_store(struct follower *follower, const char *code, const char
 
 void follower_fail(struct follower *follower, const struct error *error)
 {
-    if (strncmp(error->code, "Store", 5) == 0) {
+    if (store_has_failed(error)) {
         if (follower_drop_store(follower, error->code, error->message))
             follower_check_later(follower, 0);
         return;
@@ -104,7 +104,7 @@ bool follower_roll_back(struct follower *follower)
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
 {
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
-    if (drop ? follower_drop_store(follower, "StoreDamaged", "the store is damaged")
+    if (drop ? follower_drop_store(follower, CODE_STORE_DAMAGED, "the store is damaged")
              : follower_roll_back(follower))
         follower_check_later(follower, delay_ms);
 }
@@ -141,12 +141,12 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     loop_timer_init(&follower->commit_timer, follower_on_commit_timer, follower);
     loop_timer_init(&follower->differing_timer, follower_on_differing_timer, follower);
     follower_flush_begin(follower);
-    if (dropped && strcmp(opened.code, "StoreFormat") == 0)
+    if (dropped && opened.code == CODE_STORE_FORMAT)
         log_info("the store is of another release: it is dropped and folded again",
                  LOG_I64("partition", partition), LOG_ERR(&opened));
     else if (dropped)
-        cluster_alert(cluster, partition, "StoreDamaged",
-                      "the store was damaged: it is dropped and folded again");
+        cluster_partition_alert(cluster, partition, true, CODE_STORE_DAMAGED,
+                                "the store was damaged: it is dropped and folded again");
     /* Not from inside this call: the caller has no pointer yet. */
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, 0);
     *ret_follower = follower;

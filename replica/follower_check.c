@@ -17,8 +17,7 @@ enum { RESET_WITHIN = 10000 /* records from the beginning of the log */ };
 
 static void cluster_id_unknown(struct follower *follower)
 {
-    error_set(&follower->retry, ERROR_RETRY, "ClusterUnknown",
-              "no broker has named the cluster's id yet");
+    error_set(&follower->retry, CODE_CLUSTER_UNKNOWN, "no broker has named the cluster's id yet");
     follower_check_later(follower, FOLLOWER_RETRY_MS);
 }
 
@@ -45,12 +44,12 @@ static void different_log(struct follower *follower, const char *what)
 {
     struct error error;
     if (follower->reset_seen) {
-        if (follower_drop_store(follower, "PartitionReset", "an operator reset the partition"))
+        if (follower_drop_store(follower, CODE_PARTITION_RESET, "an operator reset the partition"))
             follower_check_later(follower, 0);
         return;
     }
     error_set(
-        &error, ERROR_FATAL, "LogDiffers",
+        &error, CODE_LOG_DIFFERS,
         "%s[%d] is not the log that this store was made from (%s): the directory is kept. "
         "Bring the old topic or cluster back; or accept the new log: delete that directory, or "
         "begin the new log with `reeve partition reset --partition %d`",
@@ -61,7 +60,7 @@ static void different_log(struct follower *follower, const char *what)
 static void tail_lost(struct follower *follower)
 {
     if (follower_drop_store(
-            follower, "LogTailLost",
+            follower, CODE_LOG_TAIL_LOST,
             "the end of the log that this store had folded is gone (unclean election?): "
             "the store follows the log"))
         follower_check_later(follower, 0);
@@ -135,7 +134,7 @@ static void beginning_lost(struct follower *follower)
     if (!is_empty(follower))
         snprintf(folded, sizeof(folded), "the records before %" PRId64 " are folded here",
                  view_checkpoint(follower->view)->next_event_offset);
-    error_set(&error, ERROR_FATAL, "LogTruncated",
+    error_set(&error, CODE_LOG_TRUNCATED,
               "%s[%d] begins at offset %" PRId64
               ", and %s. What was before that is deleted, and no "
               "record that counts says that every order is in the rest: something other than reeve "
@@ -155,7 +154,7 @@ static void left_behind(struct follower *follower)
     follower->searched = false; /* the log begins elsewhere now */
     if (follower->ops->left_behind != NULL)
         follower->ops->left_behind(follower->ctx);
-    if (follower_drop_store(follower, follower->ops->comes_and_goes ? NULL : "LogTrimmed",
+    if (follower_drop_store(follower, follower->ops->comes_and_goes ? CODE_NONE : CODE_LOG_TRIMMED,
                             "the log was trimmed to beyond what this store has folded: it is "
                             "folded again from where the log begins now"))
         follower_check_later(follower, 0);
@@ -328,7 +327,7 @@ void follower_last_unreadable(struct follower *follower)
 {
     assert(follower->phase == PHASE_LAST);
     if (follower->last_only ||
-        follower_drop_store(follower, "UnreadableEvent",
+        follower_drop_store(follower, CODE_UNREADABLE_EVENT,
                             "the last record that this store had folded can no longer be "
                             "read: the log is folded again"))
         follower_check_later(follower, 0);

@@ -53,7 +53,7 @@ static void stop_incomplete(struct follower *follower)
     follower_commit(follower);
     if (follower->phase != PHASE_FOLDING || (next < follower->high && next <= follower->until))
         return;
-    error_set(&error, ERROR_FATAL, "LogIncomplete",
+    error_set(&error, CODE_LOG_INCOMPLETE,
               "%s[%d] begins at offset %" PRId64 ", and no record in it says that every order is "
               "in the rest: a part of its end was lost (unclean election?), or something else than "
               "reeve deleted its beginning. Restore the topic",
@@ -137,12 +137,13 @@ void follower_ask_schemas(struct follower *follower)
 static void fold_failed(struct follower *follower, const struct error *error, int64_t offset)
 {
     struct error fatal = *error;
-    if (strncmp(error->code, "Store", 5) == 0) {
+    if (store_has_failed(error)) {
         follower_fail(follower, error);
         return;
     }
-    bool misfit = strcmp(error->code, "ContinuationDiffers") == 0 ||
-                  strncmp(error->code, "Impossible", 10) == 0;
+    bool misfit = error->code == CODE_CONTINUATION_DIFFERS ||
+                  error->code == CODE_IMPOSSIBLE_DECISION ||
+                  error->code == CODE_IMPOSSIBLE_STATEMENT || error->code == CODE_IMPOSSIBLE_EXPIRY;
     if (misfit && follower_doubts_beginning(follower))
         return;
     if (error->class != ERROR_RETRY || follower->schemas_for == offset) {
@@ -209,7 +210,7 @@ void follower_check_disk(struct follower *follower)
 void follower_refold(struct follower *follower, const struct checkpoint *skips)
 {
     struct checkpoint kept = *skips;
-    if (!follower_drop_store(follower, "PartitionReset",
+    if (!follower_drop_store(follower, CODE_PARTITION_RESET,
                              "an operator's reset skips a part of the log that this store had "
                              "folded: it is folded again"))
         return;
@@ -251,8 +252,6 @@ static bool claim_differs(struct follower *follower, const struct view_folded *f
     return true;
 }
 
-static const char differing_code[] = "StatementDiffers";
-
 /* At most one alert in DIFFERING_MS: the first difference, then how many followed it. */
 void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
@@ -260,12 +259,12 @@ void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, vo
     struct error error;
     if (follower->differing_since == 0)
         return;
-    error_set(&error, ERROR_FATAL, differing_code,
+    error_set(&error, CODE_STATEMENT_DIFFERS,
               "%" PRIu32 " more Statements of %s[%d] differ from what is folded here. Run `reeve "
               "verify`, and report a bug",
               follower->differing_since, follower_topic(follower), follower->partition);
     follower->differing_since = 0;
-    cluster_alert(follower->cluster, follower->partition, error.code, error.message);
+    cluster_alert(follower->cluster, follower->partition, &error);
     loop_timer_after(loop, timer, DIFFERING_MS);
 }
 
@@ -281,11 +280,11 @@ static void report_difference(struct follower *follower, const struct view_folde
         return;
     }
     loop_timer_after(cluster_loop(follower->cluster), &follower->differing_timer, DIFFERING_MS);
-    error_set(&error, ERROR_FATAL, differing_code,
+    error_set(&error, CODE_STATEMENT_DIFFERS,
               "%s[%d]@%" PRId64 " restates order %.*s, and not as it is folded here: what it says "
               "counts from here on. Run `reeve verify`, and report a bug",
               follower_topic(follower), follower->partition, offset, TEXT_ARG(order_id));
-    cluster_alert(follower->cluster, follower->partition, error.code, error.message);
+    cluster_alert(follower->cluster, follower->partition, &error);
 }
 
 static void fold_record(void *ctx, const struct broker_record *record)

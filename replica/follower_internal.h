@@ -103,7 +103,7 @@ void follower_close_reader(struct follower *follower);
 void follower_check_later(struct follower *follower, int64_t delay_ms);
 /* The store is at fault or describes a log that is gone: begin with an empty one. `code` is that of
  * the alert; NULL: there is none. False: it could not be had, and the follower is stopped. */
-bool follower_drop_store(struct follower *follower, const char *code, const char *why);
+bool follower_drop_store(struct follower *follower, enum error_code code, const char *why);
 /* Back to the last commit. False: the store failed, and that is dealt with. */
 bool follower_roll_back(struct follower *follower);
 /* It cannot go on: drops its store if that is at fault, otherwise stops. */

@@ -39,7 +39,7 @@ void follower_stop(struct follower *follower, const struct error *error)
         if (!follower->cluster->silent)
             log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
                       LOG_I64("partition", follower->partition), LOG_ERR(error));
-        cluster_alert(follower->cluster, follower->partition, error->code, error->message);
+        cluster_alert(follower->cluster, follower->partition, error);
     }
     if (follower->ops->stopped != NULL)
         follower->ops->stopped(follower->ctx, error);
@@ -110,7 +110,7 @@ void follower_stop_at(struct follower *follower, const struct error *error, int6
         return;
     follower->bad_at = offset;
     follower->looked = false;
-    if (strcmp(error->code, "UnknownSchema") != 0)
+    if (error->code != CODE_UNKNOWN_SCHEMA)
         loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, offset + 1, &look_ops, follower);
@@ -128,7 +128,7 @@ void follower_unreadable(struct follower *follower, int64_t offset, int64_t next
     if (bad_at >= next_offset)
         return;
     error_set(
-        &error, ERROR_FATAL, "UnreadableEvent",
+        &error, CODE_UNREADABLE_EVENT,
         "%s[%d]: the records from offset %" PRId64 " to %" PRId64
         " cannot be read: their compressed batch is broken or too large. Only reeve may write "
         "to this topic; stop the third-party client, or restore the topic, or skip the "

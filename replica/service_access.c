@@ -23,12 +23,12 @@ static enum error_class open_tls(struct loop *loop, const struct config *config,
                                              .client_ca_file =
                                                  config_string(config, "http.tls.client.ca")};
     if (is_set(config, "http.tls.cert") != is_set(config, "http.tls.key"))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.tls.cert and http.tls.key belong together: set both");
     if (is_set(config, "http.tls.cert"))
         return http_tls_new(loop, &options, ret_tls, ret_error);
     if (is_set(config, "http.tls.client.ca"))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.tls.client.ca needs http.tls.cert and http.tls.key");
     return ERROR_OK;
 }
@@ -55,7 +55,7 @@ enum error_class service_access_check(const struct service_access *access,
     bool loopback = http_server_is_loopback(server);
     bool proxied = config_list(config, "http.proxy.trusted", &proxies) > 0;
     if (!authenticates(config) && !loopback && !proxied)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.auth = none with http.host = %s would let everyone in: set "
                          "http.tokens.file, or http.proxy.trusted to the addresses of your proxies",
                          config_string(config, "http.host"));

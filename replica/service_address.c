@@ -50,8 +50,8 @@ enum error_class service_address_url(const char *address, char ret_url[SERVICE_U
     size_t size = strlen(address);
     if (address[0] == '/') {
         if (!service_url_read(address, &url))
-            return error_set(ret_error, ERROR_RETRY, "NoService",
-                             "there is no URL in %.300s/http.url", address);
+            return error_set(ret_error, CODE_NO_SERVICE, "there is no URL in %.300s/http.url",
+                             address);
         memcpy(ret_url, url.text, sizeof(url.text));
         return ERROR_OK;
     }

@@ -33,12 +33,11 @@ enum error_class service_credentials_read(const struct config *config, const cha
                                                   path_of(config, prefix, "tls.cert", cert),
                                               .key_file = path_of(config, prefix, "tls.key", key)};
     if (!http_token_can_be_sent(credentials.token))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "%s (%s) must be one token, as `reeve token add` prints it", token,
                          config_origin(config, token));
     if ((credentials.cert_file == NULL) != (credentials.key_file == NULL))
-        return error_set(ret_error, ERROR_REJECT, "Config", "%s and %s belong together: set both",
-                         cert, key);
+        return error_set(ret_error, CODE_CONFIG, "%s and %s belong together: set both", cert, key);
     *ret_credentials = credentials;
     return ERROR_OK;
 }

@@ -189,7 +189,7 @@ static enum error_class open_data_dir(struct service_process *process, struct er
     snprintf(process->url_file, sizeof(process->url_file), "%.*s/http.url", size,
              process->data_dir); /* is shorter */
     if (file_size < 0 || (size_t)file_size >= sizeof(process->port_file))
-        return error_set(ret_error, ERROR_REJECT, "Config", "data.dir is too long");
+        return error_set(ret_error, CODE_CONFIG, "data.dir is too long");
     process->context.data_dir = process->data_dir;
     enum error_class class = files_make_dirs(process->data_dir, ret_error);
     return class == ERROR_OK ? files_lock(process->data_dir, &process->lock, ret_error) : class;
@@ -351,7 +351,7 @@ static enum error_class check_name(const struct config *config, struct error *re
 {
     if (!config_bool(config, "group.static") || config_is_set(config, "instance.id"))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config",
+    return error_set(ret_error, CODE_CONFIG,
                      "group.static needs an instance.id that stays the same from start to start: "
                      "set one, a different one for each instance of a service");
 }

@@ -59,7 +59,7 @@ static void on_end(void *ctx, int64_t next_offset)
         return;
     side->position = next_offset;
     side->ended = true;
-    side->trouble[0] = '\0';
+    side->trouble = (struct error){.class = ERROR_OK};
     if (first)
         side->first_end(side->cluster);
     answer_waiters(side);
@@ -71,9 +71,9 @@ static void on_error(void *ctx, const struct error *error)
 {
     struct side_topic *side = ctx;
     /* It may last: logged when it begins or its reason changes, not each time. */
-    if (strcmp(side->trouble, error->code) != 0)
+    if (!error_has_code_of(&side->trouble, error))
         log_warning("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
-    memcpy(side->trouble, error->code, sizeof(side->trouble));
+    side->trouble = *error;
     if (error->class != ERROR_FATAL)
         return;
     broker_reader_close(side->reader);

@@ -17,9 +17,9 @@ struct side_topic {
     void (*first_end)(struct cluster *cluster);
     struct broker_reader *reader;
     int64_t position;
-    bool again;                    /* it is read from its beginning, as soon as the timer fires */
-    bool ended;                    /* the end was reached at least once */
-    char trouble[ERROR_CODE_SIZE]; /* why it cannot be read; "" = it can */
+    bool again;           /* it is read from its beginning, as soon as the timer fires */
+    bool ended;           /* the end was reached at least once */
+    struct error trouble; /* why it cannot be read; OK: it can */
     struct refresh_waiter *waiters;
     bool closed;
     bool asking;    /* a query for the end of the topic is on its way */

@@ -32,7 +32,7 @@ enum error_class view_decode_row(struct view *view, struct text order_id, struct
                               ? "it cannot be decoded"
                               : order_problem(&record.order_row);
     if (problem != NULL)
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+        return error_set(ret_error, CODE_STORE_CORRUPT,
                          "the row of order %.*s is damaged (%s): the store is dropped and folded "
                          "again",
                          TEXT_ARG(order_id), problem);
@@ -60,7 +60,7 @@ static enum error_class load_index(struct view *view, struct error *ret_error)
         return ERROR_OK;
     index->clear(view->options.index_ctx);
     return error_set(
-        ret_error, ERROR_FATAL, "StoreCorrupt",
+        ret_error, CODE_STORE_CORRUPT,
         "the store %s holds no valid tally of running and waiting steps: it is dropped "
         "and folded again",
         view->path);
@@ -84,7 +84,7 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
 static enum error_class open_store(struct view *view, struct error *ret_error)
 {
     if (view_is_to_fail(view, "view.open"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = store_open(view->options.env, view->path, &view->store, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -127,7 +127,7 @@ enum error_class view_open(const struct view_options *options, struct view **ret
     if (class != ERROR_OK && ret_error != NULL)
         *ret_error = error;
     /* What another process works with is not damaged. */
-    if (class != ERROR_OK && strcmp(error.code, "StoreInUse") != 0) {
+    if (class != ERROR_OK && error.code != CODE_STORE_IN_USE) {
         dropped = true;
         class = view_drop(view, ret_error);
     }
@@ -159,7 +159,7 @@ enum error_class view_drop(struct view *view, struct error *ret_error)
     view->checkpoint = view->committed = admission_begin();
     view->continuations.count = 0;
     if (view_is_to_fail(view, "view.drop"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = store_drop(view->path, ret_error);
     return class != ERROR_OK ? class : open_store(view, ret_error);
 }
@@ -212,7 +212,7 @@ enum error_class view_read_order(struct view *view, struct text order_id, struct
         return ERROR_OK;
     }
     if (view_is_to_fail(view, "view.read"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
     if (class != ERROR_OK || row.data == NULL) {
         *ret_order = NULL;
@@ -266,7 +266,7 @@ enum error_class view_commit(struct view *view, struct error *ret_error)
 {
     assert(view->checkpoint.cluster_id[0] != '\0');
     if (view_is_to_fail(view, "view.write"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     view_expired_put(view);
     put_dirty(view);
     put_tally(view);

@@ -136,7 +136,7 @@ enum error_class view_entry_load(struct view *view, struct text order_id,
     }
     struct text row = {0};
     if (view_is_to_fail(view, "view.read"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
     if (class != ERROR_OK)
         return class;

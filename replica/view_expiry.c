@@ -28,7 +28,7 @@ static enum error_class check_expiry(const struct expiry *expiry,
         problem = "it names orders that end later";
     if (problem == NULL)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_FATAL, "ImpossibleExpiry",
+    return error_set(ret_error, CODE_IMPOSSIBLE_EXPIRY,
                      "%s[%d]@%lld has orders expire as it cannot be: %s", record->topic,
                      record->partition, (long long)record->offset, problem);
 }
@@ -92,7 +92,7 @@ static bool forget_stored(void *ctx, int64_t ended_at, struct text order_id)
     if (entry == NULL && view->options.history)
         scan->class = view_entry_load(view, order_id, &entry, scan->ret_error);
     if (scan->class == ERROR_OK && entry == NULL && view->options.history)
-        scan->class = error_set(scan->ret_error, ERROR_FATAL, "StoreCorrupt",
+        scan->class = error_set(scan->ret_error, CODE_STORE_CORRUPT,
                                 "the store %s has no row of an order that has ended", view->path);
     if (scan->class != ERROR_OK)
         return false;

@@ -53,7 +53,7 @@ static enum error_class check_decided(struct view *view, const struct decision *
         problem = order_apply_problem(order, decision, &view->scratch.arena);
     if (problem == NULL)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_FATAL, "ImpossibleDecision",
+    return error_set(ret_error, CODE_IMPOSSIBLE_DECISION,
                      "%s[%d]@%lld holds a Decision about order %.*s that cannot follow the ones "
                      "before it: %s",
                      record->topic, record->partition, (long long)record->offset,
@@ -148,7 +148,7 @@ static void take_continuation(struct view *view, const struct broker_record *rec
 /* `reeve partition reset` never appends such a Reset. */
 static enum error_class too_many_skips(const struct broker_record *record, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_FATAL, "TooManySkips",
+    return error_set(ret_error, CODE_TOO_MANY_SKIPS,
                      "%s[%d]@%lld: a Reset skips a part of the log, as the %d before it do, and no "
                      "reader knows more of them: skip all that they skip, themselves included, "
                      "with one `reeve partition reset --partition %d --skip FROM-TO`",
@@ -172,7 +172,7 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
     bool begins = admission_begins(&view->checkpoint);
     folded->admission = admission_record(&view->checkpoint, &view->record, record->offset);
     if (folded->admission == ADMISSION_DIFFERS)
-        return error_set(ret_error, ERROR_FATAL, "ContinuationDiffers",
+        return error_set(ret_error, CODE_CONTINUATION_DIFFERS,
                          "%s[%d]@%lld: its owner states a position that differs from what is "
                          "folded here: delete this service's directory of the partition and "
                          "restart; if it differs again, `reeve partition reset --partition %d` can "
@@ -192,15 +192,14 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
 enum error_class view_refusal(const struct codec *codec, const struct broker_record *record,
                               const struct error *why, struct error *ret_error)
 {
-    if (strcmp(why->code, "UnknownSchema") == 0)
-        return error_set(ret_error, ERROR_RETRY, "UnknownSchema",
-                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
-                         (long long)record->offset, why->message);
+    if (why->code == CODE_UNKNOWN_SCHEMA)
+        return error_set_as(ret_error, ERROR_RETRY, CODE_UNKNOWN_SCHEMA,
+                            "%s[%d]@%lld: %s: upgrade this instance", record->topic,
+                            record->partition, (long long)record->offset, why->message);
     if (codec_is_newer(codec, record->value))
-        return error_set(ret_error, ERROR_FATAL, "UnknownEvent",
-                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
-                         (long long)record->offset, why->message);
-    return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
+        return error_set(ret_error, CODE_UNKNOWN_EVENT, "%s[%d]@%lld: %s: upgrade this instance",
+                         record->topic, record->partition, (long long)record->offset, why->message);
+    return error_set(ret_error, CODE_UNDECODABLE_EVENT,
                      "%s[%d]@%lld: %s: only reeve may write to this topic; stop the third-party "
                      "client, then skip the record with `reeve partition reset --partition %d`",
                      record->topic, record->partition, (long long)record->offset, why->message,
@@ -236,13 +235,13 @@ static enum error_class check_beginning(struct view *view, const struct broker_r
     if (class != ERROR_OK && !skipped && codec_is_newer(view->options.codec, record->value))
         return view_refusal(view->options.codec, record, &why, ret_error);
     if (class != ERROR_OK || skipped || decoded.kind != RECORD_CONTINUATION)
-        return error_set(ret_error, ERROR_FATAL, "LogTruncated",
+        return error_set(ret_error, CODE_LOG_TRUNCATED,
                          "%s[%d] is read from offset %lld on, and that record is not a "
                          "Continuation that counts: something other than reeve deleted what is "
                          "before it. The topic needs retention -1. Restore the topic",
                          record->topic, record->partition, (long long)record->offset);
     if (decoded.continuation.format > STATE_FORMAT)
-        return error_set(ret_error, ERROR_FATAL, "UnknownFormat",
+        return error_set(ret_error, CODE_UNKNOWN_FORMAT,
                          "%s[%d] was trimmed and begins at offset %lld with orders of format %d; "
                          "the newest that this version knows is %d: upgrade this instance",
                          record->topic, record->partition, (long long)record->offset,

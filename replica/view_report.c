@@ -89,7 +89,7 @@ void view_report_add(struct view_report *report, int32_t partition, struct view 
     struct error error = {0};
     json_t *object = json_object();
     if (!view_report_holds(view))
-        error_set(&error, ERROR_RETRY, "Incomplete", "not every order is folded yet");
+        error_set(&error, CODE_INCOMPLETE, "not every order is folded yet");
     else if (!is_fresh(row, clock_mono_us(clock)))
         compute(row, view, clock, &error);
     json_object_set_new(object, "partition", json_integer(partition));

@@ -18,7 +18,7 @@ static enum error_class check_stated(const struct order *order, const struct bro
         problem = "it was stated after this record";
     if (problem == NULL)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_FATAL, "ImpossibleStatement",
+    return error_set(ret_error, CODE_IMPOSSIBLE_STATEMENT,
                      "%s[%d]@%lld restates order %.*s as it cannot be: %s", record->topic,
                      record->partition, (long long)record->offset,
                      TEXT_ARG(order->details.order_id), problem);

@@ -84,7 +84,7 @@ static enum error_class read_schema(struct text avsc, bool own, struct arena *ar
         (*ret_type)->kind == AVRO_KIND_RECORD ? avro_short_name((*ret_type)->name) : "";
     *ret_kind = record_kind_of(name);
     return *ret_kind != 0 ? ERROR_OK
-                          : error_set(ret_error, ERROR_REJECT, "UnknownRecord",
+                          : error_set(ret_error, CODE_UNKNOWN_RECORD,
                                       "'%.100s' is not a record of this build", name);
 }
 
@@ -268,8 +268,7 @@ static enum error_class finish(struct record *record, enum record_kind kind, uin
     bool holds_order =
         kind == RECORD_DECISION || kind == RECORD_STATEMENT || kind == RECORD_ORDER_ROW;
     if (holds_order && size > ORDER_RECORD_BYTES_READ_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooLong",
-                         "the record is %u bytes; the limit is %d", size,
+        return error_set(ret_error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d", size,
                          ORDER_RECORD_BYTES_READ_MAX);
     if (record_kind_is_command(kind)) {
         const uint8_t *member = (const uint8_t *)&record->command + base_of(kind);
@@ -278,7 +277,7 @@ static enum error_class finish(struct record *record, enum record_kind kind, uin
                sizeof(struct text));
     }
     if (kind == RECORD_DECISION && record->decision.event_count == 0)
-        return error_set(ret_error, ERROR_REJECT, "BadValue", "events: a Decision without events");
+        return error_set(ret_error, CODE_BAD_VALUE, "events: a Decision without events");
     return ERROR_OK;
 }
 
@@ -288,14 +287,14 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
 {
     uint64_t fingerprint;
     if (bytes.size > RECORD_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooLong",
-                         "the record is %u bytes; the limit is %d", bytes.size, RECORD_BYTES_MAX);
+        return error_set(ret_error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d",
+                         bytes.size, RECORD_BYTES_MAX);
     if (!codec_peek(bytes, &fingerprint))
-        return error_set(ret_error, ERROR_REJECT, "NotAvro",
+        return error_set(ret_error, CODE_NOT_AVRO,
                          "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
     const struct known_schema *known = use(codec, fingerprint);
     if (known == NULL)
-        return error_set(ret_error, ERROR_REJECT, "UnknownSchema",
+        return error_set(ret_error, CODE_UNKNOWN_SCHEMA,
                          "no schema with the fingerprint %016" PRIx64 " is known", fingerprint);
     struct text body = {bytes.data + FRAME_BYTES, bytes.size - FRAME_BYTES};
     if (!borrow && body.size > 0)
@@ -308,7 +307,7 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     if (!avro_plan_decode(known->plan, &reader, (uint8_t *)&record.command))
         return reader.error->class;
     if (reader.at != reader.end)
-        return error_set(ret_error, ERROR_REJECT, "TrailingBytes", "%zu bytes after the record",
+        return error_set(ret_error, CODE_TRAILING_BYTES, "%zu bytes after the record",
                          (size_t)(reader.end - reader.at));
     if (finish(&record, known->kind, bytes.size, ret_error) != ERROR_OK)
         return ERROR_REJECT;

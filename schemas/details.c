@@ -13,7 +13,7 @@
 
 enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much besides a value's own bytes */
 
-#define INVALID(...) error_set(ret_error, ERROR_REJECT, "InvalidOrder", __VA_ARGS__)
+#define INVALID(...) error_set(ret_error, CODE_INVALID_ORDER, __VA_ARGS__)
 
 /* ---- limits and forms ---- */
 

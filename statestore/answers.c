@@ -188,8 +188,8 @@ static enum error_class open_families(struct answers *answers, char **names, siz
     rocksdb_column_family_handle_t *families[FOUND_MAX];
     char *message = NULL;
     if (count >= FOUND_MAX)
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
-                         "the store %s has %zu column families", answers->path, count);
+        return error_set(ret_error, CODE_STORE_CORRUPT, "the store %s has %zu column families",
+                         answers->path, count);
     for (size_t i = 0; i < count; i++)
         options[i] = answers->rocks;
     answers->db =
@@ -234,8 +234,8 @@ static enum error_class open_checked(struct answers *answers, int64_t now, struc
 {
     const char *damage = store_files_damage(answers->path);
     if (damage != NULL)
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s",
-                         answers->path, damage);
+        return error_set(ret_error, CODE_STORE_CORRUPT, "the store %s has %s", answers->path,
+                         damage);
     make_options(answers);
     enum error_class class = open_rocks(answers, ret_error);
     return class == ERROR_OK ? tidy(answers, now, ret_error) : class;
@@ -372,7 +372,7 @@ static enum error_class look_up(struct answers *answers, struct text key, struct
             continue;
         if (!seal_open(SEAL_FAMILY, key, (struct text){sealed, (uint32_t)size}, &value)) {
             rocksdb_free(sealed);
-            return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+            return error_set(ret_error, CODE_STORE_CORRUPT,
                              "the store %s has an answer that does not match its hash",
                              answers->path);
         }

@@ -102,7 +102,7 @@ void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CH
 
 static enum error_class corrupt(const char *what, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+    return error_set(ret_error, CODE_STORE_CORRUPT,
                      "the store's checkpoint %s: drop the store and fold again", what);
 }
 
@@ -115,7 +115,7 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     const uint8_t *at = start;
     uint64_t format = get_little_endian(&at, 4);
     if (format != CHECKPOINT_FORMAT)
-        return error_set(ret_error, ERROR_FATAL, "StoreFormat",
+        return error_set(ret_error, CODE_STORE_FORMAT,
                          "the store is of format %u, this release's are of %d: it is folded again",
                          (unsigned)format, CHECKPOINT_FORMAT);
     if (bytes.size != CHECKPOINT_BYTES)

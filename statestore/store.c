@@ -27,14 +27,21 @@ static bool starts_with(const char *string, const char *prefix)
     return strncmp(string, prefix, strlen(prefix)) == 0;
 }
 
-static const char *code_of(const char *rocks_message)
+static enum error_code code_of(const char *rocks_message)
 {
     /* "Result incomplete": writing would wait for a flush that has failed. */
     if (!starts_with(rocks_message, "IO error") && !starts_with(rocks_message, "Result incomplete"))
-        return "StoreCorrupt";
+        return CODE_STORE_CORRUPT;
     bool lock = strstr(rocks_message, "lock file") != NULL ||
                 strstr(rocks_message, "lock hold by current process") != NULL;
-    return lock ? "StoreInUse" : "StoreIo";
+    return lock ? CODE_STORE_IN_USE : CODE_STORE_IO;
+}
+
+bool store_has_failed(const struct error *error)
+{
+    return error->code == CODE_STORE_CORRUPT || error->code == CODE_STORE_IO ||
+           error->code == CODE_STORE_DAMAGED || error->code == CODE_STORE_FORMAT ||
+           error->code == CODE_STORE_IN_USE;
 }
 
 enum error_class store_fail(const char *path, const char *doing, char *rocks_message,
@@ -42,21 +49,20 @@ enum error_class store_fail(const char *path, const char *doing, char *rocks_mes
 {
     if (rocks_message == NULL)
         return ERROR_OK;
-    error_set(ret_error, ERROR_FATAL, code_of(rocks_message), "cannot %s the store %s: %s", doing,
-              path, rocks_message);
+    error_set(ret_error, code_of(rocks_message), "cannot %s the store %s: %s", doing, path,
+              rocks_message);
     rocksdb_free(rocks_message);
     return ERROR_FATAL;
 }
 
 enum error_class store_corrupt(const struct store *store, const char *what, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s", store->path,
-                     what);
+    return error_set(ret_error, CODE_STORE_CORRUPT, "the store %s has %s", store->path, what);
 }
 
 enum error_class store_closed(struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_FATAL, "StoreIo",
+    return error_set(ret_error, CODE_STORE_IO,
                      "the store was dropped and could not be opened again yet");
 }
 
@@ -110,7 +116,7 @@ static bool in_use(const struct store_env *env, const char *path)
 static enum error_class open_checked(struct store *store, struct error *ret_error)
 {
     if (in_use(store->env, store->path))
-        return error_set(ret_error, ERROR_FATAL, "StoreInUse",
+        return error_set(ret_error, CODE_STORE_IN_USE,
                          "the store %s is open elsewhere: let that process end", store->path);
     const char *damage = store_files_damage(store->path);
     if (damage != NULL)
@@ -200,12 +206,12 @@ enum error_class store_drop(const char *path, struct error *ret_error)
     store_options_silence(options);
     rocksdb_destroy_db(options, path, &message);
     rocksdb_options_destroy(options);
-    if (message != NULL && strcmp(code_of(message), "StoreInUse") == 0)
+    if (message != NULL && code_of(message) == CODE_STORE_IN_USE)
         return store_fail(path, "drop", message, ret_error);
     rocksdb_free(message);
     int rc = remove_leftovers(path);
     if (rc != 0)
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "cannot drop the store %s: %s", path,
+        return error_set(ret_error, CODE_STORE_IO, "cannot drop the store %s: %s", path,
                          strerror(rc));
     return ERROR_OK;
 }
@@ -304,7 +310,7 @@ static enum error_class check_background(struct store *store, struct error *ret_
     char *message = refusal(store);
     if (message != NULL)
         return store_fail(store->path, "flush", message, ret_error);
-    return error_set(ret_error, ERROR_FATAL, "StoreIo",
+    return error_set(ret_error, CODE_STORE_IO,
                      "cannot flush the store %s: the disk has refused a write", store->path);
 }
 
@@ -350,8 +356,8 @@ enum error_class store_flush(struct store *store, struct error *ret_error)
     enum error_class class = check_background(store, ret_error);
     if (class != ERROR_OK)
         return class;
-    return error_set(ret_error, ERROR_FATAL, "StoreIo",
-                     "cannot flush the store %s: rows stayed in memory", store->path);
+    return error_set(ret_error, CODE_STORE_IO, "cannot flush the store %s: rows stayed in memory",
+                     store->path);
 }
 
 /* A failure costs time alone. */

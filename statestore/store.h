@@ -27,6 +27,9 @@ struct store_options {
 struct store_env *store_env_new(const struct store_options *options);
 void store_env_free(struct store_env *env); /* after the last store was closed */
 
+/* It is of a store: what it says cannot be trusted. */
+bool store_has_failed(const struct error *error);
+
 /* Opens or creates the store in directory `path` (its parents exist). FATAL on corruption or I/O
  * errors, code "StoreCorrupt" or "StoreIo"; the caller then calls store_drop() and opens again.
  * FATAL "StoreInUse": another process or handle has it; nothing was touched. */

@@ -37,9 +37,9 @@ static bool already_active(const struct workflow_registry *registry,
 static enum error_class unknown(struct text name, uint32_t version, struct error *ret_error)
 {
     if (version == 0)
-        return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+        return error_set(ret_error, CODE_UNKNOWN_WORKFLOW,
                          "no version of workflow %.*s is deployed", QUOTE_ARG(name));
-    return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow", "workflow %.*s:%u is not deployed",
+    return error_set(ret_error, CODE_UNKNOWN_WORKFLOW, "workflow %.*s:%u is not deployed",
                      QUOTE_ARG(name), version);
 }
 
@@ -56,17 +56,17 @@ enum error_class workflow_lifecycle_check(const struct workflow_registry *regist
     if (rolls_back)
         entry = workflow_registry_previous(registry, name);
     if (entry == NULL)
-        return error_set(ret_error, ERROR_REJECT, "NoPreviousVersion",
+        return error_set(ret_error, CODE_NO_PREVIOUS_VERSION,
                          "no other version of %.*s was active before, or all are retired: `reeve "
                          "workflow list` shows them, `reeve workflow activate` chooses one",
                          TEXT_ARG(name));
     if (change == WORKFLOW_ACTIVATE && already_active(registry, entry))
-        return error_set(ret_error, ERROR_REJECT, "AlreadyActive",
-                         "%.*s:%u is the active version already", TEXT_ARG(name), version);
+        return error_set(ret_error, CODE_ALREADY_ACTIVE, "%.*s:%u is the active version already",
+                         TEXT_ARG(name), version);
     if (change == WORKFLOW_RETIRE && entry->retired)
-        return error_set(ret_error, ERROR_REJECT, "AlreadyRetired",
-                         "%.*s retired %.*s:%u already: %.*s", TEXT_ARG(entry->latest.by),
-                         TEXT_ARG(name), version, TEXT_ARG(entry->latest.reason));
+        return error_set(ret_error, CODE_ALREADY_RETIRED, "%.*s retired %.*s:%u already: %.*s",
+                         TEXT_ARG(entry->latest.by), TEXT_ARG(name), version,
+                         TEXT_ARG(entry->latest.reason));
     *ret_entry = entry;
     return ERROR_OK;
 }
@@ -75,14 +75,14 @@ enum error_class workflow_lifecycle_check(const struct workflow_registry *regist
 
 static enum error_class other_content(const struct workflow *workflow, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_REJECT, "OtherContent",
+    return error_set(ret_error, CODE_OTHER_CONTENT,
                      "%.*s version %u is deployed with other content: increase Version in the file",
                      TEXT_ARG(workflow->name), workflow->version);
 }
 
 static enum error_class broken_definition(const struct workflow *workflow, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
+    return error_set(ret_error, CODE_BAD_WORKFLOW,
                      "the first definition of %.*s version %u in the topic does not compile, and "
                      "the first one counts: increase Version in the file",
                      TEXT_ARG(workflow->name), workflow->version);

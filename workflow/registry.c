@@ -112,16 +112,15 @@ static enum error_class compile(struct workflow_registry *registry,
     if (!workflow_parse_deployed(definition->text, json ? WORKFLOW_JSON : WORKFLOW_YAML,
                                  &registry->memory.arena, &registry->problems, &workflow)) {
         const struct workflow_problem *problem = problems_first_error(&registry->problems);
-        return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
-                         "%.*s:%u does not compile: %u:%u: %s", TEXT_ARG(definition->name),
-                         definition->version, problem != NULL ? problem->line : 0,
-                         problem != NULL ? problem->column : 0,
+        return error_set(ret_error, CODE_BAD_WORKFLOW, "%.*s:%u does not compile: %u:%u: %s",
+                         TEXT_ARG(definition->name), definition->version,
+                         problem != NULL ? problem->line : 0, problem != NULL ? problem->column : 0,
                          problem != NULL ? problem->text : "too many problems");
     }
     if (!text_equal(workflow->name, definition->name) || workflow->version != definition->version)
-        return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
-                         "the record says %.*s:%u, its text %.*s:%u", TEXT_ARG(definition->name),
-                         definition->version, TEXT_ARG(workflow->name), workflow->version);
+        return error_set(ret_error, CODE_BAD_WORKFLOW, "the record says %.*s:%u, its text %.*s:%u",
+                         TEXT_ARG(definition->name), definition->version, TEXT_ARG(workflow->name),
+                         workflow->version);
     *ret_workflow = workflow;
     return ERROR_OK;
 }
@@ -134,7 +133,7 @@ enum error_class workflow_registry_add(struct workflow_registry *registry,
     if (find(&registry->deployed, definition->name, definition->version) != NULL)
         return ERROR_OK;
     if (find(&registry->refused, definition->name, definition->version) != NULL)
-        return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
+        return error_set(ret_error, CODE_BAD_WORKFLOW,
                          "the first definition of %.*s:%u does not compile, and the first one "
                          "counts: deploy another version",
                          TEXT_ARG(definition->name), definition->version);
@@ -169,7 +168,7 @@ enum error_class workflow_registry_activate(struct workflow_registry *registry,
     struct arena *arena = &registry->memory.arena;
     struct workflow_entry *entry = find(&registry->deployed, activation->name, activation->version);
     if (entry == NULL)
-        return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+        return error_set(ret_error, CODE_UNKNOWN_WORKFLOW,
                          "%.*s:%u is activated or retired, but not deployed",
                          TEXT_ARG(activation->name), activation->version);
     entry->latest = *activation;

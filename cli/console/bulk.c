@@ -36,7 +36,7 @@ enum error_class bulk_add(struct bulk *bulk, const char *id, struct error *ret_e
     if (bulk->kind->check_id(id, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (bulk->count == IDS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "more than %d %s: narrow the filter, or send them in parts", IDS_MAX,
                          bulk->kind->many);
     /* The capacity is the next power of two. */
@@ -60,11 +60,10 @@ static enum error_class add_stdin(struct bulk *bulk, struct error *ret_error)
         struct error why;
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0] != '\0' && bulk_add(bulk, line, &why) != ERROR_OK)
-            class = error_set(ret_error, ERROR_REJECT, why.code, "stdin, line %d: %s", number,
-                              why.message);
+            class = error_wrap(ret_error, &why, "stdin, line %d: %s", number, why.message);
     }
     if (class == ERROR_OK && ferror(stdin))
-        return error_set(ret_error, ERROR_FATAL, "Io", "stdin cannot be read");
+        return error_set(ret_error, CODE_IO, "stdin cannot be read");
     return class;
 }
 
@@ -118,7 +117,7 @@ static bool confirm(const struct bulk *bulk, const char *verb, int *ret_code)
     fflush(cli->err);
     if (fgets(line, sizeof(line), stdin) != NULL && (line[0] == 'y' || line[0] == 'Y'))
         return true;
-    error_set(&error, ERROR_REJECT, "NotConfirmed", "nothing was sent");
+    error_set(&error, CODE_NOT_CONFIRMED, "nothing was sent");
     *ret_code = cli_fail(cli, &error);
     return false;
 }

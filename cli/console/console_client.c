@@ -38,7 +38,7 @@ static enum error_class take_url(const char *given, struct console_client *clien
         size--;
     if (size >= sizeof(client->base) ||
         (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--console %.100s: expected a URL such as http://127.0.0.1:8080", given);
     snprintf(client->base, sizeof(client->base), "%.*s", (int)size, given);
     return ERROR_OK;
@@ -142,7 +142,7 @@ static enum error_class parse_answer(const struct console_client *client,
     }
     if (!is_of_console(json, reply->status)) {
         json_decref(json);
-        return error_set(ret_error, ERROR_FATAL, "NotAConsole",
+        return error_set(ret_error, CODE_NOT_A_CONSOLE,
                          "%.200s (status %d) is not a console: give its address with --console URL",
                          client->base, reply->status);
     }
@@ -154,10 +154,9 @@ static enum error_class no_answer(const struct console_client *client, const str
                                   struct error *ret_error)
 {
     if (why->class != ERROR_RETRY)
-        return error_set(ret_error, why->class, why->code,
-                         "%.200s: %.300s: see console.tls.ca, .cert and .key", client->base,
-                         why->message);
-    return error_set(ret_error, ERROR_RETRY, "NoConsole",
+        return error_wrap(ret_error, why, "%.200s: %.300s: see console.tls.ca, .cert and .key",
+                          client->base, why->message);
+    return error_set(ret_error, CODE_NO_CONSOLE,
                      "no console answers at %.200s (%s): start one with `reeve run console`, or "
                      "give its address with --console URL",
                      client->base, why->message);
@@ -171,12 +170,11 @@ enum error_class console_query(const struct console_client *client, const struct
     struct http_reply reply;
     struct error why;
     if (path->is_too_long)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "the arguments are too long: a console takes %d bytes, percent-encoded",
                          CONSOLE_PATH_SIZE - 1);
     if (path->has_empty_segment)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "an argument is empty: expected an id or a name");
+        return error_set(ret_error, CODE_USAGE, "an argument is empty: expected an id or a name");
     snprintf(url, sizeof(url), "%s%s", client->base, path->text);
     char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);

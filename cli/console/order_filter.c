@@ -73,7 +73,7 @@ enum error_class order_filter_read_time(const struct cli *cli, const char *flag,
         return ERROR_OK;
     }
     if (!parse_time(text_of(given), now, &time))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--%s %.40s: expected a time such as 2010-12-01T08:26:00Z or 2010-12-01, "
                          "or how long ago it was: 30m, 1h, 7d",
                          flag, given);
@@ -86,11 +86,11 @@ enum error_class order_filter_read_time(const struct cli *cli, const char *flag,
 static enum error_class check_value(const char *flag, const char *value, struct error *ret_error)
 {
     if (value[0] == '\0')
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--%s is empty: give a value, or leave it out", flag);
+        return error_set(ret_error, CODE_USAGE, "--%s is empty: give a value, or leave it out",
+                         flag);
     if (!utf8_valid(text_of(value)))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--%s is not UTF-8: set the terminal to UTF-8", flag);
+        return error_set(ret_error, CODE_USAGE, "--%s is not UTF-8: set the terminal to UTF-8",
+                         flag);
     return ERROR_OK;
 }
 

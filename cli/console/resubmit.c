@@ -16,14 +16,14 @@ static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
     int64_t timeout_ms = 0;
     (void)last;
     if (step != NULL && json_object_set_new(body, "step", json_string(step)) != 0)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--step must be UTF-8");
+        return error_set(ret_error, CODE_USAGE, "--step must be UTF-8");
     if (cli_flag_given(cli, "nothing-applied"))
         json_object_set_new(body, "new_generation", json_true());
     if (timeout == NULL)
         return ERROR_OK;
     if (!number_parse_duration(text_of(timeout), &timeout_ms) || timeout_ms < 1 ||
         timeout_ms > DURATION_MS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--timeout %.40s: expected a duration such as 90s, 30m, 2h or 1d, at most "
                          "366d",
                          timeout);

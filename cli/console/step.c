@@ -12,7 +12,7 @@ static enum error_class put_text(json_t *body, const char *field, const char *te
 {
     if (json_object_set_new(body, field, json_string(text)) == 0)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Usage", "%s must be UTF-8", field);
+    return error_set(ret_error, CODE_USAGE, "%s must be UTF-8", field);
 }
 
 static enum error_class add_completed(struct cli *cli, char **last, json_t *body,
@@ -26,8 +26,8 @@ static enum error_class add_completed(struct cli *cli, char **last, json_t *body
         return ERROR_OK;
     json_t *parsed = json_loads(output, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (parsed == NULL)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--step-output: expected JSON: %s at byte %d", at.text, at.position);
+        return error_set(ret_error, CODE_USAGE, "--step-output: expected JSON: %s at byte %d",
+                         at.text, at.position);
     json_decref(parsed);
     return put_text(body, "output", output, ret_error);
 }

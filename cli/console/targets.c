@@ -43,7 +43,7 @@ static enum error_class add_page(struct bulk *bulk, const json_t *page,
     json_array_foreach(json_object_get(page, "orders"), i, order) {
         const char *id = json_string_value(json_object_get(order, "order_id"));
         if (id == NULL)
-            return error_set(ret_error, ERROR_FATAL, "NotAConsole", "an order has no id");
+            return error_set(ret_error, CODE_NOT_A_CONSOLE, "an order has no id");
         if (is_of(order, of) && bulk_add(bulk, id, ret_error) != ERROR_OK)
             return ERROR_REJECT;
     }

@@ -32,7 +32,7 @@ enum error_class dead_letter_path(const char *id, const char *after, struct cons
     int64_t partition, offset;
     char place[64];
     if (!dead_letter_id_parse(id, &partition, &offset))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "%.60s: expected PARTITION:OFFSET, as `reeve dead-letters list` shows it",
                          id);
     snprintf(place, sizeof(place), "/api/dead-letters/%" PRId64 "/%" PRId64, partition, offset);

@@ -170,7 +170,7 @@ static int write_value(struct cli *cli, const json_t *letter, const char *path)
     free(bytes);
     if (written)
         return EXIT_CODE_OK;
-    error_set(&error, ERROR_FATAL, "Io", "%.200s cannot be written", path);
+    error_set(&error, CODE_IO, "%.200s cannot be written", path);
     return cli_fail(cli, &error);
 }
 

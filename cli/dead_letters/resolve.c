@@ -104,8 +104,8 @@ static enum error_class read_json(const char *path, const char *record, json_t *
     json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
     if (!json_is_object(json)) {
         json_decref(json);
-        return error_set(ret_error, ERROR_REJECT, "BadJson", "%.200s: expected a JSON object: %s",
-                         path, json == NULL ? at.text : "");
+        return error_set(ret_error, CODE_BAD_JSON, "%.200s: expected a JSON object: %s", path,
+                         json == NULL ? at.text : "");
     }
     json_object_set_new(body, "json", json);
     if (record != NULL)
@@ -142,7 +142,7 @@ static enum error_class add_value(const struct bulk *bulk, json_t *body, struct 
     if (value == NULL && json == NULL && record == NULL)
         return ERROR_OK;
     if ((value != NULL) == (json != NULL) || bulk->count != 1 || !bulk->listed)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--value FILE or --json FILE corrects one dead letter, which is named");
     if (value != NULL)
         return read_value(value, body, ret_error);

@@ -203,15 +203,15 @@ static enum error_class spawn(struct child *child, char *const arguments[], bool
     }
     int log = open_log(child->directory, to_stderr);
     if (log < 0)
-        return error_set(ret_error, ERROR_FATAL, "NoLog", "cannot open the log of %s in %s: %s",
-                         child->name, child->directory, strerror(errno));
+        return error_set(ret_error, CODE_NO_LOG, "cannot open the log of %s in %s: %s", child->name,
+                         child->directory, strerror(errno));
     pid_t parent = getpid();
     child->pid = fork();
     if (child->pid == 0)
         become(argv, log, parent);
     close(log);
     if (child->pid < 0)
-        return error_set(ret_error, ERROR_FATAL, "NoProcess", "cannot start %s: %s", child->name,
+        return error_set(ret_error, CODE_NO_PROCESS, "cannot start %s: %s", child->name,
                          strerror(errno));
     child->pidfd = pidfd_open(child->pid, 0);
     assert(child->pidfd >= 0); /* it is our child, and not waited for yet */

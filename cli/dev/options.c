@@ -16,7 +16,7 @@ static struct dev_agent *add_agent(struct dev *dev, struct text name, struct err
             return &dev->agents[i];
     }
     if (dev->agent_count == AGENTS_MAX || !name_valid_new(name)) {
-        error_set(ret_error, ERROR_REJECT, "Usage",
+        error_set(ret_error, CODE_USAGE,
                   "agent \"%.*s\": expected at most %d names of " NAME_NEW_EXPECTED, TEXT_ARG(name),
                   AGENTS_MAX);
         return NULL;
@@ -38,7 +38,7 @@ static enum error_class take_agents(struct dev *dev, struct error *ret_error)
             pair[size] == '=' && strcmp(pair + size + 1, "sim") != 0 ? pair + size + 1 : NULL;
         if (agent->url != NULL && strncmp(agent->url, "http://", 7) != 0 &&
             strncmp(agent->url, "https://", 8) != 0)
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--agent %.100s: expected NAME, or NAME=URL with a URL such as "
                              "http://127.0.0.1:8001",
                              pair);
@@ -58,7 +58,7 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
         if (class != ERROR_OK)
             break;
         if (file.workflow == NULL)
-            class = error_set(ret_error, ERROR_REJECT, "BadWorkflow",
+            class = error_set(ret_error, CODE_BAD_WORKFLOW,
                               "%.200s is not valid: see `reeve workflow lint %.100s`", path, path);
         size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
@@ -83,7 +83,7 @@ enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
         return ERROR_REJECT;
     for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
         if (dev->app_count == APPS_MAX || !name_valid_new(text_of(app)))
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--app %.80s: expected at most %d names of " NAME_NEW_EXPECTED, app,
                              APPS_MAX);
         dev->apps[dev->app_count++] = app;
@@ -107,8 +107,8 @@ enum error_class dev_make_directory(struct dev *dev, struct error *ret_error)
     snprintf(dev->directory, sizeof(dev->directory), "%s/reeve-dev-XXXXXX",
              tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
     if (mkdtemp(dev->directory) == NULL)
-        return error_set(ret_error, ERROR_FATAL, "NoDirectory", "cannot make %.200s: %s",
-                         dev->directory, strerror(errno));
+        return error_set(ret_error, CODE_NO_DIRECTORY, "cannot make %.200s: %s", dev->directory,
+                         strerror(errno));
     dev->directory_is_temporary = true;
     return ERROR_OK;
 }

@@ -225,7 +225,7 @@ static enum error_class watch(const struct dev *dev, struct error *ret_error)
                                             .key_file = path_of(dev, "console.tls.key")};
     if (path_of(dev, "http.tls.client.ca") != NULL &&
         (tls.cert_file == NULL || tls.key_file == NULL))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.tls.client.ca: reeve dev needs a certificate of its own to ask its "
                          "services whether they are ready: set console.tls.cert and "
                          "console.tls.key");

@@ -41,12 +41,12 @@ static enum error_class decode(struct events_export *events, const struct broker
     if (class != ERROR_OK)
         return class;
     if (export_branch(ret_record->kind) == export_log_kind_count)
-        return error_set(ret_error, ERROR_REJECT, "NotAccepted", "a %s is not a record of a log",
+        return error_set(ret_error, CODE_NOT_ACCEPTED, "a %s is not a record of a log",
                          record_kind_name(ret_record->kind));
     codec_peek(from->value, &fingerprint);
     if (fingerprint != codec_fingerprint(events->codec, ret_record->kind) &&
         from->value.size > REENCODED_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooLong",
+        return error_set(ret_error, CODE_TOO_LONG,
                          "a record of another version is %u bytes; the limit is %d",
                          from->value.size, REENCODED_BYTES_MAX);
     return ERROR_OK;
@@ -172,7 +172,7 @@ static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
                                           .offset = offset};
     if (partition->done)
         return;
-    error_set(&error, ERROR_REJECT, "Unreadable",
+    error_set(&error, CODE_UNREADABLE,
               "the batch of the offsets %" PRId64 " to %" PRId64 " cannot be decompressed", offset,
               next_offset - 1);
     add(events, &nothing, NULL, &error, next_offset);
@@ -207,7 +207,7 @@ static bool goes_on(struct export_partition *partition)
     struct export_run *run = partition->run;
     int64_t low = 0, high = 0;
     struct error error;
-    if (strcmp(partition->error.code, "OffsetOutOfRange") != 0 ||
+    if (partition->error.code != CODE_OFFSET_OUT_OF_RANGE ||
         cli_session_offsets(run->session, run->session->cluster->topics.events,
                             run->series.partition, &low, &high, &error) != ERROR_OK ||
         low <= partition->next)

@@ -97,13 +97,13 @@ static enum error_class find_start(struct export_partition *partition, struct er
     if (class != ERROR_OK)
         return class;
     if (next > high)
-        return error_set(ret_error, ERROR_REJECT, "AnotherLog",
+        return error_set(ret_error, CODE_ANOTHER_LOG,
                          "the files of partition %d go to offset %" PRId64
                          ", but its log ends at %" PRId64
                          ": they are of another log; export into another directory",
                          partition->run->series.partition, next, high);
     if (next >= 0 && next < low)
-        return error_set(ret_error, ERROR_REJECT, "NotKept",
+        return error_set(ret_error, CODE_NOT_KEPT,
                          "the files of partition %d go to offset %" PRId64
                          ", but its log begins at %" PRId64
                          ": what lies between is lost; export into another directory",
@@ -178,7 +178,7 @@ static enum error_class export_all(struct export_run *run, export_partition_run 
     enum error_class class =
         cli_flag_int(run->cli, "partition", -1, 0, count - 1, &only, ret_error);
     if (class == ERROR_OK && group != NULL && group[0] == '\0')
-        class = error_set(ret_error, ERROR_REJECT, "Usage", "--group is empty: give a name");
+        class = error_set(ret_error, CODE_USAGE, "--group is empty: give a name");
     if (class == ERROR_OK && group != NULL)
         class = export_group_join(run->session, group, &run->group, ret_error);
     if (class != ERROR_OK)
@@ -192,7 +192,7 @@ static enum error_class export_all(struct export_run *run, export_partition_run 
     export_group_leave(run->group);
     int code = output_finish(output, class == ERROR_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL);
     if (class == ERROR_OK && code != EXIT_CODE_OK)
-        class = error_set(ret_error, ERROR_FATAL, "Output", "the result cannot be printed");
+        class = error_set(ret_error, CODE_OUTPUT, "the result cannot be printed");
     return class;
 }
 
@@ -218,7 +218,7 @@ static enum error_class read_format(struct cli *cli, enum export_format *ret_for
     else if (strcmp(format, "jsonl") == 0)
         *ret_format = EXPORT_JSONL;
     else
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--format must be avro or jsonl");
+        return error_set(ret_error, CODE_USAGE, "--format must be avro or jsonl");
     return ERROR_OK;
 }
 

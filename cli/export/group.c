@@ -61,7 +61,7 @@ enum error_class export_group_join(struct cli_session *session, const char *name
     group->group = broker_join(session->cluster->broker, name, session->cluster->topics.events,
                                &group_ops, group);
     if (!cli_session_wait(session, is_assigned, group, ASSIGNED_MS))
-        error_set(&group->error, ERROR_RETRY, "GroupUnavailable",
+        error_set(&group->error, CODE_GROUP_UNAVAILABLE,
                   "the consumer group %s has assigned no partition within %d s", name,
                   ASSIGNED_MS / 1000);
     if (!error_is(&group->error)) {
@@ -112,13 +112,13 @@ enum error_class export_group_commit(struct export_group *group, int32_t partiti
     if (group == NULL)
         return ERROR_OK;
     if (!export_group_has(group, partition))
-        return error_set(ret_error, ERROR_RETRY, "PartitionLost",
+        return error_set(ret_error, CODE_PARTITION_LOST,
                          "partition %d is with another member of the group now", partition);
     group->committed = false;
     group->error = (struct error){0};
     broker_group_commit(group->group, partition, next, NULL, on_committed, group);
     if (!cli_session_wait(group->session, is_committed, group, COMMITTED_MS))
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer",
+        return error_set(ret_error, CODE_NO_ANSWER,
                          "the offset of partition %d was not committed within %d s", partition,
                          COMMITTED_MS / 1000);
     if (error_is(&group->error))

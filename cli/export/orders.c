@@ -220,7 +220,7 @@ static void on_dropped(void *ctx)
         return;
     partition->error = (struct error){0};
     if (partition->files > 0) {
-        error_set(&partition->error, ERROR_REJECT, "LogChanged",
+        error_set(&partition->error, CODE_LOG_CHANGED,
                   "a reset skips records that are exported already: export into another directory");
         partition->done = true;
         return;

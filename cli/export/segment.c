@@ -31,8 +31,7 @@ static const char *const extensions[] = {[EXPORT_AVRO] = "avro", [EXPORT_JSONL] 
 
 static enum error_class fail(struct error *ret_error, const char *what, const char *path)
 {
-    return error_set(ret_error, ERROR_FATAL, "ExportIo", "cannot %s %s: %s", what, path,
-                     strerror(errno));
+    return error_set(ret_error, CODE_EXPORT_IO, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
 /* Zeros in front, so that names sort by offset. */
@@ -129,7 +128,7 @@ enum error_class segment_series_end(const struct segment_series *series, int64_t
         qsort(ranges, count, sizeof(*ranges), compare_ranges);
     for (size_t i = 1; i < count && class == ERROR_OK; i++)
         if (ranges[i].first != ranges[i - 1].next)
-            class = error_set(ret_error, ERROR_REJECT, "FileMissing",
+            class = error_set(ret_error, CODE_FILE_MISSING,
                               "%s: partition %d has a file up to offset %" PRId64
                               " and the next one from %" PRId64
                               ": put the missing file back, or export into another directory",

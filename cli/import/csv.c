@@ -175,14 +175,14 @@ static enum csv_result find_row(struct csv_reader *reader, struct extent *ret_ex
             scan_row(reader, ret_extent))
             return ret_extent->next == 0 ? CSV_END : CSV_ROW;
         if (reader->size - reader->from > CSV_ROW_BYTES_MAX) {
-            error_set(ret_error, ERROR_REJECT, "BadCsv",
+            error_set(ret_error, CODE_BAD_CSV,
                       "the row is longer than %d bytes: check for a quote that is never closed",
                       CSV_ROW_BYTES_MAX);
             return CSV_BAD_ROW;
         }
         if (!fill(reader)) {
-            error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read the file to its end: %s",
-                      strerror(errno));
+            error_set_as(ret_error, ERROR_FATAL, CODE_UNREADABLE,
+                         "cannot read the file to its end: %s", strerror(errno));
             return CSV_UNREADABLE;
         }
         if (!reader->began)
@@ -197,7 +197,7 @@ static enum csv_result take_row(struct csv_reader *reader, const struct extent *
     if (mistake == NULL && !split_row(reader, extent, &row->count))
         mistake = "too many fields";
     if (mistake != NULL) {
-        error_set(ret_error, ERROR_REJECT, "BadCsv", "not CSV: %s", mistake);
+        error_set(ret_error, CODE_BAD_CSV, "not CSV: %s", mistake);
         skip_line(reader);
         return CSV_BAD_ROW;
     }

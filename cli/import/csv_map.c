@@ -72,16 +72,16 @@ static enum error_class add_pair(struct csv_map *map, const char *field, const c
             target++;
         if (target == CSV_ATTRIBUTE) {
             const char *nearest = suggest_string(field, target_names, CSV_TARGET_COUNT);
-            return error_set(
-                ret_error, ERROR_REJECT, "Usage", "--map: unknown field \"%.60s\"%s%s%s", field,
-                nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
-                nearest == target_names[CSV_ATTRIBUTE] ? "NAME" : "");
+            return error_set(ret_error, CODE_USAGE, "--map: unknown field \"%.60s\"%s%s%s", field,
+                             nearest != NULL ? ": did you mean " : "",
+                             nearest != NULL ? nearest : "",
+                             nearest == target_names[CSV_ATTRIBUTE] ? "NAME" : "");
         }
     }
     if (is_taken(map, target, attribute))
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--map: %.60s is given twice", field);
+        return error_set(ret_error, CODE_USAGE, "--map: %.60s is given twice", field);
     if (map->count == CSV_MAP_COLUMNS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--map: too many fields");
+        return error_set(ret_error, CODE_USAGE, "--map: too many fields");
     map->columns[map->count++] = (struct csv_map_column){
         .target = target,
         .attribute = attribute != NULL ? new_string(attribute, strlen(attribute)) : NULL,
@@ -98,8 +98,8 @@ enum error_class csv_map_add(struct csv_map *map, const char *specification,
         size_t size = strcspn(specification, ",");
         size_t equals = strcspn(specification, "=");
         if (equals == 0 || equals + 1 >= size)
-            return error_set(ret_error, ERROR_REJECT, "Usage",
-                             "--map \"%.*s\": expected FIELD=COLUMN", (int)size, specification);
+            return error_set(ret_error, CODE_USAGE, "--map \"%.*s\": expected FIELD=COLUMN",
+                             (int)size, specification);
         char *field = new_string(specification, equals);
         class = add_pair(map, field, specification + equals + 1, size - equals - 1, ret_error);
         free(field);
@@ -112,8 +112,7 @@ enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struc
 {
     const struct csv_preset *preset = csv_preset_find(name);
     if (preset == NULL)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--preset %.60s: expected online-retail",
-                         name);
+        return error_set(ret_error, CODE_USAGE, "--preset %.60s: expected online-retail", name);
     map->preset = preset;
     return csv_map_add(map, preset->columns, ret_error);
 }
@@ -139,7 +138,7 @@ static enum error_class no_column(const struct csv_row *header, const char *name
     for (size_t i = 0; i < header->count && used < sizeof(columns); i++)
         used += (size_t)snprintf(columns + used, sizeof(columns) - used, "%s%.*s",
                                  i > 0 ? ", " : "", TEXT_ARG(header->fields[i]));
-    return error_set(ret_error, ERROR_REJECT, "Usage",
+    return error_set(ret_error, CODE_USAGE,
                      "the file has no column \"%.60s\"; its columns are %s%s", name,
                      header->count > 0 ? columns : "none", used >= sizeof(columns) ? "..." : "");
 }
@@ -155,13 +154,13 @@ enum error_class csv_map_bind(struct csv_map *map, const struct csv_row *header,
             return no_column(header, column->column, ret_error);
     }
     if (!has[CSV_ORDER_ID])
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "no column is the order id: give --map order_id=COLUMN,...");
     bool any_line =
         has[CSV_SKU] || has[CSV_UNIT_PRICE] || has[CSV_QUANTITY] || has[CSV_DESCRIPTION];
     if (any_line && !(has[CSV_SKU] && has[CSV_UNIT_PRICE]))
         return error_set(
-            ret_error, ERROR_REJECT, "Usage",
+            ret_error, CODE_USAGE,
             "a line of an order needs sku and unit_price: map both of them, or no field of a "
             "line");
     map->field_count = header->count;
@@ -186,21 +185,20 @@ static enum error_class read_line(const struct csv_map *map, struct csv_order_ro
     struct text quantity = row->texts[CSV_QUANTITY], price = row->texts[CSV_UNIT_PRICE];
     *line = (struct order_line){row->texts[CSV_SKU], row->texts[CSV_DESCRIPTION], 1, {0}};
     if (quantity.data != NULL && !number_parse(quantity, INT64_MIN, INT64_MAX, &line->quantity))
-        return error_set(ret_error, ERROR_REJECT, "BadRow",
-                         "quantity \"%.*s\" is not a whole number", TEXT_ARG(quantity));
+        return error_set(ret_error, CODE_BAD_ROW, "quantity \"%.*s\" is not a whole number",
+                         TEXT_ARG(quantity));
     if (!decimal_parse(price, &line->unit_price))
-        return error_set(ret_error, ERROR_REJECT, "BadRow",
+        return error_set(ret_error, CODE_BAD_ROW,
                          "unit price \"%.*s\" is not a number with at most 4 decimals",
                          TEXT_ARG(price));
     const char *reason = map->preset != NULL ? map->preset->refuse(row) : NULL;
     if (reason != NULL)
-        return error_set(ret_error, ERROR_REJECT, "NotAnOrder", "%s", reason);
+        return error_set(ret_error, CODE_NOT_AN_ORDER, "%s", reason);
     if (line->quantity < 1)
-        return error_set(ret_error, ERROR_REJECT, "BadRow",
-                         "quantity is %" PRId64 ": expected at least 1", line->quantity);
+        return error_set(ret_error, CODE_BAD_ROW, "quantity is %" PRId64 ": expected at least 1",
+                         line->quantity);
     if (line->unit_price.unscaled < 0)
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "unit price %.*s is negative",
-                         TEXT_ARG(price));
+        return error_set(ret_error, CODE_BAD_ROW, "unit price %.*s is negative", TEXT_ARG(price));
     return ERROR_OK;
 }
 
@@ -215,8 +213,8 @@ static enum error_class read_priority(struct csv_order_row *row, struct error *r
         row->priority = (enum priority)priority;
         return ERROR_OK;
     }
-    return error_set(ret_error, ERROR_REJECT, "BadRow",
-                     "priority \"%.*s\" is not high, normal or low", TEXT_ARG(text));
+    return error_set(ret_error, CODE_BAD_ROW, "priority \"%.*s\" is not high, normal or low",
+                     TEXT_ARG(text));
 }
 
 static bool is_utf8(const struct csv_row *row)
@@ -231,10 +229,10 @@ enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *ro
                              struct csv_order_row *ret_row, struct error *ret_error)
 {
     if (row->count != map->field_count)
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "%zu fields, but the header has %zu",
-                         row->count, map->field_count);
+        return error_set(ret_error, CODE_BAD_ROW, "%zu fields, but the header has %zu", row->count,
+                         map->field_count);
     if (!is_utf8(row))
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "the text is not UTF-8");
+        return error_set(ret_error, CODE_BAD_ROW, "the text is not UTF-8");
     struct csv_order_row order_row = {0};
     for (size_t i = 0; i < map->count; i++) {
         const struct csv_map_column *column = &map->columns[i];
@@ -245,7 +243,7 @@ enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *ro
     if (map->preset != NULL)
         map->preset->correct(&order_row);
     if (text_empty(order_row.texts[CSV_ORDER_ID]))
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "the order id is empty");
+        return error_set(ret_error, CODE_BAD_ROW, "the order id is empty");
     enum error_class class = read_priority(&order_row, ret_error);
     if (class == ERROR_OK && order_row.has_line)
         class = read_line(map, &order_row, ret_error);

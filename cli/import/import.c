@@ -31,7 +31,7 @@ static enum error_class read_header(struct csv_import *import, struct csv_reader
     case CSV_ROW:
         return csv_map_bind(&import->map, &row, ret_error);
     case CSV_END:
-        return error_set(ret_error, ERROR_REJECT, "Empty", "the file is empty");
+        return error_set(ret_error, CODE_EMPTY, "the file is empty");
     case CSV_BAD_ROW:
     case CSV_UNREADABLE:
         break;
@@ -136,11 +136,11 @@ static enum error_class take_map(struct cli *cli, struct csv_import *import,
         class = csv_map_add(&import->map, pairs, ret_error);
     if (class == ERROR_OK && import->map.count == 0)
         class = error_set(
-            ret_error, ERROR_REJECT, "Usage",
+            ret_error, CODE_USAGE,
             "no column is mapped to a field: give --map order_id=COLUMN,... or --preset NAME");
     if (class == ERROR_OK && delimiter != NULL &&
         (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL))
-        class = error_set(ret_error, ERROR_REJECT, "Usage", "--delimiter: expected one character");
+        class = error_set(ret_error, CODE_USAGE, "--delimiter: expected one character");
     import->delimiter = delimiter != NULL ? delimiter[0] : ',';
     return class;
 }
@@ -153,7 +153,7 @@ static enum error_class check_workflow(struct cli *cli, const struct csv_import 
     for (size_t i = 0; i < import->map.count && !has; i++)
         has = import->map.columns[i].target == CSV_WORKFLOW;
     return has ? ERROR_OK
-               : error_set(ret_error, ERROR_REJECT, "Usage",
+               : error_set(ret_error, CODE_USAGE,
                            "the orders name no workflow: give --workflow NAME");
 }
 
@@ -163,7 +163,7 @@ static enum error_class import_csv(struct csv_import *import, FILE *in, struct e
     if (class != ERROR_OK)
         return class;
     if (fseeko(in, 0, SEEK_SET) != 0)
-        return error_set(ret_error, ERROR_REJECT, "NotAFile",
+        return error_set(ret_error, CODE_NOT_A_FILE,
                          "a CSV file is read twice, so it cannot be a pipe: give a file");
     clearerr(in);
     import_run_expect(import->run, import->counts.orders, 0);
@@ -281,7 +281,7 @@ static enum error_class refuse_columns(struct cli *cli, const char *path, struct
     static const char *const names[] = {"preset", "map", "delimiter"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (cli_flag_given(cli, names[i]))
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--%s is for CSV files, and %.200s is read as JSON lines: a CSV file "
                              "has another ending than .json and .jsonl",
                              names[i], path);

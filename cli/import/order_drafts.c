@@ -229,8 +229,8 @@ enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_
     struct order_draft *draft = draft_of(drafts, id, row->line);
     draft->rows++;
     if (class == ERROR_OK && !draft->refused && draft->details.line_count == ORDER_LINES_MAX)
-        class = error_set(ret_error, ERROR_REJECT, "BadRow", "an order has at most %d lines",
-                          ORDER_LINES_MAX);
+        class =
+            error_set(ret_error, CODE_BAD_ROW, "an order has at most %d lines", ORDER_LINES_MAX);
     if (class != ERROR_OK && !draft->refused)
         refuse(drafts, draft);
     if (!draft->refused)
@@ -241,7 +241,7 @@ enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_
         *ret_complete = draft;
     }
     if (drafts->lines > DRAFT_LINES_MAX)
-        return error_set(ret_error, ERROR_FATAL, "TooManyOpen",
+        return error_set(ret_error, CODE_TOO_MANY_OPEN,
                          "line %" PRId64 ": more than %d rows wait for the rest of their orders: "
                          "sort the file by order id",
                          row->line, DRAFT_LINES_MAX);

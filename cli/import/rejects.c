@@ -17,7 +17,7 @@ enum error_class rejects_init(struct rejects *rejects, const char *file, struct 
     assert(size > 0);
     if (unlink(rejects->path) == 0 || errno == ENOENT)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_FATAL, "Rejects", "cannot replace %s: %s", rejects->path,
+    return error_set(ret_error, CODE_REJECTS, "cannot replace %s: %s", rejects->path,
                      strerror(errno));
 }
 
@@ -36,8 +36,8 @@ enum error_class rejects_add(struct rejects *rejects, int64_t line, struct text 
     if (rejects->out == NULL) {
         rejects->out = fopen(rejects->path, "wxe");
         if (rejects->out == NULL)
-            return error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s",
-                             rejects->path, strerror(errno));
+            return error_set(ret_error, CODE_REJECTS, "cannot write %s: %s", rejects->path,
+                             strerror(errno));
         fputs("line,order_id,reason\n", rejects->out);
     }
     fprintf(rejects->out, "%" PRId64 ",", line);
@@ -53,7 +53,7 @@ enum error_class rejects_close(struct rejects *rejects, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
     if (rejects->out != NULL && (ferror(rejects->out) != 0 || fflush(rejects->out) != 0))
-        class = error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s", rejects->path,
+        class = error_set(ret_error, CODE_REJECTS, "cannot write %s: %s", rejects->path,
                           strerror(errno));
     if (rejects->out != NULL)
         fclose(rejects->out);

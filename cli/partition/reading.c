@@ -132,7 +132,7 @@ static enum error_class read_last_command(struct cli_session *session, int32_t p
     bool done = cli_session_wait(session, is_done, reading, ANSWER_MS);
     broker_reader_close(reading->reader);
     if (!done)
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
     if (error_is(&reading->error))
         *ret_error = reading->error;
     return reading->error.class;

@@ -51,7 +51,7 @@ static enum error_class take_skip(const char *text, struct partition_reset *rese
         good = number_take(&rest, INT64_MAX, &to) && rest.size == 0 && from < to;
     }
     if (!good)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--skip is FROM-TO, as in 17-18: the first offset of events to skip and "
                          "the first that counts again");
     reset->has_skip = true;
@@ -69,7 +69,7 @@ static enum error_class take_newest(const char *text, struct partition_reset *re
     }
     if (rfc3339_parse(text_of(text), &reset->newest_decided_at) && reset->newest_decided_at > 0)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Usage",
+    return error_set(ret_error, CODE_USAGE,
                      "--newest-decision is `now`, or a time such as 2010-12-01T08:26:00Z");
 }
 
@@ -96,15 +96,15 @@ static enum error_class take_flags(struct cli *cli, int64_t *ret_partition,
     if (class != ERROR_OK)
         return class;
     if (*ret_partition < 0 || by == NULL || reason == NULL || *by == '\0' || *reason == '\0')
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--partition, --by and --reason are required: the log keeps who did "
                          "this, and why");
     if (reset->next_command_offset < 0 && skip == NULL && newest == NULL)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "one of --next-command, --skip and --newest-decision is required");
     if (strlen(by) > WHO_BYTES_MAX || strlen(reason) > MESSAGE_BYTES_MAX ||
         !utf8_printable(reset->by) || !utf8_printable(reset->reason))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--by is printable UTF-8 of at most %d bytes, --reason of at most %d",
                          WHO_BYTES_MAX, MESSAGE_BYTES_MAX);
     return ERROR_OK;
@@ -154,7 +154,7 @@ static bool is_confirmed(struct cli *cli, int64_t partition, struct error *ret_e
     if (cli_flag_given(cli, "yes"))
         return true;
     if (!isatty(STDIN_FILENO)) {
-        error_set(ret_error, ERROR_REJECT, "Usage",
+        error_set(ret_error, CODE_USAGE,
                   "--yes is required where no terminal can confirm the reset");
         return false;
     }
@@ -163,7 +163,7 @@ static bool is_confirmed(struct cli *cli, int64_t partition, struct error *ret_e
     fflush(cli->out);
     if (fgets(line, sizeof(line), stdin) != NULL && strcmp(line, expected) == 0)
         return true;
-    error_set(ret_error, ERROR_REJECT, "NotConfirmed", "nothing was reset");
+    error_set(ret_error, CODE_NOT_CONFIRMED, "nothing was reset");
     return false;
 }
 
@@ -179,7 +179,7 @@ static int append(struct cli *cli, struct cli_session *session, int64_t partitio
                        &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (!cli_session_wait(session, is_done, &answer, ANSWER_MS))
-        error_set(&answer.error, ERROR_RETRY, "NoAnswer",
+        error_set(&answer.error, CODE_NO_ANSWER,
                   "the broker does not answer; if the reset arrives at offset %" PRId64
                   ", it takes effect",
                   reset->expected_offset);
@@ -204,9 +204,8 @@ static int reset_partition(struct cli *cli, struct cli_session *session, int64_t
     struct error error;
     struct partition_state state;
     if (partition >= session->cluster->partition_count) {
-        error_set(&error, ERROR_REJECT, "NoPartition",
-                  "partition %" PRId64 " does not exist: there are %d", partition,
-                  session->cluster->partition_count);
+        error_set(&error, CODE_NO_PARTITION, "partition %" PRId64 " does not exist: there are %d",
+                  partition, session->cluster->partition_count);
         return cli_fail(cli, &error);
     }
     if (partition_state_read(cli, session, (int32_t)partition, &state, &error) != ERROR_OK ||
@@ -235,8 +234,8 @@ int partition_run_reset(struct cli *cli)
     struct partition_reset reset;
     int64_t partition = -1;
     if (take_flags(cli, &partition, &reset, &error) != ERROR_OK)
-        return strcmp(error.code, "Usage") == 0 ? cli_usage(cli, "%s", error.message)
-                                                : cli_fail(cli, &error);
+        return error.code == CODE_USAGE ? cli_usage(cli, "%s", error.message)
+                                        : cli_fail(cli, &error);
     if (cli_session_open(cli, 0, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     int code = reset_partition(cli, &session, partition, &reset);

@@ -164,10 +164,10 @@ enum error_class skip_check_read(struct cli_session *session, int32_t partition,
     assert(reset->has_skip && reset->skip.to <= check->end);
     skips.trimmed = 0; /* what may be trimmed is here still: no reader may have forgotten it */
     if (!admission_learn_skip(&skips, &walk.range))
-        return error_set(ret_error, ERROR_REJECT, "TooManySkips",
-                         "%d resets in the log of this partition skip a part of it already: no "
-                         "more can. Let this one skip all that they skip, themselves included",
-                         CHECKPOINT_SKIPS_MAX);
+        return error_set_as(ret_error, ERROR_REJECT, CODE_TOO_MANY_SKIPS,
+                            "%d resets in the log of this partition skip a part of it already: no "
+                            "more can. Let this one skip all that they skip, themselves included",
+                            CHECKPOINT_SKIPS_MAX);
     for (int i = 0; i <= CHECKPOINT_SKIPS_MAX; i++) {
         walk.checkpoint = admission_begin();
         admission_copy_skips(&walk.checkpoint, &skips);
@@ -184,27 +184,27 @@ enum error_class skip_check_verdict(const struct skip_check *check,
 {
     assert(reset->has_skip);
     if (check->beginning)
-        return error_set(ret_error, ERROR_REJECT, "SkipsBeginning",
+        return error_set(ret_error, CODE_SKIPS_BEGINNING,
                          "the log was trimmed and begins at offset %" PRId64
                          ": --skip must begin after it, because every service begins with the "
                          "record there. Restore the topic from a backup",
                          check->low);
     if (check->trims)
-        return error_set(ret_error, ERROR_REJECT, "SkipsTrimmed",
+        return error_set(ret_error, CODE_SKIPS_TRIMMED,
                          "the record at offset %" PRId64
                          " of events says how far the log is trimmed, and what that relies on may "
                          "be in the range: --skip cannot include offsets before it. Restore the "
                          "topic from a backup",
                          check->trims_at);
     if (check->revives)
-        return error_set(ret_error, ERROR_REJECT, "SkipsReset",
+        return error_set(ret_error, CODE_SKIPS_RESET,
                          "the record at offset %" PRId64
                          " of events is a reset: were it skipped, what it skips would count again. "
                          "Skip that as well, with --skip %" PRId64 "-%" PRId64
                          ", or begin after offset %" PRId64,
                          check->revives_at, check->revives_from, reset->skip.to, check->revives_at);
     if (check->counts)
-        return error_set(ret_error, ERROR_REJECT, "RecordsCount",
+        return error_set(ret_error, CODE_RECORDS_COUNT,
                          "the record at offset %" PRId64
                          " of events counts, and its owner may have known what the range says: "
                          "skip the rest as well, with --skip %" PRId64 "-%" PRId64,

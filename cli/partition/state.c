@@ -64,7 +64,7 @@ static enum error_class check_next(const struct partition_state *state, int64_t 
 {
     if (next < 0 || (next >= state->commands_low && next <= state->commands_high))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "OutOfRange",
+    return error_set(ret_error, CODE_OUT_OF_RANGE,
                      "commands holds the offsets %" PRId64 " to %" PRId64
                      ": --next-command must be one of them, or %" PRId64
                      " to continue with new commands",
@@ -95,9 +95,9 @@ static bool helps(const struct partition_state *state, const struct partition_re
  * what is left. */
 static bool is_beyond_help(const struct partition_state *state)
 {
-    return error_is(&state->stop) && (strcmp(state->stop.code, "LogIncomplete") == 0 ||
-                                      strcmp(state->stop.code, "LogTruncated") == 0 ||
-                                      strcmp(state->stop.code, "UnknownFormat") == 0);
+    return error_is(&state->stop) &&
+           (state->stop.code == CODE_LOG_INCOMPLETE || state->stop.code == CODE_LOG_TRUNCATED ||
+            state->stop.code == CODE_UNKNOWN_FORMAT);
 }
 
 enum error_class partition_reset_check(const struct partition_state *state,
@@ -113,17 +113,16 @@ enum error_class partition_reset_check(const struct partition_state *state,
     enum partition_trouble trouble = partition_trouble_of(state);
     partition_trouble_text(state, text, sizeof(text));
     if (trouble == PARTITION_WORKS)
-        return error_set(ret_error, ERROR_REJECT, "PartitionWorks",
+        return error_set(ret_error, CODE_PARTITION_WORKS,
                          "the partition works: %s, so it is not reset", text);
     if (is_beyond_help(state))
-        return error_set(ret_error, ERROR_REJECT, "ResetInVain", "no reset would help: %.400s",
-                         text);
+        return error_set(ret_error, CODE_RESET_IN_VAIN, "no reset would help: %.400s", text);
     if (reset->has_skip && reset->skip.to > state->events_end)
-        return error_set(ret_error, ERROR_REJECT, "OutOfRange",
+        return error_set(ret_error, CODE_OUT_OF_RANGE,
                          "events ends at %" PRId64 ": --skip must not go beyond that",
                          state->events_end);
     if (!helps(state, reset))
-        return error_set(ret_error, ERROR_REJECT, "ResetInVain",
+        return error_set(ret_error, CODE_RESET_IN_VAIN,
                          "this reset would not help: %.300s. It needs %s", text, needs[trouble]);
     return check_next(state, reset->next_command_offset, ret_error);
 }

@@ -154,7 +154,7 @@ static int read_commands(struct waiting_list *waiting, int32_t partition)
     broker_reader_skip_unreadable(reader, on_unreadable);
     broker_reader_skip_headers(reader);
     if (!cli_session_wait(waiting->session, is_done, waiting, ANSWER_MS))
-        error_set(&waiting->error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+        error_set(&waiting->error, CODE_NO_ANSWER, "the broker does not answer");
     broker_reader_close(reader);
     return error_is(&waiting->error) ? cli_fail(waiting->cli, &waiting->error) : EXIT_CODE_OK;
 }
@@ -201,9 +201,8 @@ int partition_run_waiting(struct cli *cli)
     if (partition < session.cluster->partition_count)
         code = partition_show_waiting(cli, &session, (int32_t)partition);
     else {
-        error_set(&error, ERROR_REJECT, "NoPartition",
-                  "partition %" PRId64 " does not exist: there are %d", partition,
-                  session.cluster->partition_count);
+        error_set(&error, CODE_NO_PARTITION, "partition %" PRId64 " does not exist: there are %d",
+                  partition, session.cluster->partition_count);
         code = cli_fail(cli, &error);
     }
     cli_session_close(&session);

@@ -21,14 +21,14 @@ static enum error_class check(const struct cli *cli, struct cancel_order *cancel
                               struct error *ret_error)
 {
     if (cancel->reason.size == 0 || cancel->reason.size > MESSAGE_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--reason TEXT is required, at most %d bytes: it stays in the history",
                          MESSAGE_BYTES_MAX);
     if (cancel->by.size > WHO_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--by is %u bytes; the limit is %d",
+        return error_set(ret_error, CODE_USAGE, "--by is %u bytes; the limit is %d",
                          cancel->by.size, WHO_BYTES_MAX);
     if (!utf8_printable(cancel->reason) || !utf8_printable(cancel->by))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--reason and --by (or the user's name) must be printable UTF-8");
     for (int i = 0; i < cli->argument_count; i++) {
         if (order_id_validate(text_of(cli->arguments[i]), ret_error) != ERROR_OK)

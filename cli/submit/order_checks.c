@@ -27,12 +27,12 @@ static enum error_class unknown_workflow(const struct order_checks *checks,
                                  used > 0 ? ", " : "", TEXT_ARG(workflow->name), workflow->version);
     }
     if (used == 0)
-        return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+        return error_set(ret_error, CODE_UNKNOWN_WORKFLOW,
                          "no workflow is deployed: deploy one with `reeve workflow deploy FILE`");
     char version[24] = "";
     if (details->workflow_version > 0)
         snprintf(version, sizeof(version), " version %u", details->workflow_version);
-    return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+    return error_set(ret_error, CODE_UNKNOWN_WORKFLOW,
                      "workflow \"%.*s\"%s is not deployed; deployed workflows: %s%s",
                      TEXT_ARG(details->workflow), version, names,
                      used >= sizeof(names) ? "..." : "");
@@ -50,12 +50,12 @@ static enum error_class check_reply(struct order_checks *checks, struct text top
     if (text_empty(topic) || is_last(checks->reply_to, topic))
         return ERROR_OK;
     if (!topics_is_reply(&checks->cluster->topics, topic))
-        return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+        return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
                          "reply_to must be empty or %s.replies.APPLICATION",
                          checks->cluster->topics.prefix);
     snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
     if (broker_partition_count(checks->cluster->broker, name, METADATA_MS) == 0)
-        return error_set(ret_error, ERROR_REJECT, "UnknownReplyTopic",
+        return error_set(ret_error, CODE_UNKNOWN_REPLY_TOPIC,
                          "topic %s does not exist: create it with `reeve topics apply --app NAME`",
                          name);
     memcpy(checks->reply_to, name, sizeof(name));
@@ -72,7 +72,7 @@ enum error_class order_checks_pass(struct order_checks *checks, const struct ord
     if (!known && entry == NULL)
         return unknown_workflow(checks, details, ret_error);
     if (!known && entry->retired)
-        return error_set(ret_error, ERROR_REJECT, "WorkflowRetired",
+        return error_set(ret_error, CODE_WORKFLOW_RETIRED,
                          "version %u of workflow \"%.*s\" takes no new orders: %.*s",
                          entry->definition.version, TEXT_ARG(details->workflow),
                          TEXT_ARG(utf8_cut(entry->latest.reason, 200)));

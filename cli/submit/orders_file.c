@@ -32,8 +32,7 @@ FILE *orders_file_open(const char *path, struct error *ret_error)
         errno = EISDIR;
     }
     if (in == NULL)
-        error_set(ret_error, ERROR_REJECT, "NoFile", "cannot read %.200s: %s", path,
-                  strerror(errno));
+        error_set(ret_error, CODE_NO_FILE, "cannot read %.200s: %s", path, strerror(errno));
     return in;
 }
 
@@ -80,8 +79,8 @@ static bool read_line(struct orders_file *file, struct error *ret_error)
             break;
     }
     if (ferror(file->in))
-        error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read the file to its end: %s",
-                  strerror(errno));
+        error_set_as(ret_error, ERROR_FATAL, CODE_UNREADABLE, "cannot read the file to its end: %s",
+                     strerror(errno));
     if (file->size == 0)
         return false;
     file->number++;
@@ -103,14 +102,13 @@ static enum orders_file_result parse_line(struct orders_file *file, const json_t
     json_decref(file->current);
     file->current = NULL;
     if (file->size >= ORDERS_FILE_LINE_MAX) {
-        error_set(ret_error, ERROR_REJECT, "BadJson", "the line is longer than %d bytes",
+        error_set(ret_error, CODE_BAD_JSON, "the line is longer than %d bytes",
                   ORDERS_FILE_LINE_MAX);
         return ORDERS_FILE_BAD;
     }
     file->current = json_loadb(file->line, (size_t)file->size, JSON_REJECT_DUPLICATES, &at);
     if (file->current == NULL) {
-        error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at column %d", at.text,
-                  at.column);
+        error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at column %d", at.text, at.column);
         return ORDERS_FILE_BAD;
     }
     *ret_order = file->current;
@@ -159,7 +157,7 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
     assert(text != NULL);
     memcpy(text, file->line, size);
     if (!append_rest(file, &text, &size)) {
-        error_set(ret_error, ERROR_REJECT, "BadJson",
+        error_set(ret_error, CODE_BAD_JSON,
                   "the document is larger than %d MiB: write one order a line instead",
                   ORDERS_FILE_DOCUMENT_MAX >> 20);
         free(text);
@@ -169,8 +167,8 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
     free(text);
     if (file->document != NULL)
         return ORDERS_FILE_ORDER;
-    error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d, column %d", at.text,
-              at.line, at.column);
+    error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at line %d, column %d", at.text, at.line,
+              at.column);
     return ORDERS_FILE_BAD;
 }
 

@@ -193,7 +193,7 @@ enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
             return ERROR_OK;
     }
     if (!topics_is_reply(&watch->session->cluster->topics, topic))
-        return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+        return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
                          "reply_to must be %s.replies.APPLICATION, not \"%.*s\"",
                          watch->session->cluster->topics.prefix, TEXT_ARG(topic));
     known = calloc(1, sizeof(*known));
@@ -203,11 +203,12 @@ enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
     int32_t count =
         broker_partition_count(watch->session->cluster->broker, known->name, METADATA_MS);
     if (count <= 0)
-        return error_set(ret_error, count < 0 ? ERROR_RETRY : ERROR_REJECT, "UnknownReplyTopic",
-                         count < 0 ? "the broker does not report whether topic %s exists"
-                                   : "topic %s does not exist: create it with `reeve topics apply "
-                                     "--app NAME`",
-                         known->name);
+        return error_set_as(
+            ret_error, count < 0 ? ERROR_RETRY : ERROR_REJECT, CODE_UNKNOWN_REPLY_TOPIC,
+            count < 0 ? "the broker does not report whether topic %s exists"
+                      : "topic %s does not exist: create it with `reeve topics apply "
+                        "--app NAME`",
+            known->name);
     enum error_class class = ERROR_OK;
     for (int32_t p = 0; p < count && class == ERROR_OK; p++)
         class = open_reader(watch, known->name, p, ret_error);
@@ -241,8 +242,8 @@ enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
     assert(timeout_ms > 0);
     if (cli_session_wait(watch->session, is_over, watch, timeout_ms))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_RETRY, "NotEnded",
-                     "%" PRIu64 " orders have not ended in time", watch->open);
+    return error_set(ret_error, CODE_NOT_ENDED, "%" PRIu64 " orders have not ended in time",
+                     watch->open);
 }
 
 uint64_t reply_watch_others(const struct reply_watch *watch)

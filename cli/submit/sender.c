@@ -174,7 +174,7 @@ static enum error_class wait_for(struct sender *sender, uint32_t limit, struct e
             since = now;
         } else if (now - since > SENDER_SILENCE_MS) {
             return error_set(
-                ret_error, ERROR_RETRY, "NotAcknowledged",
+                ret_error, CODE_NOT_ACKNOWLEDGED,
                 "no acknowledgement from %s for %d s; %u records may or may not be there: "
                 "submit them again, repetitions are harmless",
                 sender->topic, SENDER_SILENCE_MS / 1000, sender->count);

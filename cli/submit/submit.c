@@ -130,7 +130,7 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
     class = details_validate_new(&details, ret_error);
     if (class == ERROR_OK && submit->waits && text_empty(details.reply_to))
         class = error_set(
-            ret_error, ERROR_REJECT, "Usage",
+            ret_error, CODE_USAGE,
             "--wait needs a reply topic: give --reply-to TOPIC, or reply_to in the order");
     if (class == ERROR_OK)
         *ret_details = details;
@@ -183,7 +183,7 @@ static enum error_class send_order(struct submit *submit, const struct order_det
 
 static void report_bad(struct submit *submit, int64_t line, const struct error *error)
 {
-    cli_report(submit->cli, error->code, "order %" PRId64 ": %s", line, error->message);
+    cli_report(submit->cli, error_name_of(error), "order %" PRId64 ": %s", line, error->message);
     submit->bad++;
 }
 

@@ -30,7 +30,7 @@ static enum error_class refused(const struct service_url *url, const char *token
         why = url->is_own ? "set console.token.file"
                           : "its data directory belongs to another user, so it gets no token: run "
                             "this command as that user";
-    error_set(ret_error, ERROR_REJECT, "NotPermitted",
+    error_set(ret_error, CODE_NOT_PERMITTED,
               "%s/stores answers %d: %.200s; see docs/operate/access.md", url->text, reply->status,
               why != NULL ? why : "it gives no reason");
     json_decref(json);
@@ -127,8 +127,8 @@ enum error_class verify_live_read(const char *directory,
     struct verify_reading reading = {.live = live, .credentials = *credentials};
     DIR *dir = opendir(directory);
     if (dir == NULL)
-        return error_set(ret_error, ERROR_REJECT, "NoDirectory", "cannot read %s: %s", directory,
-                         strerror(errno));
+        return error_set_as(ret_error, ERROR_REJECT, CODE_NO_DIRECTORY, "cannot read %s: %s",
+                            directory, strerror(errno));
     enum error_class class = read_service(&reading, directory, ret_error);
     for (struct dirent *entry = readdir(dir); entry != NULL && class == ERROR_OK;
          entry = readdir(dir)) {
@@ -145,7 +145,7 @@ enum error_class verify_live_read(const char *directory,
         qsort(live->stores, live->count, sizeof(live->stores[0]), by_service_and_partition);
     if (reading.answered == 0)
         return error_set(
-            ret_error, ERROR_RETRY, "NoService",
+            ret_error, CODE_NO_SERVICE,
             "no service with stores answers: start the services whose data directories "
             "are %s or in it",
             directory);

@@ -153,7 +153,7 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
     if (live->next_event_offset == 0)
         return ERROR_OK;
     if (live->partition < 0 || live->partition >= verify->session->cluster->partition_count)
-        return error_set(ret_error, ERROR_REJECT, "NoPartition",
+        return error_set(ret_error, CODE_NO_PARTITION,
                          "%s has a store of partition %" PRId32 ", which does not exist",
                          live->service, live->partition);
     if (live->next_event_offset < verify->complete_from[live->partition]) {

@@ -71,7 +71,7 @@ static enum error_class refresh(struct cli_session *session, struct error *ret_e
         if (refreshed.fresh)
             return ERROR_OK;
     } while (clock_mono_ms(clock) < until);
-    return error_set(ret_error, ERROR_RETRY, "NotRead", "cannot read %s to its end",
+    return error_set(ret_error, CODE_NOT_READ, "cannot read %s to its end",
                      session->cluster->topics.workflows);
 }
 
@@ -200,10 +200,10 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
             continue;
         class = make_topic(session, agent, &why);
         if (class != ERROR_OK)
-            error_set(ret_error, class, why.code,
-                      "topic %s does not exist and cannot be created: %.200s; create it, then "
-                      "deploy again",
-                      topic, why.message);
+            error_wrap(ret_error, &why,
+                       "topic %s does not exist and cannot be created: %.200s; create it, then "
+                       "deploy again",
+                       topic, why.message);
     }
     return class;
 }

@@ -61,7 +61,7 @@ static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
     (void)last;
     if (json_object_set_new(body, "workflow",
                             json_stringn(versions.name.data, versions.name.size)) != 0)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "the workflow's name must be UTF-8");
+        return error_set(ret_error, CODE_USAGE, "the workflow's name must be UTF-8");
     json_object_set_new(body, "from_version", json_integer(versions.from));
     json_object_set_new(body, "version", json_integer(versions.to));
     return ERROR_OK;

@@ -104,8 +104,8 @@ rd_kafka_event_t *topics_admin_await(struct topics_admin *admin, const char *wha
         return event;
     rd_kafka_resp_err_t code =
         event != NULL ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
-    error_set(ret_error, kafka_error_class(code), "Topics", "%s: %s", what,
-              event != NULL ? rd_kafka_event_error_string(event) : rd_kafka_err2str(code));
+    error_set_as(ret_error, kafka_error_class(code), CODE_TOPICS, "%s: %s", what,
+                 event != NULL ? rd_kafka_event_error_string(event) : rd_kafka_err2str(code));
     rd_kafka_event_destroy(event);
     return NULL;
 }
@@ -154,7 +154,7 @@ static enum error_class check_brokers(const struct topics_admin *admin, struct e
     int brokers = admin->metadata->broker_cnt;
     if (brokers >= new_replicas(admin))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_RETRY, "TooFewBrokers",
+    return error_set(ret_error, CODE_TOO_FEW_BROKERS,
                      "replication.factor is %" PRId32 ", but only %d broker%s up: start the "
                      "others, or set a lower factor",
                      new_replicas(admin), brokers, brokers == 1 ? " is" : "s are");
@@ -165,7 +165,7 @@ static enum error_class check_factor(const struct topics_admin *admin, struct er
 {
     if (admin->plan->allow_weaker || new_replicas(admin) >= commands_replicas(admin))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, TOPICS_WEAKER,
+    return error_set(ret_error, CODE_WEAKER_DURABILITY,
                      "replication.factor is %" PRId32 ", but %s has %" PRId32
                      " replicas; nothing was changed: leave replication.factor out, or create "
                      "topics with fewer replicas with --allow-weaker",
@@ -200,8 +200,9 @@ static enum error_class report_created(struct topics_admin *admin, rd_kafka_even
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             topics_admin_report(admin, TOPICS_CREATED, name, "created");
         else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* another process made it */
-            return error_set(ret_error, kafka_error_class(code), "Topics", "cannot create %s: %s",
-                             name, rd_kafka_topic_result_error_string(results[i]));
+            return error_set_as(ret_error, kafka_error_class(code), CODE_TOPICS,
+                                "cannot create %s: %s", name,
+                                rd_kafka_topic_result_error_string(results[i]));
     }
     return ERROR_OK;
 }
@@ -287,9 +288,10 @@ static enum error_class refuse_embedded(const struct topics_plan *plan, struct e
 {
     if (!plan->kafka->embedded)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Embedded",
-                     "the embedded broker creates its topics when it starts: nothing to apply or "
-                     "check");
+    return error_set_as(
+        ret_error, ERROR_REJECT, CODE_EMBEDDED,
+        "the embedded broker creates its topics when it starts: nothing to apply or "
+        "check");
 }
 
 static bool all_exist(const struct topics_admin *admin)
@@ -481,7 +483,7 @@ enum error_class topics_check_start(const struct topics_plan *plan, struct error
     if (class != ERROR_OK || first[0] == '\0')
         return class;
     return error_set(
-        ret_error, ERROR_REJECT, "Topics",
+        ret_error, CODE_TOPICS,
         "%.300s; `reeve topics check` lists all differences, `reeve topics apply` fixes them",
         first);
 }

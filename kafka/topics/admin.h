@@ -5,8 +5,6 @@
 
 #include "kafka/topics/internal.h"
 
-#define TOPICS_WEAKER "WeakerDurability"
-
 struct topics_admin {
     const struct topics_plan *plan;
     topics_report report;

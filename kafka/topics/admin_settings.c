@@ -86,7 +86,7 @@ static enum error_class refuse_weaker(const struct topics_admin *admin,
             const struct topics_setting *setting = &spec->settings[at];
             const char *value = value_of(resources[i], setting->name);
             if (topics_setting_match(setting, value) == TOPICS_MATCH_STRONGER)
-                return error_set(ret_error, ERROR_REJECT, TOPICS_WEAKER,
+                return error_set(ret_error, CODE_WEAKER_DURABILITY,
                                  "%s of %s is %s and would become %s; nothing was changed: correct "
                                  "replication.factor, or lower it with --allow-weaker",
                                  setting->name, spec->name, value, setting->value);
@@ -139,9 +139,9 @@ static enum error_class check_altered(rd_kafka_event_t *event, struct error *ret
     for (size_t i = 0; i < count; i++) {
         rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            return error_set(ret_error, kafka_error_class(code), "Topics", "cannot change %s: %s",
-                             rd_kafka_ConfigResource_name(resources[i]),
-                             rd_kafka_ConfigResource_error_string(resources[i]));
+            return error_set_as(ret_error, kafka_error_class(code), CODE_TOPICS,
+                                "cannot change %s: %s", rd_kafka_ConfigResource_name(resources[i]),
+                                rd_kafka_ConfigResource_error_string(resources[i]));
     }
     return ERROR_OK;
 }
@@ -184,9 +184,9 @@ enum error_class topics_admin_check_settings(struct topics_admin *admin, bool co
         const struct topics_spec *spec = spec_of(admin, name);
         rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[i]);
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            class = error_set(
+            class = error_set_as(
                 ret_error, kafka_error_class(code),
-                code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? "Denied" : "Topics",
+                code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? CODE_DENIED : CODE_TOPICS,
                 "describe %s: %s", name, rd_kafka_ConfigResource_error_string(resources[i]));
         else if (spec != NULL &&
                  compare(admin, spec, resources[i], correct ? TOPICS_CHANGED : TOPICS_DIFFERS) > 0)

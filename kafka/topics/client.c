@@ -26,7 +26,7 @@ static rd_kafka_t *new_handle(const struct kafka_client_options *kafka, struct e
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
     if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
-        error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
+        error_set(ret_error, CODE_CONFIG, "kafka settings: %s", reason);
         return NULL;
     }
     kafka_oauth_begin(rk);
@@ -86,7 +86,7 @@ static enum error_class fail(const struct kafka_client_options *kafka, rd_kafka_
             servers = kafka->settings[i].value;
     }
     return error_set(
-        ret_error, ERROR_RETRY, "BrokerUnavailable",
+        ret_error, CODE_BROKER_UNAVAILABLE,
         "no broker answers at %s (%s): is it running, is kafka.bootstrap.servers right?",
         servers != NULL ? servers : "any address", rd_kafka_err2str(code));
 }

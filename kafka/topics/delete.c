@@ -21,8 +21,8 @@ static enum error_class delete_all(rd_kafka_t *rk, rd_kafka_DeleteTopic_t **name
     rd_kafka_queue_destroy(queue);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
         return ERROR_OK;
-    return error_set(ret_error, kafka_error_class(code), "Topics", "delete topics: %s",
-                     rd_kafka_err2str(code));
+    return error_set_as(ret_error, kafka_error_class(code), CODE_TOPICS, "delete topics: %s",
+                        rd_kafka_err2str(code));
 }
 
 enum error_class topics_delete(const struct kafka_client_options *kafka,

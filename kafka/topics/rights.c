@@ -181,7 +181,7 @@ static enum error_class write_principal(struct making *making, struct error *ret
                         has_type ? "" : "User:", user);
     if ((size_t)size < sizeof(making->principal) && strlen(plan->user_prefix) <= PREFIX_BYTES_MAX)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Usage",
+    return error_set(ret_error, CODE_USAGE,
                      "the user of %s has a name of %d bytes; the limit is %d", making->program,
                      size, RIGHTS_PRINCIPAL_SIZE - 1);
 }

@@ -23,16 +23,16 @@ static enum error_class fail(rd_kafka_resp_err_t code, const char *reason, struc
 {
     switch ((int)code) {
     case RD_KAFKA_RESP_ERR_SECURITY_DISABLED:
-        return error_set(ret_error, ERROR_REJECT, "NoAuthorizer",
+        return error_set(ret_error, CODE_NO_AUTHORIZER,
                          "the brokers have no authorizer (authorizer.class.name): without one "
                          "there are no access rules, and every user may do everything");
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-        return error_set(ret_error, ERROR_REJECT, "NotAuthorized",
+        return error_set(ret_error, CODE_NOT_AUTHORIZED,
                          "this user may not see or change access rules: that takes Describe and "
                          "Alter on the cluster");
     default:
-        return error_set(ret_error, kafka_error_class(code), "Acls", "access rules: %.300s",
-                         reason);
+        return error_set_as(ret_error, kafka_error_class(code), CODE_ACLS, "access rules: %.300s",
+                            reason);
     }
 }
 
@@ -40,8 +40,8 @@ static enum error_class open_granting(struct granting *granting, struct error *r
 {
     const struct rd_kafka_metadata *metadata = NULL;
     if (granting->plan->kafka->embedded)
-        return error_set(ret_error, ERROR_REJECT, "Embedded",
-                         "the embedded broker has no access rules: nothing to apply or check");
+        return error_set_as(ret_error, ERROR_REJECT, CODE_EMBEDDED,
+                            "the embedded broker has no access rules: nothing to apply or check");
     enum error_class class =
         rights_rules(granting->plan, &granting->rules, &granting->count, ret_error);
     if (class == ERROR_OK)
@@ -239,7 +239,7 @@ static enum error_class wait_for_effect(struct granting *granting, struct error 
     enum error_class class = look(granting, ret_error);
     for (int tries = 0; class == ERROR_OK && missing_count(granting) > 0; tries++) {
         if (tries == SETTLE_TRIES)
-            return error_set(ret_error, ERROR_RETRY, "Acls",
+            return error_set(ret_error, CODE_ACLS,
                              "the brokers have taken %zu access rules but do not list them yet: "
                              "repeat the command",
                              missing_count(granting));

@@ -30,7 +30,7 @@ enum error_class topics_init(struct topics *topics, const char *prefix, struct e
 {
     struct text name = text_of(prefix);
     if (name.size == 0 || name.size > TOPICS_PREFIX_BYTES_MAX || !name_characters_valid(name))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "topics.prefix must have 1 to %d characters of [A-Za-z0-9._-]",
                          TOPICS_PREFIX_BYTES_MAX);
     *topics = (struct topics){0};

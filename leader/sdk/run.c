@@ -96,7 +96,7 @@ static void on_begin(void *ctx, int64_t token)
         return;
     }
     struct error error;
-    error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
+    error_set(&error, CODE_NO_THREAD, "the system gives no thread for the task");
     service_fail(candidate->service, &error);
 }
 

@@ -19,7 +19,7 @@ enum error_class config_fail(struct error *ret_error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    return error_set(ret_error, ERROR_REJECT, "Config", "%s", message);
+    return error_set(ret_error, CODE_CONFIG, "%s", message);
 }
 
 char *config_copy(const char *text)

@@ -98,7 +98,7 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
         value = argv[*index + 1];
         used = 2;
     } else if (value == NULL) {
-        return error_set(ret_error, ERROR_REJECT, "Usage", "%s needs a value", flag);
+        return error_set(ret_error, CODE_USAGE, "%s needs a value", flag);
     }
     *index += used;
     *ret_taken = true;
@@ -245,7 +245,7 @@ static enum error_class fail_argument(const struct config_schema *schema, const 
         config_fail_unknown(schema, name, argument, &error);
     else
         config_fail(&error, "unknown flag %.100s", argument);
-    return error_set(ret_error, ERROR_REJECT, "Usage", "%s", error.message);
+    return error_set(ret_error, CODE_USAGE, "%s", error.message);
 }
 
 enum error_class config_load(struct config *config, int argc, char *const argv[],

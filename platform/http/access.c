@@ -90,13 +90,13 @@ bool http_address_is_loopback(const uint8_t *address)
 static enum error_class read_networks(struct http_access *access, struct error *ret_error)
 {
     if (access->options.proxy_count > HTTP_PROXIES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.proxy.trusted has %zu entries: the limit is %d",
                          access->options.proxy_count, HTTP_PROXIES_MAX);
     for (size_t i = 0; i < access->options.proxy_count; i++) {
         const char *text = access->options.proxies[i];
         if (!parse_network(text, &access->networks[access->network_count++]))
-            return error_set(ret_error, ERROR_REJECT, "Config",
+            return error_set(ret_error, CODE_CONFIG,
                              "http.proxy.trusted: %.64s is not an address or a network such as "
                              "10.0.0.0/8",
                              text);

@@ -316,7 +316,7 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
     client->multi = curl_multi_init();
     if (client->multi == NULL) {
         http_client_free(client);
-        return error_set(ret_error, ERROR_FATAL, "HttpClient", "cannot initialize libcurl");
+        return error_set(ret_error, CODE_HTTP_CLIENT, "cannot initialize libcurl");
     }
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_watch);
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
@@ -467,8 +467,8 @@ enum error_class http_client_send(struct http_client *client, const struct http_
     assert(request->timeout_ms > 0 && callback != NULL);
     if (strncasecmp(request->url, "http://", 7) != 0 &&
         strncasecmp(request->url, "https://", 8) != 0)
-        return error_set(ret_error, ERROR_REJECT, "InvalidUrl",
-                         "%.200s is not an http or https URL", request->url);
+        return error_set(ret_error, CODE_INVALID_URL, "%.200s is not an http or https URL",
+                         request->url);
     struct http_call *call = take_call(client);
     call->callback = callback;
     call->userdata = userdata;

@@ -355,5 +355,5 @@ void http_respond_failure(struct http_exchange *exchange, const struct error *er
     case ERROR_CLASS_COUNT:
         break;
     }
-    http_respond_error(exchange, status, error->code, "%s", error->message);
+    http_respond_error(exchange, status, error_name_of(error), "%s", error->message);
 }

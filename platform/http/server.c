@@ -264,8 +264,8 @@ static enum error_class fail(struct error *ret_error, const struct http_server *
                              const char *what)
 {
     int code = errno;
-    return error_set(ret_error, ERROR_FATAL, "Listen", "cannot %s %s port %u: %s", what,
-                     server->host, (unsigned)server->port, strerror(code));
+    return error_set(ret_error, CODE_LISTEN, "cannot %s %s port %u: %s", what, server->host,
+                     (unsigned)server->port, strerror(code));
 }
 
 static bool is_loopback(const struct sockaddr_storage *address)
@@ -332,7 +332,7 @@ static enum error_class open_listener(struct http_server *server, int *ret_fd,
     snprintf(port, sizeof(port), "%u", (unsigned)server->port);
     int rc = getaddrinfo(server->host, port, &hints, &info);
     if (rc != 0)
-        return error_set(ret_error, ERROR_REJECT, "Config", "http.host %s: %s", server->host,
+        return error_set(ret_error, CODE_CONFIG, "http.host %s: %s", server->host,
                          gai_strerror(rc));
     int fd = open_socket(server, info);
     int code = errno;

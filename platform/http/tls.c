@@ -65,7 +65,7 @@ static enum error_class read_pem(const char *setting, const char *path, char **r
     struct error error;
     if (files_read(path, PEM_MAX, ret_pem, &size, &error) == ERROR_OK)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config", "%s: %s", setting, error.message);
+    return error_set(ret_error, CODE_CONFIG, "%s: %s", setting, error.message);
 }
 
 static gnutls_datum_t datum(const char *text)
@@ -83,7 +83,7 @@ static enum error_class use_client_ca(struct http_tls_keys *keys, const char *pa
     int count = gnutls_certificate_set_x509_trust_mem(keys->credentials, &ca, GNUTLS_X509_FMT_PEM);
     free(pem);
     if (count <= 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "http.tls.client.ca: %s holds no certificate of an authority: %s", path,
                          count < 0 ? gnutls_strerror(count) : "it is empty");
     gnutls_certificate_set_verify_function(keys->credentials, verify_client);
@@ -103,9 +103,8 @@ static enum error_class fill_keys(struct http_tls_keys *keys,
     assert(rc == 0);
     rc = gnutls_certificate_set_x509_key_mem(keys->credentials, &cert, &key, GNUTLS_X509_FMT_PEM);
     if (rc < 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "http.tls.cert %s and http.tls.key %s: %s", options->cert_file,
-                         options->key_file, gnutls_strerror(rc));
+        return error_set(ret_error, CODE_CONFIG, "http.tls.cert %s and http.tls.key %s: %s",
+                         options->cert_file, options->key_file, gnutls_strerror(rc));
     if (options->client_ca_file[0] == '\0')
         return ERROR_OK;
     return use_client_ca(keys, options->client_ca_file, ret_error);

@@ -208,8 +208,7 @@ static enum error_class parse(const char *path, struct text content, struct http
         if (wrong == NULL && tokens->count == HTTP_TOKENS_MAX)
             wrong = "there are more than 1000 tokens";
         if (wrong != NULL)
-            return error_set(ret_error, ERROR_REJECT, "Config", "%s, line %u: %s", path, number,
-                             wrong);
+            return error_set(ret_error, CODE_CONFIG, "%s, line %u: %s", path, number, wrong);
         tokens->of = reallocarray(tokens->of, tokens->count + 1, sizeof(token));
         assert(tokens->of != NULL);
         tokens->of[tokens->count++] = token;
@@ -226,12 +225,12 @@ static enum error_class read_content(const char *path, bool change, char **ret_c
     struct error error;
     if (files_read_owned(path, change, HTTP_TOKEN_FILE_MAX, ret_content, ret_size, ret_owner,
                          &error) != ERROR_OK)
-        return error_set(ret_error, ERROR_REJECT, "Config", "%s", error.message);
+        return error_set(ret_error, CODE_CONFIG, "%s", error.message);
     if ((ret_owner->mode & (S_IWGRP | S_IWOTH)) == 0)
         return ERROR_OK;
     free(*ret_content);
     *ret_content = NULL;
-    return error_set(ret_error, ERROR_REJECT, "Config",
+    return error_set(ret_error, CODE_CONFIG,
                      "%s: others than its owner may write it (mode %04o), and so give themselves "
                      "any role: chmod go-w",
                      path, (unsigned)ret_owner->mode);
@@ -308,14 +307,14 @@ static int lock_directory(const char *path, struct error *ret_error)
 {
     char copy[PATH_MAX];
     if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy)) {
-        error_set(ret_error, ERROR_REJECT, "Config", "the path of the tokens' file is too long");
+        error_set(ret_error, CODE_CONFIG, "the path of the tokens' file is too long");
         return -1;
     }
     const char *directory = dirname(copy);
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_EX) == 0)
         return fd;
-    error_set(ret_error, ERROR_REJECT, "Config", "%s: %s", directory, strerror(errno));
+    error_set(ret_error, CODE_CONFIG, "%s: %s", directory, strerror(errno));
     if (fd >= 0)
         close(fd);
     return -1;
@@ -426,14 +425,13 @@ static enum error_class check_new(const struct http_tokens *tokens, const char *
                                   struct text name, struct error *ret_error)
 {
     if (!name_is_valid(name))
-        return error_set(ret_error, ERROR_REJECT, "BadName",
-                         "the name must be " HTTP_TOKEN_NAME_EXPECTED);
+        return error_set(ret_error, CODE_BAD_NAME, "the name must be " HTTP_TOKEN_NAME_EXPECTED);
     if (by_name(tokens, name) != NULL)
-        return error_set(ret_error, ERROR_REJECT, "Exists",
-                         "%s has a token of the name %.*s: revoke it first", path, TEXT_ARG(name));
+        return error_set(ret_error, CODE_EXISTS, "%s has a token of the name %.*s: revoke it first",
+                         path, TEXT_ARG(name));
     if (tokens->count == HTTP_TOKENS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooMany", "%s holds %d tokens: revoke some",
-                         path, HTTP_TOKENS_MAX);
+        return error_set(ret_error, CODE_TOO_MANY, "%s holds %d tokens: revoke some", path,
+                         HTTP_TOKENS_MAX);
     return ERROR_OK;
 }
 
@@ -449,7 +447,7 @@ enum error_class http_tokens_add_bound(const char *path, struct text name, enum 
     char line[LINE_SIZE];
     const char *wrong = check_bindings(bindings, role);
     if (wrong != NULL)
-        return error_set(ret_error, ERROR_REJECT, "BadBinding", "%s", wrong);
+        return error_set(ret_error, CODE_BAD_BINDING, "%s", wrong);
     enum error_class class = begin_change(path, true, &change, ret_error);
     if (class == ERROR_OK)
         class = check_new(&change.tokens, path, name, ret_error);
@@ -479,8 +477,8 @@ enum error_class http_tokens_revoke(const char *path, struct text name, struct e
     struct token_change change;
     enum error_class class = begin_change(path, false, &change, ret_error);
     if (class == ERROR_OK && by_name(&change.tokens, name) == NULL)
-        class = error_set(ret_error, ERROR_REJECT, "NotFound", "%s has no token of the name %.*s",
-                          path, TEXT_ARG(name));
+        class = error_set(ret_error, CODE_NOT_FOUND, "%s has no token of the name %.*s", path,
+                          TEXT_ARG(name));
     if (class == ERROR_OK)
         class = write_change(&change, "", name, ret_error);
     end_change(&change);

@@ -12,24 +12,26 @@
  * callers, which the compiler can then see. */
 #define COLD __attribute__((noinline, cold))
 
-static COLD void say(struct reader *reader, const char *code, const char *name, const char *what)
+static COLD void say(struct reader *reader, enum error_code code, const char *name,
+                     const char *what)
 {
-    error_set(reader->error, ERROR_REJECT, code, "%s: %s", name, what);
+    error_set(reader->error, code, "%s: %s", name, what);
 }
 
-static COLD void say_limit(struct reader *reader, const char *code, const char *name,
+static COLD void say_limit(struct reader *reader, enum error_code code, const char *name,
                            uint32_t limit, const char *unit)
 {
-    error_set(reader->error, ERROR_REJECT, code, "%s: more than %u %s", name, limit, unit);
+    error_set(reader->error, code, "%s: more than %u %s", name, limit, unit);
 }
 
 static COLD void say_unknown_event(struct reader *reader, const char *event)
 {
-    error_set(reader->error, ERROR_FATAL, "UnknownEvent",
+    error_set(reader->error, CODE_UNKNOWN_EVENT,
               "a newer writer's event %s: this build does not know it, upgrade", event);
 }
 
-static inline bool fail(struct reader *reader, const char *code, const char *name, const char *what)
+static inline bool fail(struct reader *reader, enum error_code code, const char *name,
+                        const char *what)
 {
     say(reader, code, name, what);
     return false;
@@ -37,23 +39,23 @@ static inline bool fail(struct reader *reader, const char *code, const char *nam
 
 static inline bool truncated(struct reader *reader, const char *name)
 {
-    return fail(reader, "Truncated", name, "the bytes end in the middle of the record");
+    return fail(reader, CODE_TRUNCATED, name, "the bytes end in the middle of the record");
 }
 
 static inline bool out_of_range(struct reader *reader, const char *name)
 {
-    return fail(reader, "BadValue", name, "out of range");
+    return fail(reader, CODE_BAD_VALUE, name, "out of range");
 }
 
 static inline bool too_many(struct reader *reader, const char *name, uint32_t limit)
 {
-    say_limit(reader, "TooMany", name, limit, "elements");
+    say_limit(reader, CODE_TOO_MANY, name, limit, "elements");
     return false;
 }
 
 static inline bool too_long(struct reader *reader, const char *name, uint32_t limit)
 {
-    say_limit(reader, "TooLong", name, limit, "bytes");
+    say_limit(reader, CODE_TOO_LONG, name, limit, "bytes");
     return false;
 }
 
@@ -76,14 +78,14 @@ static COLD bool read_long_slow(struct reader *reader, const char *name, int64_t
             return truncated(reader, name);
         uint8_t byte = *reader->at++;
         if (shift == 63 && byte > 1)
-            return fail(reader, "BadValue", name, "a number of more than 64 bits");
+            return fail(reader, CODE_BAD_VALUE, name, "a number of more than 64 bits");
         bits |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
             *ret_value = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
             return true;
         }
     }
-    return fail(reader, "BadValue", name, "a number of more than 10 bytes");
+    return fail(reader, CODE_BAD_VALUE, name, "a number of more than 10 bytes");
 }
 
 static inline bool read_long(struct reader *reader, const char *name, int64_t *ret_value)
@@ -133,7 +135,7 @@ static inline bool read_text(struct reader *reader, const char *name, uint32_t l
 {
     if (!read_sized(reader, name, limit, ret_text))
         return false;
-    return !utf8 || utf8_valid(*ret_text) || fail(reader, "BadValue", name, "not UTF-8");
+    return !utf8 || utf8_valid(*ret_text) || fail(reader, CODE_BAD_VALUE, name, "not UTF-8");
 }
 
 static bool read_number(struct reader *reader, const struct op *op, int64_t min, int64_t max,
@@ -150,7 +152,8 @@ static bool read_enum(struct reader *reader, const struct op *op, int32_t *ret_v
     if (!read_number(reader, op, 0, op->limit, &index))
         return false;
     *ret_value = op->values[index];
-    return *ret_value != ENUM_UNKNOWN || fail(reader, "BadValue", op->name, "an unknown symbol");
+    return *ret_value != ENUM_UNKNOWN ||
+           fail(reader, CODE_BAD_VALUE, op->name, "an unknown symbol");
 }
 
 static bool read_fixed(struct reader *reader, const struct op *op, uint8_t *ret_bytes)
@@ -179,7 +182,7 @@ static bool read_decimal(struct reader *reader, const struct op *op, int64_t *re
     if (!read_sized(reader, op->name, 16, &bytes))
         return false;
     if (bytes.size == 0)
-        return fail(reader, "BadValue", op->name, "a decimal without bytes");
+        return fail(reader, CODE_BAD_VALUE, op->name, "a decimal without bytes");
     const uint8_t *at = (const uint8_t *)bytes.data;
     uint8_t sign = at[0] >= 0x80 ? 0xff : 0;
     uint64_t bits = sign == 0 ? 0 : UINT64_MAX;
@@ -233,7 +236,7 @@ static bool read_block(struct reader *reader, const struct op *op, uint32_t byte
 static bool block_ends(struct reader *reader, const struct op *op, const struct block *block)
 {
     return block->end == NULL || block->end == reader->at ||
-           fail(reader, "BadValue", op->name, "a block of another size than it says");
+           fail(reader, CODE_BAD_VALUE, op->name, "a block of another size than it says");
 }
 
 /* Elements in an arena: the count is known only when the last block was read. */
@@ -478,7 +481,7 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
     case OP_SKIP_RECORD:
         return skip(reader, op, base);
     case OP_REFUSE:
-        return fail(reader, "BadValue", op->name, "null");
+        return fail(reader, CODE_BAD_VALUE, op->name, "null");
     case OP_CODE_COUNT:
         break;
     }

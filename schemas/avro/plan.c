@@ -58,8 +58,8 @@ static const struct plan *plan_of(struct compiler *compiler, const struct op_lis
 static bool mismatch(struct compiler *compiler, const struct field_binding *field,
                      const struct avro_type *type)
 {
-    error_set(compiler->error, ERROR_REJECT, "Unmappable",
-              "%s.%s: the writer's type %s does not fit", compiler->record, field->name,
+    error_set(compiler->error, CODE_UNMAPPABLE, "%s.%s: the writer's type %s does not fit",
+              compiler->record, field->name,
               type->name != NULL ? type->name : avro_kind_name(type->kind));
     return false;
 }
@@ -70,8 +70,8 @@ static bool has_room(struct compiler *compiler)
 {
     if (compiler->op_count <= PLAN_OPS_MAX)
         return true;
-    error_set(compiler->error, ERROR_REJECT, "BadSchema", "%s: more than %d items",
-              compiler->record, PLAN_OPS_MAX);
+    error_set(compiler->error, CODE_BAD_SCHEMA, "%s: more than %d items", compiler->record,
+              PLAN_OPS_MAX);
     return false;
 }
 
@@ -396,7 +396,7 @@ static bool compile_record(struct compiler *compiler, const struct avro_type *wr
         if ((seen & UINT64_C(1) << at) != 0)
             continue;
         if (field->required) {
-            error_set(compiler->error, ERROR_REJECT, "Unmappable", "%s: the writer has no field %s",
+            error_set(compiler->error, CODE_UNMAPPABLE, "%s: the writer has no field %s",
                       avro_short_name(writer->name), field->name);
             return false;
         }

@@ -41,7 +41,7 @@ const char *avro_short_name(const char *full_name)
 
 static const struct avro_type *bad(struct parser *parser, const char *what, const char *where)
 {
-    error_set(parser->error, ERROR_REJECT, "BadSchema", "%s: %.100s", what, where);
+    error_set(parser->error, CODE_BAD_SCHEMA, "%s: %.100s", what, where);
     return NULL;
 }
 
@@ -335,7 +335,7 @@ static bool avro_c_agrees(struct text avsc, struct error *ret_error)
 {
     avro_schema_t schema = NULL;
     if (avro_schema_from_json_length(avsc.data, avsc.size, &schema) != 0) {
-        error_set(ret_error, ERROR_REJECT, "BadSchema", "avro-c: %.200s", avro_strerror());
+        error_set(ret_error, CODE_BAD_SCHEMA, "avro-c: %.200s", avro_strerror());
         return false;
     }
     avro_schema_decref(schema);
@@ -346,15 +346,14 @@ enum error_class avro_schema_read(struct text avsc, struct arena *arena,
                                   const struct avro_type **ret_type, struct error *ret_error)
 {
     if (avsc.size == 0 || avsc.size > AVRO_SCHEMA_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "BadSchema",
-                         "the schema is %u bytes; it must be 1 to %d", avsc.size,
-                         AVRO_SCHEMA_BYTES_MAX);
+        return error_set(ret_error, CODE_BAD_SCHEMA, "the schema is %u bytes; it must be 1 to %d",
+                         avsc.size, AVRO_SCHEMA_BYTES_MAX);
     json_error_t json_error;
     json_t *json =
         json_loadb(avsc.data, avsc.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
     if (json == NULL)
-        return error_set(ret_error, ERROR_REJECT, "BadSchema", "no JSON, line %d: %.100s",
-                         json_error.line, json_error.text);
+        return error_set(ret_error, CODE_BAD_SCHEMA, "no JSON, line %d: %.100s", json_error.line,
+                         json_error.text);
     struct parser *parser = ARENA_NEW(arena, struct parser);
     parser->arena = arena;
     parser->error = ret_error;

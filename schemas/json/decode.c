@@ -63,8 +63,8 @@ static bool expected(const struct json_place *at, const char *what)
 {
     char path[PATH_SIZE] = "";
     format_path(at, path, sizeof(path));
-    error_set(at->error, ERROR_REJECT, "BadField", "%s%sexpected %s", path,
-              at->parent != NULL ? ": " : "", what);
+    error_set(at->error, CODE_BAD_FIELD, "%s%sexpected %s", path, at->parent != NULL ? ": " : "",
+              what);
     return false;
 }
 
@@ -73,8 +73,8 @@ static bool over_limit(const struct json_place *at, const char *verb, size_t siz
 {
     char path[PATH_SIZE] = "";
     format_path(at, path, sizeof(path));
-    error_set(at->error, ERROR_REJECT, "BadField", "%s %s %zu %s; the limit is %u", path, verb,
-              size, unit, limit);
+    error_set(at->error, CODE_BAD_FIELD, "%s %s %zu %s; the limit is %u", path, verb, size, unit,
+              limit);
     return false;
 }
 
@@ -84,10 +84,10 @@ static bool unknown_field(const struct json_place *at, const char *const known[]
     const char *nearest = suggest_string(at->name, known, count);
     format_path(at, path, sizeof(path));
     if (nearest != NULL)
-        error_set(at->error, ERROR_REJECT, "UnknownField",
-                  "unknown field \"%s\": did you mean \"%s\"?", path, nearest);
+        error_set(at->error, CODE_UNKNOWN_FIELD, "unknown field \"%s\": did you mean \"%s\"?", path,
+                  nearest);
     else
-        error_set(at->error, ERROR_REJECT, "UnknownField", "unknown field \"%s\"", path);
+        error_set(at->error, CODE_UNKNOWN_FIELD, "unknown field \"%s\"", path);
     return false;
 }
 
@@ -449,11 +449,10 @@ enum error_class json_codec_parse(struct text json, json_t **ret_object, struct 
     json_t *object =
         json_loadb(json.data != NULL ? json.data : "", json.size, JSON_REJECT_DUPLICATES, &at);
     if (object == NULL)
-        return error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d", at.text,
-                         at.line);
+        return error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at line %d", at.text, at.line);
     if (!json_is_object(object)) {
         json_decref(object);
-        return error_set(ret_error, ERROR_REJECT, "BadJson", "expected a JSON object: {...}");
+        return error_set(ret_error, CODE_BAD_JSON, "expected a JSON object: {...}");
     }
     *ret_object = object;
     return ERROR_OK;

@@ -60,13 +60,12 @@ static enum error_class check_names(const struct config *config, const char *con
                                     size_t count, struct error *ret_error)
 {
     if (count > AGENTS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.names has %zu names; the limit is %d", count, AGENTS_MAX);
+        return error_set(ret_error, CODE_CONFIG, "agent.names has %zu names; the limit is %d",
+                         count, AGENTS_MAX);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(names[i], names[k]) == 0)
-                return error_set(ret_error, ERROR_REJECT, "Config", "agent.names: %s appears twice",
-                                 names[i]);
+                return error_set(ret_error, CODE_CONFIG, "agent.names: %s appears twice", names[i]);
     return config_check_scopes(config, names, count, ret_error);
 }
 
@@ -77,7 +76,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     const char *only = config_string(context->config, "agent.name");
     size_t count = config_list(context->config, "agent.names", &names);
     if (count > 0 && only[0] != '\0')
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.name and agent.names are both set: set one of them");
     if (count == 0) {
         const char *own = arg_ops_of(context->config)->name;

@@ -194,7 +194,7 @@ static void report_stuck(struct agent_monitor *monitor, struct monitored_agent *
              "%" PRId64 " steps wait for agent %s: %s. They continue by themselves when an "
              "instance of it is healthy; `reeve agents get %s` shows its instances.",
              agent->stuck, agent->name, agent->status.why, agent->name);
-    cluster_agent_alert(monitor->cluster, true, agent->name, "AgentUnavailable", message);
+    cluster_agent_alert(monitor->cluster, true, agent->name, CODE_AGENT_UNAVAILABLE, message);
 }
 
 /* An alert may come from a scheduler that is gone. The present owner of the partition closes it
@@ -220,7 +220,7 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
              !agent->status.healthy ? "no step waits for it"
              : monitor->routes      ? "an instance of it is healthy"
                                     : "its steps can start");
-    cluster_agent_alert(monitor->cluster, false, agent->name, "AgentUnavailable", message);
+    cluster_agent_alert(monitor->cluster, false, agent->name, CODE_AGENT_UNAVAILABLE, message);
 }
 
 /* Where routing is switched off, no step starts until it is known which agents are paused. */

@@ -13,7 +13,7 @@
 _Static_assert((int)DEAD_LETTER_HEADERS_MAX == (int)COMMAND_HEADERS_MAX,
                "all headers that a dead letter keeps");
 
-#define INVALID(...) error_set(ret_error, ERROR_REJECT, "InvalidCommand", __VA_ARGS__)
+#define INVALID(...) error_set(ret_error, CODE_INVALID_COMMAND, __VA_ARGS__)
 
 /* ---- records ---- */
 
@@ -94,7 +94,7 @@ static enum error_class check_reply(const struct topics *topics, struct text rep
 {
     if (text_empty(reply_to) || topics_is_reply(topics, reply_to))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+    return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
                      "reply_to must be empty or %s.replies.APPLICATION", topics->prefix);
 }
 
@@ -206,11 +206,10 @@ static enum error_class check_size(const struct pending_command *pending, struct
 {
     assert(pending->cut.value_bytes == 0 || pending->value.size < pending->cut.value_bytes);
     if (pending->cut.value_bytes > 0)
-        return error_set(ret_error, ERROR_REJECT, "TooLong",
-                         "the record is %u bytes; the limit is %d", pending->cut.value_bytes,
-                         DEAD_LETTER_WHOLE_MAX);
+        return error_set(ret_error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d",
+                         pending->cut.value_bytes, DEAD_LETTER_WHOLE_MAX);
     if (pending->cut.meta_bytes > 0)
-        return error_set(ret_error, ERROR_REJECT, "TooLong",
+        return error_set(ret_error, CODE_TOO_LONG,
                          "the key and the headers are %u bytes; the limit is %d",
                          pending->cut.meta_bytes, DEAD_LETTER_META_MAX);
     return ERROR_OK;
@@ -224,7 +223,7 @@ static enum error_class refuse(const struct pending_command *pending, const stru
     uint64_t fingerprint;
     if (codec_peek(pending->value, &fingerprint) && codec_knows(codec, fingerprint) &&
         codec_is_newer(codec, pending->value))
-        return error_set(ret_error, ERROR_RETRY, "NewerVersion", "%s: %s", why->code, why->message);
+        return error_set(ret_error, CODE_NEWER_VERSION, "%s: %s", error_name_of(why), why->message);
     *ret_error = *why;
     return ERROR_REJECT;
 }
@@ -238,7 +237,7 @@ enum error_class pending_command_read(const struct pending_command *pending, str
     struct error error;
     assert(partition >= 0 && partition < partition_count);
     if (pending->unreadable_from >= 0)
-        return error_set(ret_error, ERROR_REJECT, "Unreadable",
+        return error_set(ret_error, CODE_UNREADABLE,
                          "the records from offset %" PRId64 " to %" PRId64
                          " cannot be read: their compressed batch is broken or too large",
                          pending->unreadable_from, pending->offset);
@@ -248,15 +247,14 @@ enum error_class pending_command_read(const struct pending_command *pending, str
     if (class != ERROR_OK)
         return refuse(pending, codec, &error, ret_error);
     if (!record_kind_is_command(record.kind))
-        return error_set(ret_error, ERROR_REJECT, "NotACommand", "a %s is not a command",
+        return error_set(ret_error, CODE_NOT_A_COMMAND, "a %s is not a command",
                          record_kind_name(record.kind));
     if (!text_equal(record.command.order_id, pending->key))
-        return error_set(ret_error, ERROR_REJECT, "WrongKey",
-                         "the key is not the order id of the command");
+        return error_set(ret_error, CODE_WRONG_KEY, "the key is not the order id of the command");
     if (check_content(topics, &record.command, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (broker_partition_of(pending->key, partition_count) != partition)
-        return error_set(ret_error, ERROR_REJECT, "WrongPartition",
+        return error_set(ret_error, CODE_WRONG_PARTITION,
                          "wrong partition: it must be murmur2(order id) modulo the number of "
                          "partitions");
     assert(record.command.kind != COMMAND_UNDECODABLE);
@@ -271,20 +269,19 @@ struct command pending_command_dead(const struct pending_command *pending,
     struct text hash = arena_text(arena, text_of(pending->cut.value_xxh128));
     assert(error_is(error));
     assert(pending->header_count == 0 || pending->headers != NULL);
-    return (struct command){
-        .kind = COMMAND_UNDECODABLE,
-        .undecodable = {
-            .bytes = pending->value,
-            .key = pending->key,
-            .reason =
-                arena_text(arena, utf8_clean(text_of(error->message), MESSAGE_BYTES_MAX, arena)),
-            .code =
-                arena_text(arena, utf8_clean(text_of(error->code), ERROR_NAME_BYTES_MAX, arena)),
-            .quarantined = quarantined,
-            .value_bytes = pending->cut.value_bytes,
-            .value_xxh128 = hash,
-            .meta_bytes = pending->cut.meta_bytes,
-            .headers = pending->headers,
-            .header_count = pending->header_count,
-        }};
+    return (struct command){.kind = COMMAND_UNDECODABLE,
+                            .undecodable = {
+                                .bytes = pending->value,
+                                .key = pending->key,
+                                .reason = arena_text(arena, utf8_clean(text_of(error->message),
+                                                                       MESSAGE_BYTES_MAX, arena)),
+                                .code = arena_text(arena, utf8_clean(text_of(error_name_of(error)),
+                                                                     ERROR_NAME_BYTES_MAX, arena)),
+                                .quarantined = quarantined,
+                                .value_bytes = pending->cut.value_bytes,
+                                .value_xxh128 = hash,
+                                .meta_bytes = pending->cut.meta_bytes,
+                                .headers = pending->headers,
+                                .header_count = pending->header_count,
+                            }};
 }

@@ -12,8 +12,6 @@
 
 enum { SETTLE_MS = 60 * 1000 }; /* how long others have acknowledged again before one is given up */
 
-#define ALERT_CODE "EffectsUndeliverable"
-
 /* ---- dead letters ---- */
 
 static void on_dead_letter(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -70,15 +68,14 @@ static enum error_class append_dead_letter(struct emission *effect, struct broke
 {
     const struct effect_dead_letter *dead_letter = effect->dead_letter;
     struct dead_letter_cut cut = dead_letter->cut;
-    assert(error_is(&dead_letter->error));
+    assert(dead_letter->code[0] != '\0');
     if (dead_letter->without_value) {
         cut.value_bytes = cut.value_bytes > 0 ? cut.value_bytes : record->value.size;
         record->value.size = 0;
     }
     bool is_cut = (cut.value_bytes > 0 || cut.meta_bytes > 0) && dead_letter_fits(record);
     return cluster_dead_letter(effect->emitter->cluster, record, is_cut ? &cut : NULL,
-                               dead_letter->error.code, dead_letter->error.message, done, effect, 0,
-                               NULL);
+                               dead_letter->code, dead_letter->message, done, effect, 0, NULL);
 }
 
 static bool send_dead_letter(struct emission *effect)
@@ -110,6 +107,13 @@ void emitter_send_dead_letters(struct emitter *emitter)
     assert(emitter->refused == 0);
 }
 
+static void set_reason(struct effect_dead_letter *dead_letter, struct text code,
+                       struct text message)
+{
+    snprintf(dead_letter->code, sizeof(dead_letter->code), "%.*s", TEXT_ARG(code));
+    snprintf(dead_letter->message, sizeof(dead_letter->message), "%.*s", TEXT_ARG(message));
+}
+
 void emitter_refuse(struct emission *effect, const struct error *error)
 {
     struct text key = {(const char *)effect->bytes.data, effect->key_size};
@@ -128,7 +132,7 @@ void emitter_refuse(struct emission *effect, const struct error *error)
                         LOG_TEXT("order", key), LOG_ERR(error));
     effect->dead_letter = calloc(1, sizeof(*effect->dead_letter));
     assert(effect->dead_letter != NULL);
-    effect->dead_letter->error = *error;
+    set_reason(effect->dead_letter, text_of(error_name_of(error)), text_of(error->message));
     effect->dead_letter->topic = effect->target->topic;
     effect->dead_letter->offset = -1;
     send_dead_letter(effect);
@@ -149,11 +153,10 @@ enum error_class emitter_append_command(struct emission *effect, const struct de
     dead_letter->cut.meta_bytes = dead->meta_bytes;
     snprintf(dead_letter->cut.value_xxh128, sizeof(dead_letter->cut.value_xxh128), "%.*s",
              TEXT_ARG(dead->value_xxh128));
-    char code[ERROR_NAME_BYTES_MAX + 1];
-    snprintf(code, sizeof(code), "%.*s", TEXT_ARG(dead->code));
-    if (code[0] == '\0') /* of an older scheduler */
-        snprintf(code, sizeof(code), dead->quarantined ? "Quarantined" : "Undecodable");
-    error_set(&dead_letter->error, ERROR_REJECT, code, "%.*s", TEXT_ARG(dead->reason));
+    struct text code = dead->code;
+    if (text_empty(code)) /* of an older scheduler */
+        code = error_code_text(dead->quarantined ? CODE_QUARANTINED : CODE_UNDECODABLE);
+    set_reason(dead_letter, code, dead->reason);
     struct broker_record record = record_of(effect);
     for (; record.header_count < dead->header_count; record.header_count++)
         record.headers[record.header_count] = (struct broker_header){
@@ -168,7 +171,7 @@ void emitter_give_up(struct emission *effect)
     struct error error;
     assert(effect->target->given_up);
     assert(effect->target != effect->emitter->dead_letters);
-    error_set(&error, ERROR_REJECT, "Undelivered",
+    error_set(&error, CODE_UNDELIVERED,
               "%s[%" PRId32 "] acknowledged nothing for 15 minutes, while other partitions did",
               effect->target->topic, effect->target->partition);
     emitter_refuse(effect, &error);
@@ -216,8 +219,8 @@ static void begin_giving_up(struct emitter *emitter, struct effect_target *targe
              "] has acknowledged nothing for 15 minutes: what was to go there becomes "
              "dead letters until it does. Check the partition's leader and its replicas in sync",
              target->topic, target->partition);
-    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, true, ALERT_CODE,
-                    message);
+    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, true,
+                    CODE_EFFECTS_UNDELIVERABLE, message);
 }
 
 void emitter_target_recovered(struct emitter *emitter, struct effect_target *target,
@@ -228,8 +231,8 @@ void emitter_target_recovered(struct emitter *emitter, struct effect_target *tar
     for (const struct effect_target *at = emitter->targets; at != NULL; at = at->next)
         if (at->given_up)
             return;
-    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, false, ALERT_CODE,
-                    message);
+    partition_alert(emitter->alerts, emitter->cluster, emitter->partition, false,
+                    CODE_EFFECTS_UNDELIVERABLE, message);
 }
 
 static void give_up_old(struct emitter *emitter, struct effect_target *target)

@@ -41,7 +41,8 @@ enum effect_state {
 
 /* Why an effect becomes a dead letter, and of what. */
 struct effect_dead_letter {
-    struct error error;
+    char code[ERROR_NAME_BYTES_MAX + 1];
+    char message[ERROR_MESSAGE_SIZE];
     const char *topic;
     int64_t offset;
     int64_t timestamp;

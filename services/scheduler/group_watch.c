@@ -19,8 +19,6 @@ enum {
     NO_PARTITION = -1
 };
 
-static const char alert_code[] = "ClockSkew";
-
 enum group_watch_state { STATE_MEMBER, STATE_LEAVING, STATE_AWAY };
 enum group_watch_reason { REASON_CLOCK, REASON_VERSION };
 
@@ -90,7 +88,7 @@ static void report_clock(struct group_watch *watch)
              "clocks are wrong",
              watch->cluster->service->instance_id, watch->worst.skew_ms);
     if (!watch->alerted)
-        cluster_partition_alert(watch->cluster, NO_PARTITION, true, alert_code, message);
+        cluster_partition_alert(watch->cluster, NO_PARTITION, true, CODE_CLOCK_SKEW, message);
     watch->alerted = true;
 }
 
@@ -100,7 +98,7 @@ static bool check_clock(struct group_watch *watch)
     assert(watch->wrong + watch->right <= watch->measured);
     if (watch->measured > 0 && watch->right == watch->measured && watch->alerted) {
         watch->alerted = false;
-        cluster_partition_alert(watch->cluster, NO_PARTITION, false, alert_code,
+        cluster_partition_alert(watch->cluster, NO_PARTITION, false, CODE_CLOCK_SKEW,
                                 "the clock is right");
     }
     if (watch->measured == 0 || watch->wrong < watch->measured)

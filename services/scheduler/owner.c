@@ -117,14 +117,24 @@ bool owner_answered(struct owner *owner, uint64_t token)
     return token == owner->claim_number;
 }
 
-void owner_give_up(struct owner *owner, const char *code, const char *why)
+void owner_give_up(struct owner *owner, enum error_code code, const char *why)
 {
-    log_warning("claim given up", LOG_I64("partition", owner->partition), LOG_STR("code", code),
-                LOG_STR("reason", why), LOG_STR("state", owner_state_name(owner->state)),
+    struct error error;
+    error_set(&error, code, "%s", why);
+    owner_give_up_for(owner, &error);
+}
+
+void owner_give_up_for(struct owner *owner, const struct error *why)
+{
+    log_warning("claim given up", LOG_I64("partition", owner->partition),
+                LOG_STR("code", error_name_of(why)), LOG_STR("reason", why->message),
+                LOG_STR("state", owner_state_name(owner->state)),
                 LOG_U64("outstanding", owner->outstanding));
     metrics_add(owner->metrics->given_up, 1);
-    if (owner->retry_ms > 0) /* not for the first time */
-        error_set(&owner->trouble, ERROR_RETRY, code, "the claim was given up: %s", why);
+    if (owner->retry_ms > 0) { /* not for the first time */
+        error_wrap(&owner->trouble, why, "the claim was given up: %s", why->message);
+        owner->trouble.class = ERROR_RETRY;
+    }
     owner_set_state(owner, OWNER_GIVING_UP);
     owner_cycle_end(owner);
     assert(owner->item_count == 0 && owner->commands == NULL);
@@ -146,7 +156,7 @@ void owner_failed_store(struct owner *owner, const struct error *error)
            owner->state == OWNER_GIVING_UP);
     owner->store_failed = true;
     if (owner->state != OWNER_GIVING_UP)
-        owner_give_up(owner, error->code, error->message);
+        owner_give_up_for(owner, error);
 }
 
 /* Follows the log meanwhile: the Claim of an operator's reset starts another check. */
@@ -163,7 +173,7 @@ void owner_stop(struct owner *owner, const struct error *error)
     assert(owner->commands == NULL);
     if (strcmp(owner->trouble.message, error->message) != 0) {
         log_error("partition stopped", LOG_I64("partition", owner->partition), LOG_ERR(error));
-        cluster_alert(owner->cluster, owner->partition, error->code, error->message);
+        cluster_alert(owner->cluster, owner->partition, error);
     }
     owner->trouble = *error;
     follower_run(owner->follower, INT64_MAX);
@@ -297,12 +307,10 @@ bool owner_is_running(const struct owner *owner)
 
 bool owner_is_outdated(const struct owner *owner)
 {
-    static const char *const codes[] = {"UnknownSchema", "UnknownEvent", "UnknownFormat",
-                                        OWNER_UNKNOWN_COMMAND};
-    bool outdated = false;
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-        outdated |= strcmp(owner->trouble.code, codes[i]) == 0;
-    return owner->state == OWNER_STOPPED && outdated;
+    enum error_code code = owner->trouble.code;
+    return owner->state == OWNER_STOPPED &&
+           (code == CODE_UNKNOWN_SCHEMA || code == CODE_UNKNOWN_EVENT ||
+            code == CODE_UNKNOWN_FORMAT || code == CODE_UNKNOWN_COMMAND);
 }
 
 bool owner_is_busy(const struct owner *owner)

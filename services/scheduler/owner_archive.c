@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char group_code[] = "TrimGroupMissing";
-
 /* ---- the alert ---- */
 
 static void alert_missing(struct owner *owner, const struct trim_group *group, const char *name)
@@ -30,14 +28,14 @@ static void alert_missing(struct owner *owner, const struct trim_group *group, c
         return;
     owner->trim.group_alerted = true;
     if (group->foreign >= 0)
-        error_set(&alert, ERROR_REJECT, group_code,
+        error_set(&alert, CODE_TRIM_GROUP_MISSING,
                   "%s[%d] is not trimmed: offset %" PRId64 ", which the group %s of "
                   "events.trim.groups has committed, is of another log, as this one had not come "
                   "that far. Reset it to the earliest offset before its reader starts, or take the "
                   "group out of the list",
                   topic, owner->partition, group->foreign, name);
     else
-        error_set(&alert, ERROR_REJECT, group_code,
+        error_set(&alert, CODE_TRIM_GROUP_MISSING,
                   "%s[%d] is not trimmed: the group %s of events.trim.groups has no committed "
                   "offset that is in the log. Start its reader, reset its offset, or take the "
                   "group out of the list",
@@ -49,8 +47,8 @@ static void alert_missing(struct owner *owner, const struct trim_group *group, c
 void owner_archive_close_alert(struct owner *owner, const char *why)
 {
     if (owner->trim.group_alerted)
-        partition_alert(owner->options.alerts, owner->cluster, owner->partition, false, group_code,
-                        why);
+        partition_alert(owner->options.alerts, owner->cluster, owner->partition, false,
+                        CODE_TRIM_GROUP_MISSING, why);
     owner->trim.group_alerted = false;
 }
 

@@ -24,7 +24,7 @@ static void check_claim(struct owner *owner, int64_t log_end)
 {
     assert(owner->state == OWNER_FOLDING);
     if (log_end <= owner->claim_offset)
-        owner_give_up(owner, "ClaimNotFound", "the log ends before the offset of our claim");
+        owner_give_up(owner, CODE_CLAIM_NOT_FOUND, "the log ends before the offset of our claim");
 }
 
 static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -117,11 +117,11 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
     if (!owner_answered(owner, token) || owner->state != OWNER_CLAIMING)
         return;
     if (error != NULL && error->class == ERROR_REJECT) {
-        owner_give_up(owner, error->code, error->message); /* for one, we may not write there */
+        owner_give_up_for(owner, error); /* for one, we may not write there */
         return;
     }
     if ((error != NULL && error_is(error)) || offset < 0) {
-        owner_give_up(owner, "ClaimUnknown", "the offset of the claim is unknown");
+        owner_give_up(owner, CODE_CLAIM_UNKNOWN, "the offset of the claim is unknown");
         return;
     }
     FAILPOINT("claim.acknowledged");
@@ -168,7 +168,7 @@ static void claim_partition(struct owner *owner)
         owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
         claim.instance, RECORD_CLAIM, &claim, on_claimed, owner, owner->claim_number, &error);
     if (class != ERROR_OK) {
-        owner_give_up(owner, error.code, error.message);
+        owner_give_up_for(owner, &error);
         return;
     }
     owner->outstanding++;
@@ -242,7 +242,7 @@ static void on_caught_up(void *ctx)
         return;
     if (checkpoint->next_event_offset != owner->claim_offset + 1 ||
         !uuid_equal(&checkpoint->claim_id, &owner->claim_id)) {
-        owner_give_up(owner, "ClaimNotFound", "the log does not hold our claim at its offset");
+        owner_give_up(owner, CODE_CLAIM_NOT_FOUND, "the log does not hold our claim at its offset");
         return;
     }
     assert(owner->expected_offset == owner->claim_offset + 1);

@@ -11,8 +11,6 @@
 
 enum { MEASURE_AGAIN_US = 10000000 };
 
-static const char clock_skew[] = "ClockSkew";
-
 void owner_measure_clock(struct owner *owner, int64_t sent_us)
 {
     struct clock_guard *guard = &owner->clock_guard;
@@ -25,7 +23,7 @@ void owner_measure_clock(struct owner *owner, int64_t sent_us)
         return;
     log_info("this machine's clock is right again: commands are decided",
              LOG_I64("partition", owner->partition));
-    if (strcmp(owner->trouble.code, clock_skew) == 0)
+    if (owner->trouble.code == CODE_CLOCK_SKEW)
         owner->trouble = (struct error){0};
 }
 
@@ -49,7 +47,7 @@ void owner_stop_ahead(struct owner *owner)
     assert(owner->clock_guard.known);
     rfc3339_format(view_checkpoint(follower_view(owner->follower))->newest_decided_at, newest);
     rfc3339_format(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
-    error_set(&error, ERROR_FATAL, "ClockAhead",
+    error_set(&error, CODE_CLOCK_AHEAD,
               "the newest Decision of the partition says %s, but by the brokers' clocks it is %s: "
               "no deadline would pass until then. Make sure that the brokers' clocks are right, "
               "then lower it: `reeve partition reset --partition %" PRId32
@@ -63,7 +61,7 @@ bool owner_pause_for_clock(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
     assert(owner->clock_guard.bad);
-    error_set(&owner->trouble, ERROR_RETRY, clock_skew,
+    error_set(&owner->trouble, CODE_CLOCK_SKEW,
               "this machine's clock is %" PRId64 " ms off the brokers' append times: set it; no "
               "commands are decided until then",
               owner->clock_guard.skew_ms);

@@ -60,11 +60,11 @@ bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *
     assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
     assert(owner->expected_offset < view_checkpoint(view_of(owner))->next_event_offset);
     if (error != NULL && error_is(error))
-        owner_give_up(owner, error->code, error->message);
+        owner_give_up_for(owner, error);
     else if (offset < 0)
-        owner_give_up(owner, "OffsetUnknown", "acknowledged without an offset");
+        owner_give_up(owner, CODE_OFFSET_UNKNOWN, "acknowledged without an offset");
     else if (offset != owner->expected_offset)
-        owner_give_up(owner, "NotAlone", "another process has written to the log");
+        owner_give_up(owner, CODE_NOT_ALONE, "another process has written to the log");
     else {
         owner->expected_offset++;
         return true;
@@ -134,7 +134,7 @@ static enum decide_result read_command(struct owner *owner, struct pending_comma
     assert(pending == owner->head);
     if (read_head(owner, cmd, &error) == ERROR_OK)
         return DECIDED;
-    if (strcmp(error.code, "UnknownSchema") == 0 && !pending->schemas_fresh) {
+    if (error.code == CODE_UNKNOWN_SCHEMA && !pending->schemas_fresh) {
         begin_refresh(owner, &pending->schemas_fresh, cluster->topics.schemas);
         cluster_refresh_schemas(cluster, on_refreshed, owner);
         return LATER;
@@ -157,7 +157,7 @@ static bool stops_at_newer_command(struct owner *owner)
     heap_arena_reset(&owner->batch);
     if (read_head(owner, &cmd, &why) != ERROR_RETRY)
         return false;
-    error_set(&error, ERROR_FATAL, OWNER_UNKNOWN_COMMAND,
+    error_set(&error, CODE_UNKNOWN_COMMAND,
               "%s[%d]@%lld is a command of a newer version (%.200s): upgrade this instance; if it "
               "is a third-party client's, stop that client and pass the command with `reeve "
               "partition reset --partition %d --next-command %lld`",
@@ -173,7 +173,7 @@ static void quarantine_command(struct owner *owner, const struct pending_command
     struct error error;
     assert(pending == owner->head);
     assert(!owner->guarded);
-    error_set(&error, ERROR_REJECT, "Quarantined",
+    error_set(&error, CODE_QUARANTINED,
               "quarantined: five schedulers crashed while they decided this command");
     *cmd = pending_command_dead(pending, &error, true, &owner->batch.arena);
 }
@@ -383,11 +383,11 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
     if (owner->state != OWNER_RUNNING || owner->suspended || owner->refreshing != NULL)
         return;
     if (has_lost_its_producer(owner)) {
-        owner_give_up(owner, "ProducerFatal", "the producer that wrote the claim died");
+        owner_give_up(owner, CODE_PRODUCER_FATAL, "the producer that wrote the claim died");
         return;
     }
     if (owner_is_ahead(owner)) { /* the next claim will stop */
-        owner_give_up(owner, "ClockAhead", "the brokers' clocks were set back");
+        owner_give_up(owner, CODE_CLOCK_AHEAD, "the brokers' clocks were set back");
         return;
     }
     owner->blocked_by = NULL;

@@ -42,7 +42,7 @@ void owner_inspect(struct owner *owner)
 static void stop_differing(struct owner *owner, int64_t offset)
 {
     struct error error;
-    error_set(&error, ERROR_FATAL, "CommandsDiffer",
+    error_set(&error, CODE_COMMANDS_DIFFER,
               "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
               "recreated. Continue from its start with `reeve partition reset --partition %d "
               "--next-command 0`",
@@ -73,8 +73,8 @@ void owner_inspection_failed(struct owner *owner, const struct error *error)
     assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
     if (error->class != ERROR_FATAL)
         return;
-    if (strcmp(error->code, "OffsetOutOfRange") != 0 || owner->commands_in_range) {
-        owner_give_up(owner, error->code, error->message);
+    if (error->code != CODE_OFFSET_OUT_OF_RANGE || owner->commands_in_range) {
+        owner_give_up_for(owner, error);
         return;
     }
     owner_queue_close(owner);
@@ -88,7 +88,7 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
     int64_t next = checkpoint->next_command_offset;
     struct error error;
     if (next < low || next > high) {
-        error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
+        error_set(&error, CODE_COMMANDS_OUT_OF_RANGE,
                   "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
                   " to %" PRId64 ". Was it recreated, or were commands deleted before they were "
                   "decided? Choose where to continue: `reeve partition reset --partition %d "

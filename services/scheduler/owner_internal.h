@@ -110,7 +110,6 @@ struct owner_metrics {
 enum { OWNER_STALL_MS = 5000 }; /* without progress */
 
 /* The first command is one that only a newer version can read. */
-#define OWNER_UNKNOWN_COMMAND "UnknownCommand"
 
 struct owner {
     struct cluster *cluster;
@@ -150,9 +149,9 @@ struct owner {
     int64_t watched_ms; /* the last look */
     bool stalled;
     bool stall_alerted;
-    const char *stall_code; /* of that alert */
-    bool asks_commands;     /* for their end, as none comes while steps run */
-    bool commands_silent;   /* there is no answer, or there are some that do not come */
+    enum error_code stall_code; /* of that alert */
+    bool asks_commands;         /* for their end, as none comes while steps run */
+    bool commands_silent;       /* there is no answer, or there are some that do not come */
     int64_t stall_logged_ms;
     char stall[ERROR_MESSAGE_SIZE];
     struct loop_timer timer; /* per state: what is tried again */
@@ -196,7 +195,8 @@ struct owner {
 /* owner.c */
 /* Asserts that the table allows it. */
 void owner_set_state(struct owner *owner, enum owner_state state);
-void owner_give_up(struct owner *owner, const char *code, const char *why);
+void owner_give_up(struct owner *owner, enum error_code code, const char *why);
+void owner_give_up_for(struct owner *owner, const struct error *why);
 void owner_stop(struct owner *owner, const struct error *error);
 /* Counts an answer down. True: it belongs to the present claim and may be used. */
 bool owner_answered(struct owner *owner, uint64_t token);

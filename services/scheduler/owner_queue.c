@@ -75,7 +75,7 @@ static void on_commands_error(void *ctx, const struct error *error)
     log_warning_limited("cannot read commands", LOG_I64("partition", owner->partition),
                         LOG_ERR(error));
     if (error->class == ERROR_FATAL)
-        owner_give_up(owner, error->code, error->message);
+        owner_give_up_for(owner, error);
 }
 
 static const struct broker_reader_ops command_ops = {on_command, on_commands_end,

@@ -42,7 +42,7 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
     heap_arena_deinit(&owner->batch);
     heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
     if (FAILPOINT_ERROR("cycle.store"))
-        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = view_commit(view_of(owner), ret_error);
     if (class != ERROR_OK)
         return class;

@@ -30,8 +30,6 @@ enum {
     DELETE_AGAIN_MS = 10 * 1000
 };
 
-static const char refused_code[] = "TrimRefused";
-
 static const struct checkpoint *checkpoint_of(const struct owner *owner)
 {
     return view_checkpoint(follower_view(owner->follower));
@@ -233,7 +231,7 @@ static void refuse(struct owner *owner, const struct error *error)
 {
     struct error alert;
     set_held(owner, TRIM_HELD_BY_BROKER);
-    error_set(&alert, ERROR_REJECT, refused_code,
+    error_set(&alert, CODE_TRIM_REFUSED,
               "%s[%d] is not trimmed, the brokers refuse to delete its records: %s. The scheduler "
               "needs the right Delete on the topic (`reeve topics acl`)",
               owner->cluster->topics.events, owner->partition, error->message);
@@ -249,7 +247,7 @@ static void close_refusal(struct owner *owner, const char *why)
 {
     if (owner->trim.refused)
         partition_alert(owner->options.alerts, owner->cluster, owner->partition, false,
-                        refused_code, why);
+                        CODE_TRIM_REFUSED, why);
     owner->trim.refused = false;
 }
 

@@ -148,11 +148,10 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
 /* A standby speaks for its instance, an owner for the partition. */
 static void alert(struct owner *owner, bool raised, const char *message)
 {
-    static const char standby_code[] = "StandbyStalled";
-    assert(raised || owner->stall_code != NULL);
+    assert(raised || owner->stall_code != CODE_NONE);
     if (raised)
-        owner->stall_code = owner->state == OWNER_STANDBY ? standby_code : "Stalled";
-    partition_alert(owner->stall_code == standby_code ? NULL : owner->options.alerts,
+        owner->stall_code = owner->state == OWNER_STANDBY ? CODE_STANDBY_STALLED : CODE_STALLED;
+    partition_alert(owner->stall_code == CODE_STANDBY_STALLED ? NULL : owner->options.alerts,
                     owner->cluster, owner->partition, raised, owner->stall_code, message);
 }
 

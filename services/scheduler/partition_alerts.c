@@ -22,7 +22,7 @@ struct held_alert {
     struct held_alert *prev;
     struct held_alert *next;
     int32_t partition;
-    char code[ERROR_NAME_BYTES_MAX + 1];
+    enum error_code code;
     char message[MESSAGE_BYTES_MAX + 1];
 };
 
@@ -73,15 +73,16 @@ static void look_after(struct partition_alerts *alerts, int64_t ms)
 static bool is_closed_here(struct text code, bool *ret_of_owner)
 {
     static const struct {
-        const char *code;
+        enum error_code code;
         bool of_owner;
     } codes[] = {
-        {"Stalled", true},          {"EffectsUndeliverable", true}, {"TrimRefused", true},
-        {"TrimGroupMissing", true}, {"StandbyStalled", false},      {"ClockSkew", false},
+        {CODE_STALLED, true},          {CODE_EFFECTS_UNDELIVERABLE, true},
+        {CODE_TRIM_REFUSED, true},     {CODE_TRIM_GROUP_MISSING, true},
+        {CODE_STANDBY_STALLED, false}, {CODE_CLOCK_SKEW, false},
     };
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         *ret_of_owner = codes[i].of_owner;
-        if (text_equal(code, text_of(codes[i].code)))
+        if (text_equal(code, error_code_text(codes[i].code)))
             return true;
     }
     return false;
@@ -271,16 +272,16 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 /* ---- raising and closing ---- */
 
 static struct held_alert *find_held(const struct partition_alerts *alerts, int32_t partition,
-                                    const char *code)
+                                    enum error_code code)
 {
     struct held_alert *held;
     DL_FOREACH(alerts->held, held)
-        if (held->partition == partition && strcmp(held->code, code) == 0)
+        if (held->partition == partition && held->code == code)
             return held;
     return NULL;
 }
 
-static void hold(struct partition_alerts *alerts, int32_t partition, const char *code,
+static void hold(struct partition_alerts *alerts, int32_t partition, enum error_code code,
                  const char *message)
 {
     struct held_alert *held = find_held(alerts, partition, code);
@@ -288,7 +289,7 @@ static void hold(struct partition_alerts *alerts, int32_t partition, const char 
         held = calloc(1, sizeof(*held));
         assert(held != NULL);
         held->partition = partition;
-        snprintf(held->code, sizeof(held->code), "%s", code);
+        held->code = code;
         DL_APPEND(alerts->held, held);
     }
     snprintf(held->message, sizeof(held->message), "%s", message);
@@ -296,7 +297,7 @@ static void hold(struct partition_alerts *alerts, int32_t partition, const char 
 }
 
 void partition_alert(struct partition_alerts *alerts, struct cluster *cluster, int32_t partition,
-                     bool raised, const char *code, const char *message)
+                     bool raised, enum error_code code, const char *message)
 {
     assert(partition >= 0 && partition < cluster->partition_count);
     struct held_alert *held = alerts != NULL ? find_held(alerts, partition, code) : NULL;

@@ -40,6 +40,6 @@ void partition_alerts_free(struct partition_alerts *alerts);
 /* Raised once it is known to be true; closed at once, or not raised at all if it was still to be.
  * `alerts` NULL: no other process owns partitions, so that it is known. */
 void partition_alert(struct partition_alerts *alerts, struct cluster *cluster, int32_t partition,
-                     bool raised, const char *code, const char *message);
+                     bool raised, enum error_code code, const char *message);
 
 #endif

@@ -312,16 +312,16 @@ static enum error_class check_retention(const struct config *config, struct erro
     size_t count = config_list(config, "events.trim.groups", &groups);
     for (size_t i = 0; i < count; i++)
         if (groups[i][0] == '\0' || strlen(groups[i]) > TRIM_GROUP_BYTES_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Config",
+            return error_set(ret_error, CODE_CONFIG,
                              "events.trim.groups: the name of a group has %zu bytes; 1 to %d are "
                              "possible",
                              strlen(groups[i]), TRIM_GROUP_BYTES_MAX);
     if (keep_ms > 0 && retention_ms == 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "events.keep.ms is set, but with orders.retention.ms = 0 finished orders "
                          "stay for ever, and each would be restated again and again: set both");
     if (keep_ms > 0 && keep_ms < retention_ms)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "events.keep.ms is %" PRId64 " ms; it must be at least "
                          "orders.retention.ms, %" PRId64 " ms, or 0",
                          keep_ms, retention_ms);

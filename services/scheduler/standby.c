@@ -96,7 +96,7 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
     struct standby *standby = ctx;
     const char *instance = standby->cluster->service->instance_id;
     if (error != NULL && error_is(error)) {
-        if (strcmp(error->code, "GroupUnknown") != 0)
+        if (error->code != CODE_GROUP_UNKNOWN)
             log_warning_limited("the members of the group are not known", LOG_ERR(error));
         standby->members_error = *error;
         return; /* the present standbys stay */

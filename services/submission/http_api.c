@@ -99,7 +99,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)token;
     if (error != NULL && error->class != ERROR_OK) {
         struct error unknown;
-        error_set(&unknown, ERROR_RETRY, "Unknown",
+        error_set(&unknown, CODE_UNKNOWN,
                   "it may or may not have been accepted; send it again: %.200s", error->message);
         answer_error(request, &unknown);
     } else {
@@ -115,7 +115,7 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
     struct error error;
     (void)loop;
     (void)timer;
-    error_set(&error, ERROR_RETRY, "NotAcknowledged", "%s",
+    error_set(&error, CODE_NOT_ACKNOWLEDGED, "%s",
               request->appended
                   ? "not acknowledged in time: it may still be accepted; send it again"
                   : "not validated in time; send it again");
@@ -391,7 +391,7 @@ void http_api_free(struct http_api *api)
     struct error error;
     if (api == NULL)
         return;
-    error_set(&error, ERROR_RETRY, "Draining", "this instance is shutting down; send it again");
+    error_set(&error, CODE_DRAINING, "this instance is shutting down; send it again");
     while (api->requests != NULL) {
         answer_error(api->requests, &error);
         request_free(api->requests);

@@ -346,7 +346,7 @@ static void on_reader_error(void *ctx, const struct error *error)
                         LOG_I64("offset", partition->position), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
-    if (strcmp(error->code, "OffsetOutOfRange") == 0 && partition->position >= 0) {
+    if (error->code == CODE_OFFSET_OUT_OF_RANGE && partition->position >= 0) {
         log_error("submissions expired before they were read; continuing with the oldest",
                   LOG_STR("topic", partition->submission->cluster->topics.submissions),
                   LOG_I64("partition", partition->number), LOG_I64("offset", partition->position));

@@ -51,7 +51,7 @@ static enum error_class send_status(struct submission_partition *partition, uint
         .command_partition = -1 - record->partition,
         .command_offset = record->offset,
         .decision_offset = -1,
-        .code = text_of(validation->error.code),
+        .code = text_of(error_name_of(&validation->error)),
         .message = utf8_clean(text_of(validation->error.message), MESSAGE_BYTES_MAX,
                               &submission->scratch.arena),
     };
@@ -88,10 +88,10 @@ static void raise_alert(struct submission_partition *partition, const struct bro
     snprintf(message, sizeof(message),
              "%s[%d] at offset %" PRId64 ": %.300s; its dead letter does not hold all of it",
              record->topic, record->partition, record->offset, error->message);
-    cluster_alert(submission->cluster, -1,
-                  strcmp(error->code, "Unreadable") == 0 ? "SubmissionUnreadable"
-                                                         : "SubmissionTooLarge",
-                  message);
+    cluster_partition_alert(submission->cluster, -1, true,
+                            error->code == CODE_UNREADABLE ? CODE_SUBMISSION_UNREADABLE
+                                                           : CODE_SUBMISSION_TOO_LARGE,
+                            message);
 }
 
 static enum wait refuse_record(struct submission_partition *partition, uint64_t sequence,
@@ -105,7 +105,8 @@ static enum wait refuse_record(struct submission_partition *partition, uint64_t 
     if (class == ERROR_OK)
         class = appended(partition, sequence,
                          cluster_dead_letter(submission->cluster, record, &large->cut,
-                                             validation->error.code, validation->error.message,
+                                             error_name_of(&validation->error),
+                                             validation->error.message,
                                              submission_partition_appended, partition,
                                              append_token(sequence, APPEND_DEAD_LETTER), NULL));
     if (class != ERROR_OK)
@@ -139,7 +140,7 @@ static void validate(struct submission *submission, const struct broker_record *
         return;
     }
     *ret_validation = (struct validation){.outcome = VALIDATION_REFUSE};
-    error_set(&ret_validation->error, ERROR_REJECT, "Unreadable",
+    error_set(&ret_validation->error, CODE_UNREADABLE,
               "the records from offset %" PRId64 " to %" PRId64
               " cannot be read: their compressed batch is broken or too large",
               record->offset, cut->next_offset - 1);

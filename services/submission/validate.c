@@ -9,10 +9,10 @@
 /* Senders are not authenticated: the name they give is marked as the application's claim. */
 #define BY_APPLICATION "application"
 
-static void refuse(struct validation *validation, const char *code, const char *message)
+static void refuse(struct validation *validation, enum error_code code, const char *message)
 {
     validation->outcome = VALIDATION_REFUSE;
-    error_set(&validation->error, ERROR_REJECT, code, "%s", message);
+    error_set(&validation->error, code, "%s", message);
 }
 
 /* False: the validation has its outcome (refused, or wait). */
@@ -23,7 +23,7 @@ static bool check_reply(const struct validator *validator, struct text topic, un
         return true;
     if (!topics_is_reply(validator->topics, topic)) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "BadReplyTopic",
+        error_set(&validation->error, CODE_BAD_REPLY_TOPIC,
                   "reply_to must be empty or %s.replies.APPLICATION", validator->topics->prefix);
         return false;
     }
@@ -36,7 +36,7 @@ static bool check_reply(const struct validator *validator, struct text topic, un
         return false;
     }
     validation->outcome = VALIDATION_REFUSE;
-    error_set(&validation->error, ERROR_REJECT, "UnknownReplyTopic",
+    error_set(&validation->error, CODE_UNKNOWN_REPLY_TOPIC,
               "topic %.*s does not exist; create it before submitting", TEXT_ARG(topic));
     return false;
 }
@@ -67,20 +67,20 @@ static void pin_workflow(const struct validator *validator, unsigned fresh,
     }
     if (workflow == NULL && details->workflow_version == 0) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "UnknownWorkflow",
-                  "workflow \"%.*s\" does not exist", TEXT_ARG(details->workflow));
+        error_set(&validation->error, CODE_UNKNOWN_WORKFLOW, "workflow \"%.*s\" does not exist",
+                  TEXT_ARG(details->workflow));
         return;
     }
     if (workflow == NULL) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "UnknownWorkflow",
+        error_set(&validation->error, CODE_UNKNOWN_WORKFLOW,
                   "version %u of workflow \"%.*s\" does not exist", details->workflow_version,
                   TEXT_ARG(details->workflow));
         return;
     }
     if (entry->retired) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "WorkflowRetired",
+        error_set(&validation->error, CODE_WORKFLOW_RETIRED,
                   "version %u of workflow \"%.*s\" takes no new orders: %.*s", workflow->version,
                   TEXT_ARG(details->workflow), TEXT_ARG(utf8_cut(entry->latest.reason, 200)));
         return;
@@ -133,13 +133,13 @@ static void validate_cancel_content(struct arena *arena, struct validation *vali
     struct cancel_order *cancel = &validation->command.cancel_order;
     if (cancel->reason.size > MESSAGE_BYTES_MAX || !utf8_valid(cancel->reason)) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "InvalidOrder",
+        error_set(&validation->error, CODE_INVALID_ORDER,
                   "reason must be UTF-8 of at most %d bytes", MESSAGE_BYTES_MAX);
         return;
     }
     if (cancel->by.size > WHO_BYTES_MAX || !utf8_printable(cancel->by)) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "InvalidOrder",
+        error_set(&validation->error, CODE_INVALID_ORDER,
                   "by must be printable UTF-8 of at most %d bytes", WHO_BYTES_MAX);
         return;
     }
@@ -189,13 +189,13 @@ static bool decode(const struct validator *validator, const struct submitted_rec
                    struct validation *validation)
 {
     if (record->value.data == NULL) {
-        refuse(validation, "Empty", "the record has no value");
+        refuse(validation, CODE_EMPTY, "the record has no value");
         return false;
     }
     if (record->value_bytes > INPUT_BYTES_MAX) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "TooLong",
-                  "the record is %u bytes; the limit is %d", record->value_bytes, INPUT_BYTES_MAX);
+        error_set(&validation->error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d",
+                  record->value_bytes, INPUT_BYTES_MAX);
         find_sender(validator, record, fresh, arena, validation);
         return false;
     }
@@ -203,7 +203,7 @@ static bool decode(const struct validator *validator, const struct submitted_rec
     if (codec_decode(validator->codec, record->value, true, arena, ret_record,
                      &validation->error) == ERROR_OK)
         return true;
-    bool unknown = strcmp(validation->error.code, "UnknownSchema") == 0;
+    bool unknown = validation->error.code == CODE_UNKNOWN_SCHEMA;
     validation->outcome =
         unknown && (fresh & FRESH_SCHEMAS) == 0 ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
     if (!unknown)
@@ -215,14 +215,14 @@ static bool check_key(const struct submitted_record *record, struct validation *
 {
     if (record->meta_bytes > META_BYTES_MAX) {
         validation->outcome = VALIDATION_REFUSE;
-        error_set(&validation->error, ERROR_REJECT, "TooLong",
+        error_set(&validation->error, CODE_TOO_LONG,
                   "the record's key and headers are %u bytes; the limit is %d", record->meta_bytes,
                   META_BYTES_MAX);
         return false;
     }
     if (text_empty(record->key) || text_equal(record->key, validation->order_id))
         return true;
-    refuse(validation, "WrongKey", "the record's key is not its order_id");
+    refuse(validation, CODE_WRONG_KEY, "the record's key is not its order_id");
     return false;
 }
 
@@ -235,7 +235,7 @@ void validate_record(const struct validator *validator, const struct submitted_r
         return;
     bool is_order = record.kind == RECORD_SUBMIT_ORDER;
     if (!is_order && record.kind != RECORD_CANCEL_ORDER) {
-        error_set(&ret_validation->error, ERROR_REJECT, "NotAccepted",
+        error_set(&ret_validation->error, CODE_NOT_ACCEPTED,
                   "expected SubmitOrder or CancelOrder, not %s", record_kind_name(record.kind));
         return;
     }

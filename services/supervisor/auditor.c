@@ -124,7 +124,7 @@ static void close_alert(struct audited *audited, const char *why)
 {
     if (audited->alerted)
         cluster_partition_alert(audited->auditor->cluster, audited->partition, false,
-                                CLUSTER_ORDER_STUCK, why);
+                                CODE_ORDER_STUCK, why);
     audited->alerted = false;
 }
 
@@ -140,7 +140,8 @@ static void alert_stuck(struct audited *audited)
     audited->alerted = true;
     audited->alert_not_before = now + CLUSTER_STUCK_AGAIN_MS;
     snprintf(message, sizeof(message), "%s; %u more like it", audited->example, audited->stuck - 1);
-    cluster_alert(audited->auditor->cluster, audited->partition, CLUSTER_ORDER_STUCK, message);
+    cluster_partition_alert(audited->auditor->cluster, audited->partition, true, CODE_ORDER_STUCK,
+                            message);
 }
 
 /* ---- the walk ---- */

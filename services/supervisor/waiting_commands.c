@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WAITING_CODE "CommandsWaiting"
-
 enum { LOOK_MS = 5000 };
 
 struct waiting_commands {
@@ -35,7 +33,8 @@ static void set_raised(struct waiting_commands *waiting, bool raised, const char
 {
     waiting->raised = raised;
     waiting->may_be_raised = false;
-    cluster_service_alert(waiting->cluster, waiting->partition, raised, WAITING_CODE, message);
+    cluster_service_alert(waiting->cluster, waiting->partition, raised, CODE_COMMANDS_WAITING,
+                          message);
 }
 
 static void assess(struct waiting_commands *waiting)

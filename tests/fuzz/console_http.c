@@ -214,7 +214,7 @@ void __wrap_http_respond_error(struct http_exchange *exchange, int status, const
 
 void __wrap_http_respond_failure(struct http_exchange *exchange, const struct error *error)
 {
-    __wrap_http_respond_error(exchange, 503, error->code, "%s", error->message);
+    __wrap_http_respond_error(exchange, 503, error_name_of(error), "%s", error->message);
 }
 
 void __wrap_http_set_header(struct http_exchange *exchange, const char *name, const char *value)

@@ -97,7 +97,7 @@ Test(topics_kafka, creates_checks_and_corrects_topics)
     struct notes notes = check(&plan);
     cr_assert_eq(notes.count[TOPICS_DIFFERS], 11);
     cr_assert_eq(topics_check_start(&plan, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Topics");
+    cr_assert_eq(error.code, CODE_TOPICS);
     cr_assert_eq(apply(&plan).count[TOPICS_CREATED], 11);
     notes = apply(&plan);
     cr_assert_str_empty(notes.lines);

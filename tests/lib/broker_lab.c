@@ -144,7 +144,7 @@ void lab_appended(void *ctx, uint64_t token, int64_t offset, const struct error 
     answer->offset = offset;
     answer->appended_at = appends->broker != NULL ? broker_appended_at(appends->broker) : 0;
     answer->class = error->class;
-    snprintf(answer->code, sizeof(answer->code), "%s", error->code);
+    snprintf(answer->code, sizeof(answer->code), "%s", error_name_of(error));
     appends->answered++;
     appends->acked += error->class == ERROR_OK;
     appends->without_offset += error->class == ERROR_OK && offset < 0;
@@ -218,7 +218,7 @@ static void on_reader_error(void *ctx, const struct error *error)
 {
     struct lab_reader *reader = ctx;
     *(error->class == ERROR_FATAL ? &reader->fatal : &reader->retry) += 1;
-    snprintf(reader->code, sizeof(reader->code), "%s", error->code);
+    snprintf(reader->code, sizeof(reader->code), "%s", error_name_of(error));
 }
 
 const struct broker_reader_ops lab_reader_ops = {on_record, on_end, on_reader_error};

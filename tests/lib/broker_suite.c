@@ -163,7 +163,7 @@ Test(broker, returns_retry_when_its_queue_is_full)
     }
     cr_assert_eq(taken, 100);
     cr_assert_eq(error.class, ERROR_RETRY);
-    cr_assert_str_eq(error.code, "QueueFull");
+    cr_assert_eq(error.code, CODE_QUEUE_FULL);
     cr_assert(lab_wait(&lab, &appends.answered, 100));
     cr_assert_eq(broker_append(lab.broker, &append, &error), ERROR_OK);
     cr_assert(lab_wait(&lab, &appends.answered, 101));
@@ -478,7 +478,7 @@ Test(broker, names_an_invalid_setting)
         .bootstrap_servers = "127.0.0.1:1", .settings = &setting, .setting_count = 1};
     cr_assert_eq(loop_new(clock_real(), &loop, &error), ERROR_OK);
     cr_assert_eq(kafka_client_new(loop, &options, &broker, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Config");
+    cr_assert_eq(error.code, CODE_CONFIG);
     cr_assert_not_null(strstr(error.message, "socket.nagle.disable"));
     loop_free(loop);
 }

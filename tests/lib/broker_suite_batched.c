@@ -183,7 +183,7 @@ Test(broker_batched, counts_the_records_of_both_clients_against_its_queue)
         cr_assert_eq(broker_append(batched.lab.broker, &append, &error), ERROR_OK);
     }
     cr_assert_eq(broker_append(batched.lab.broker, &append, &error), ERROR_RETRY);
-    cr_assert_str_eq(error.code, "QueueFull");
+    cr_assert_eq(error.code, CODE_QUEUE_FULL);
     wait_for_all(&batched);
     close_lab(&batched);
 }

@@ -291,7 +291,7 @@ static const char *check_instance(struct world *world, uint32_t number, int32_t 
     const char *failed = check_position(world, partition, instance->name, owner_view(owner));
     if (owner_is_running(owner) && owner->trim.active && owner->trim.held == TRIM_HELD_BY_FORMAT)
         world_count(world, SOMETIMES_FORMAT_HELD);
-    if (strcmp(owner->trouble.code, "UnknownFormat") == 0)
+    if (owner->trouble.code == CODE_UNKNOWN_FORMAT)
         world_count(world, SOMETIMES_FORMAT_BEGINS);
     return failed != NULL ? failed : check_claims(world, number, partition);
 }

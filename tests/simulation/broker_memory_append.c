@@ -119,12 +119,20 @@ struct memory_append *memory_channel_may_answer(const struct broker_memory_clust
 
 /* ---- arriving and answering ---- */
 
-static void fail(struct memory_append *append, enum error_class class, const char *code,
+/* `class` and `name` of the error are as librdkafka has them. */
+static void fail(struct memory_append *append, enum error_class class, const char *name,
                  const char *message)
 {
     append->offset = -1;
     append->appended_at = 0;
-    error_set(&append->error, class, code, "%s", message);
+    error_set_foreign(&append->error, class, name, "%s", message);
+}
+
+static void refuse(struct memory_append *append, enum error_code code, const char *message)
+{
+    append->offset = -1;
+    append->appended_at = 0;
+    error_set(&append->error, code, "%s", message);
 }
 
 void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_channel *channel,
@@ -139,12 +147,12 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
     }
     append->arrived = true;
     if (log == NULL) {
-        fail(append, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+        refuse(append, CODE_UNKNOWN_TOPIC, "no such topic or partition");
     } else if ((size_t)append->record->key.size + append->record->value.size >
                cluster->record_max) {
-        fail(append, ERROR_REJECT, "RecordTooLarge", "the record is larger than the topic allows");
+        refuse(append, CODE_RECORD_TOO_LARGE, "the record is larger than the topic allows");
     } else if (log->fault == PARTITION_REFUSES) {
-        fail(append, ERROR_REJECT, "NotAuthorized", "injected: the topic refuses the record");
+        refuse(append, CODE_NOT_AUTHORIZED, "injected: the topic refuses the record");
     } else if (log->fault == PARTITION_FAILS_APPEND) {
         fail(append, ERROR_RETRY, "NotEnoughReplicas", "injected: the record is not in the log");
     } else if (out_of_order) {
@@ -156,7 +164,7 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
         append->appended_at = cluster->append_time_hidden ? 0 : append->record->timestamp;
         append->record = NULL;
         if (memory_chance(cluster, faults->append_unknown))
-            fail(append, ERROR_RETRY, "Unknown", "injected: the record is in the log");
+            refuse(append, CODE_UNKNOWN, "injected: the record is in the log");
         else if (memory_chance(cluster, faults->ack_without_offset))
             append->offset = -1;
     }
@@ -246,7 +254,7 @@ static void add_failed(struct memory_broker *broker, enum broker_producer produc
     failed->done = append->done;
     failed->ctx = append->ctx;
     failed->token = append->token;
-    fail(failed, ERROR_FATAL, "ProducerFatal", "injected: the producer died");
+    refuse(failed, CODE_PRODUCER_FATAL, "injected: the producer died");
     DL_APPEND(broker->failed[producer], failed);
 }
 
@@ -338,7 +346,7 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
 {
     struct memory_broker *broker = memory_of(base);
     if (broker->dead || broker->outstanding[append->producer] >= broker->cluster->outstanding_max)
-        return error_set(ret_error, ERROR_RETRY, "QueueFull", "the queue of the producer is full");
+        return error_set(ret_error, CODE_QUEUE_FULL, "the queue of the producer is full");
     struct memory_append *taken = calloc(1, sizeof(*taken));
     assert(taken != NULL);
     taken->record =

@@ -208,8 +208,8 @@ void memory_group_commit(struct broker_group *base, int32_t partition, int64_t o
     struct memory_reply *reply = add_reply(group, MEMORY_REPLY_COMMITTED, partition, offset, ctx);
     reply->done.committed = done;
     if (fenced)
-        error_set(&reply->error, ERROR_RETRY, "IllegalGeneration",
-                  "another member has been given the partition since");
+        error_set_foreign(&reply->error, ERROR_RETRY, "IllegalGeneration",
+                          "another member has been given the partition since");
 }
 
 void memory_group_committed(struct broker_group *base, int32_t partition, broker_position_done done,

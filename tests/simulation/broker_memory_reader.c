@@ -35,11 +35,11 @@ bool memory_reader_may_speak(struct memory_reader *reader)
            reader->told_end != reader->next_offset;
 }
 
-static void fail_reader(struct memory_reader *reader, const char *code, const char *message)
+static void fail_reader(struct memory_reader *reader, enum error_code code, const char *message)
 {
     struct error error;
     reader->failed = true;
-    error_set(&error, ERROR_FATAL, code, "%s", message);
+    error_set_as(&error, ERROR_FATAL, code, "%s", message);
     reader->ops->error(reader->ctx, &error);
 }
 
@@ -47,7 +47,7 @@ static void meet_broken_batch(struct memory_reader *reader, const struct memory_
 {
     int64_t offset = reader->next_offset;
     if (reader->base.unreadable == NULL) {
-        fail_reader(reader, "Unreadable", "the records' compressed batch cannot be read");
+        fail_reader(reader, CODE_UNREADABLE, "the records' compressed batch cannot be read");
         return;
     }
     reader->next_offset = log->broken_to;
@@ -60,9 +60,9 @@ void memory_reader_speak(struct memory_reader *reader)
 {
     const struct memory_log *log = log_of(reader);
     if (log == NULL) {
-        fail_reader(reader, "UnknownTopic", "no such topic or partition");
+        fail_reader(reader, CODE_UNKNOWN_TOPIC, "no such topic or partition");
     } else if (reader->next_offset < log->low || reader->next_offset > memory_log_end(log)) {
-        fail_reader(reader, "OffsetOutOfRange", "the log does not hold the offset");
+        fail_reader(reader, CODE_OFFSET_OUT_OF_RANGE, "the log does not hold the offset");
     } else if (reader->next_offset == memory_log_end(log)) {
         reader->told_end = reader->next_offset;
         if (reader->ops->end != NULL)

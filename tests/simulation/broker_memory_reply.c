@@ -22,7 +22,7 @@ struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_
     if (kind != MEMORY_REPLY_LEFT &&
         (broker->disconnected || broker->paused ||
          memory_chance(broker->cluster, broker->cluster->faults.reply_failed)))
-        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
+        error_set_foreign(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
     DL_APPEND(broker->replies, reply);
     return reply;
 }
@@ -34,9 +34,9 @@ static void answer_deletion(struct broker_memory_cluster *cluster, struct memory
     struct memory_log *log = memory_log_find(cluster, reply->note, reply->partition);
     bool failed = error_is(&reply->error);
     if (log != NULL && reply->high > memory_log_end(log) && !failed)
-        error_set(&reply->error, ERROR_REJECT, "OffsetOutOfRange", "it is beyond the log's end");
+        error_set(&reply->error, CODE_OFFSET_OUT_OF_RANGE, "it is beyond the log's end");
     else if (cluster->refuses_deletions)
-        error_set(&reply->error, ERROR_REJECT, "NotAuthorized", "not authorized to delete");
+        error_set(&reply->error, CODE_NOT_AUTHORIZED, "not authorized to delete");
     else if (log != NULL && reply->high > log->low && reply->high <= memory_log_end(log) &&
              (!failed || memory_chance(cluster, 500)))
         broker_memory_trim(cluster, reply->note, reply->partition, reply->high);
@@ -103,11 +103,11 @@ void memory_offsets(struct broker *base, const char *topic, int32_t partition,
     struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_OFFSETS, ctx);
     reply->done.offsets = done;
     if (log == NULL) {
-        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+        error_set(&reply->error, CODE_UNKNOWN_TOPIC, "no such topic or partition");
         return;
     }
     if (memory_is_silent(broker->cluster, topic, partition))
-        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the partition has no leader");
+        error_set_foreign(&reply->error, ERROR_RETRY, "Unanswered", "the partition has no leader");
     reply->low = log->low;
     reply->high = memory_log_end(log);
 }
@@ -130,5 +130,5 @@ void memory_delete_records(struct broker *base, const char *topic, int32_t parti
     reply->note = strdup(topic);
     assert(reply->note != NULL);
     if (memory_log_find(broker->cluster, topic, partition) == NULL)
-        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+        error_set(&reply->error, CODE_UNKNOWN_TOPIC, "no such topic or partition");
 }

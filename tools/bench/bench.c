@@ -65,7 +65,7 @@ static enum error_class add_broker(struct bench *bench, const char *text, struct
     uint64_t pid = 0;
     if (!number_take(&rest, INT32_MAX, &pid) || pid == 0 ||
         (rest.size > 0 && rest.data[0] != '\n') || bench->broker_count == BROKERS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--broker-pid %.20s: expected at most %d process ids", text, BROKERS_MAX);
     bench->brokers[bench->broker_count++] = (pid_t)pid;
     return ERROR_OK;
@@ -80,7 +80,7 @@ static enum error_class add_broker_directory(struct bench *bench, const char *di
     enum error_class class = ERROR_OK;
     snprintf(pattern, sizeof(pattern), "%s/node-*.pid", directory);
     if (glob(pattern, 0, NULL, &found) != 0)
-        class = error_set(ret_error, ERROR_REJECT, "Usage",
+        class = error_set(ret_error, CODE_USAGE,
                           "--kafka-dir %.200s: the directory has no node-N.pid", directory);
     for (size_t i = 0; i < found.gl_pathc && class == ERROR_OK; i++) {
         char *content = NULL;
@@ -115,7 +115,7 @@ static enum error_class take_levels(struct bench *bench, struct error *ret_error
         uint64_t level = 0;
         if (!number_take(&rest, IN_FLIGHT_MAX, &level) || level == 0 || rest.size > 0 ||
             bench->level_count == BENCH_LEVELS_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Usage",
+            return error_set(ret_error, CODE_USAGE,
                              "--in-flight %.20s: expected at most %d numbers from 1 to %d", value,
                              BENCH_LEVELS_MAX, IN_FLIGHT_MAX);
         bench->levels[bench->level_count++] = (int64_t)level;
@@ -158,7 +158,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
     if (cli_flag_given(cli, "json"))
         cli->output = CLI_OUTPUT_JSON;
     if (config_bool(cli->config, "embedded"))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "the embedded broker is not for measurements: give a real one with "
                          "--kafka-bootstrap-servers");
     return take_brokers(bench, ret_error);

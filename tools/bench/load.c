@@ -229,16 +229,16 @@ static enum error_class wait_for_all(struct bench_load *load, struct error *ret_
                    load->round.what != NULL ? load->round.what : "");
     while (bench_stage_wait(load->stage, is_finished, load, SHOW_MS, &error) != ERROR_OK) {
         int64_t now_ms = clock_mono_ms(clock);
-        bool silent = strcmp(error.code, "Silent") == 0;
+        bool silent = error.code == CODE_SILENT;
         if (load->over != seen) {
             seen = load->over;
             since_ms = now_ms;
         }
         if (!silent || now_ms - since_ms > SILENCE_MS) {
             progress_end(&progress);
-            return error_set(ret_error, error.class, error.code,
-                             "%" PRIu64 " of %" PRIu64 " orders have ended: %s", load->over,
-                             load->round.orders, silent ? "no status for 30 s" : error.message);
+            return error_wrap(ret_error, &error, "%" PRIu64 " of %" PRIu64 " orders have ended: %s",
+                              load->over, load->round.orders,
+                              silent ? "no status for 30 s" : error.message);
         }
         if (load->round.what != NULL)
             progress_show(&progress, load->over, load->round.orders, -1);
@@ -293,7 +293,7 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
         class = ret_error->class;
     }
     if (class == ERROR_OK && load->others > 0)
-        class = error_set(ret_error, ERROR_REJECT, "NotProcessed",
+        class = error_set(ret_error, CODE_NOT_PROCESSED,
                           "%" PRIu64 " orders were rejected or ended in another way", load->others);
     if (class == ERROR_OK && load->over > 0)
         *ret_figures =
@@ -313,7 +313,7 @@ enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **r
 {
     struct cluster *cluster = stage->session.cluster;
     if (cluster->partition_count > READERS_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "at most %d partitions", READERS_MAX);
+        return error_set(ret_error, CODE_USAGE, "at most %d partitions", READERS_MAX);
     struct bench_load *load = calloc(1, sizeof(*load));
     assert(load != NULL);
     load->stage = stage;

@@ -73,7 +73,7 @@ struct bench_raw {
 static void fail(struct bench_raw *raw, const char *what, const char *why)
 {
     if (!atomic_exchange(&raw->broken, true)) {
-        error_set(&raw->failure, ERROR_RETRY, "RawChain", "the raw chain cannot %s: %s", what, why);
+        error_set(&raw->failure, CODE_RAW_CHAIN, "the raw chain cannot %s: %s", what, why);
         atomic_store(&raw->failed, true);
     }
 }
@@ -276,7 +276,7 @@ static enum error_class set(rd_kafka_conf_t *conf, const char *name, const char 
     char reason[256] = "";
     if (rd_kafka_conf_set(conf, name, value, reason, sizeof(reason)) == RD_KAFKA_CONF_OK)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config", "kafka.%s: %s", name, reason);
+    return error_set(ret_error, CODE_CONFIG, "kafka.%s: %s", name, reason);
 }
 
 /* What reeve's own clients have (kafka/client_conf.c), then what the user says. */
@@ -313,7 +313,7 @@ static enum error_class client_new(const struct bench_raw *raw, rd_kafka_type_t 
     if (*ret_client == NULL)
         rd_kafka_conf_destroy(conf);
     if (class == ERROR_OK && *ret_client == NULL)
-        class = error_set(ret_error, ERROR_FATAL, "RawChain", "no client: %s", reason);
+        class = error_set_as(ret_error, ERROR_FATAL, CODE_RAW_CHAIN, "no client: %s", reason);
     return class;
 }
 
@@ -335,7 +335,7 @@ static enum error_class assign(struct raw_relay *relay, struct error *ret_error)
     rd_kafka_topic_partition_list_destroy(list);
     return code == RD_KAFKA_RESP_ERR_NO_ERROR
                ? ERROR_OK
-               : error_set(ret_error, ERROR_RETRY, "RawChain", "cannot read %s: %s", topic,
+               : error_set(ret_error, CODE_RAW_CHAIN, "cannot read %s: %s", topic,
                            rd_kafka_err2str(code));
 }
 
@@ -368,7 +368,7 @@ static enum error_class start_relays(struct bench_raw *raw, bool lingers, struct
         raw->relays[i].started =
             pthread_create(&raw->relays[i].thread, NULL, run_relay, &raw->relays[i]) == 0;
         if (!raw->relays[i].started)
-            class = error_set(ret_error, ERROR_FATAL, "RawChain", "cannot start a thread");
+            class = error_set_as(ret_error, ERROR_FATAL, CODE_RAW_CHAIN, "cannot start a thread");
     }
     return class;
 }
@@ -384,10 +384,10 @@ static enum error_class wait_for_all(struct bench_raw *raw, struct error *ret_er
         uint64_t over = atomic_load(&raw->over);
         silent_ms = over == seen ? silent_ms + SHOW_MS : 0;
         seen = over;
-        if (strcmp(error.code, "Silent") != 0 || silent_ms > SILENCE_MS)
-            return error_set(ret_error, error.class, error.code,
-                             "%" PRIu64 " of %" PRIu64 " orders are through the raw chain: %s",
-                             over, raw->round.orders, error.message);
+        if (error.code != CODE_SILENT || silent_ms > SILENCE_MS)
+            return error_wrap(ret_error, &error,
+                              "%" PRIu64 " of %" PRIu64 " orders are through the raw chain: %s",
+                              over, raw->round.orders, error.message);
     }
     if (!atomic_load(&raw->failed))
         return ERROR_OK;
@@ -430,7 +430,7 @@ enum error_class bench_raw_new(const struct bench_stage *bare, struct bench_stag
     const struct config *config = bare->cli.config;
     if (is_set(config_string(config, "kafka.sasl.oauthbearer.token.file")) ||
         is_set(config_string(config, "kafka.sasl.oauthbearer.token.command")))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
+        return error_set(ret_error, CODE_USAGE,
                          "--raw cannot log in with OAUTHBEARER tokens: leave it out");
     struct bench_raw *raw = calloc(1, sizeof(*raw));
     assert(raw != NULL);

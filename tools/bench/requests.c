@@ -62,7 +62,7 @@ static void on_metrics(const struct http_result *result, void *userdata)
     assert(reading->waiting > 0);
     reading->waiting--;
     if (result->outcome != HTTP_ANSWERED || result->status != 200 || result->body_cut) {
-        error_set(&reading->error, ERROR_RETRY, "NoMetrics", "%s does not answer /metrics: %s",
+        error_set(&reading->error, CODE_NO_METRICS, "%s does not answer /metrics: %s",
                   scrape->process->name, result->message);
         return;
     }

@@ -41,14 +41,14 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
 {
     struct bench_stage *stage = userdata;
     (void)loop;
-    error_set(&stage->failure, ERROR_RETRY, "Interrupted", "interrupted by signal %d", signal);
+    error_set(&stage->failure, CODE_INTERRUPTED, "interrupted by signal %d", signal);
 }
 
 static void on_child_ended(void *ctx, struct child *child, int status)
 {
     struct bench_stage *stage = ctx;
     (void)status;
-    error_set(&stage->failure, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log", child_name(child),
+    error_set(&stage->failure, CODE_SERVICE_ENDED, "%s %s; see %s/log", child_name(child),
               child_reason(child), child_directory(child));
 }
 
@@ -88,7 +88,7 @@ enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *
         return ret_error->class;
     }
     return over ? ERROR_OK
-                : error_set(ret_error, ERROR_RETRY, "Silent", "no answer for %lld s",
+                : error_set(ret_error, CODE_SILENT, "no answer for %lld s",
                             (long long)(timeout_ms / 1000));
 }
 
@@ -271,8 +271,7 @@ static enum error_class make_directory(struct bench_stage *stage, struct error *
     if (mkdtemp(stage->directory) != NULL)
         return ERROR_OK;
     stage->directory[0] = '\0';
-    return error_set(ret_error, ERROR_FATAL, "NoDirectory", "cannot make a directory: %s",
-                     strerror(errno));
+    return error_set(ret_error, CODE_NO_DIRECTORY, "cannot make a directory: %s", strerror(errno));
 }
 
 enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_options *options,

@@ -64,7 +64,7 @@ static enum error_class open_or_start_over(struct answer_cache *cache, struct er
     enum error_class class = open_store(cache, &error);
     if (class == ERROR_OK)
         return class;
-    if (strcmp(error.code, "StoreInUse") != 0)
+    if (error.code != CODE_STORE_IN_USE)
         return start_over(cache, &error, ret_error);
     *ret_error = error;
     return class;
@@ -191,8 +191,7 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
     const struct answers_key key = key_of(&attempt->request, &name);
     enum error_class class = answers_get(cache->answers, &key, &row, &error);
     if (class == ERROR_OK && row.data != NULL && !answer_row_read(row, attempt, &known)) {
-        class = error_set(&error, ERROR_FATAL, "StoreCorrupt",
-                          "an answer is not a row of this version");
+        class = error_set(&error, CODE_STORE_CORRUPT, "an answer is not a row of this version");
         known = false;
     }
     answers_value_free(row);

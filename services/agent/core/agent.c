@@ -397,10 +397,10 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
         name = agent->ops->name;
     if (name[0] == '\0')
         return error_set(
-            ret_error, ERROR_REJECT, "Config",
+            ret_error, CODE_CONFIG,
             "agent.name (--agent-name) is not set: give the agent's name in workflows");
     if (!name_valid_new(text_of(name)))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.name must be the agent's name in workflows: " NAME_NEW_EXPECTED);
     snprintf(agent->name, sizeof(agent->name), "%s", name);
     return ERROR_OK;

@@ -39,7 +39,7 @@ void agent_callback_token(struct text secret, struct text agent, struct text ord
 
 static enum error_class bad(struct error *ret_error, const char *what)
 {
-    return error_set(ret_error, ERROR_REJECT, "BadCallback", "%s", what);
+    return error_set(ret_error, CODE_BAD_CALLBACK, "%s", what);
 }
 
 /* A string member; *ret_text stays as it is when there is none. False: it is not a string. */
@@ -65,8 +65,8 @@ static enum error_class read_done(const json_t *json, struct arena *arena,
         return ERROR_OK;
     size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
     if (size > STEP_OUTPUT_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooLarge",
-                         "output is %zu bytes; the limit is %d", size, STEP_OUTPUT_BYTES_MAX);
+        return error_set(ret_error, CODE_TOO_LARGE, "output is %zu bytes; the limit is %d", size,
+                         STEP_OUTPUT_BYTES_MAX);
     char *text = arena_bytes(arena, size);
     size_t written = json_dumpb(value, text, size, JSON_COMPACT | JSON_ENCODE_ANY);
     assert(size > 0 && written == size);

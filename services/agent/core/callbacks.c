@@ -196,7 +196,7 @@ static bool read_id(const struct http_exchange *exchange, struct callback_id *re
         return false;
     if (!name_valid(id.step) || !read_direction(http_param(exchange, "direction"), &id.direction) ||
         !read_attempt(text_of(http_param(exchange, "attempt")), &id.attempt)) {
-        error_set(ret_error, ERROR_REJECT, "BadId",
+        error_set(ret_error, CODE_BAD_ID,
                   "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the callback URL");
         return false;
     }
@@ -259,7 +259,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
     if (callback->exchange != NULL) {
         if (error != NULL && error_is(error))
-            ask_to_retry(callback->exchange, error->code, error->message);
+            ask_to_retry(callback->exchange, error_name_of(error), error->message);
         else
             http_respond(callback->exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
     }
@@ -327,7 +327,7 @@ static void append(struct agent_callbacks *callbacks, struct http_exchange *exch
     FAILPOINT("agent.callback");
     if (send(callback, id, body, &error) != ERROR_OK) {
         free(callback);
-        ask_to_retry(exchange, error.code, error.message);
+        ask_to_retry(exchange, error_name_of(&error), error.message);
         return;
     }
     DL_APPEND(callbacks->pending, callback);
@@ -343,7 +343,7 @@ static void on_post(struct http_exchange *exchange, void *userdata)
     struct error error;
     heap_arena_reset(&callbacks->scratch);
     if (!read_id(exchange, &id, &error))
-        refuse(callbacks, exchange, 400, error.code, error.message);
+        refuse(callbacks, exchange, 400, error_name_of(&error), error.message);
     else if (http_read_only(exchange))
         refuse(callbacks, exchange, 403, "ReadOnly", HTTP_READ_ONLY_MESSAGE);
     else if (!is_authorized(callbacks, exchange, &id))
@@ -355,7 +355,7 @@ static void on_post(struct http_exchange *exchange, void *userdata)
         refuse(callbacks, exchange, 403, "OutsideBinding", "this token is for other agents");
     else if (agent_callback_parse(http_body(exchange), &callbacks->scratch.arena, &body, &error) !=
              ERROR_OK)
-        refuse(callbacks, exchange, strcmp(error.code, "TooLarge") == 0 ? 413 : 400, error.code,
+        refuse(callbacks, exchange, error.code == CODE_TOO_LARGE ? 413 : 400, error_name_of(&error),
                error.message);
     else if (!callbacks->agent->cluster->ready)
         ask_to_retry(exchange, "Starting", "this instance is not ready yet");

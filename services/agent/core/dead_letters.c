@@ -138,7 +138,7 @@ static void send(struct dead_letters *letters, struct kept_record *kept)
 {
     struct error error;
     assert(!kept->in_flight);
-    if (cluster_dead_letter(letters->agent->cluster, &kept->record, NULL, kept->why.code,
+    if (cluster_dead_letter(letters->agent->cluster, &kept->record, NULL, error_name_of(&kept->why),
                             kept->why.message, on_appended, kept, 0, &error) == ERROR_OK)
         kept->in_flight = true;
     else

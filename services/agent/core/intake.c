@@ -158,12 +158,12 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
 {
     const struct step_request *request = &decoded->step_request;
     if (decoded->kind != RECORD_STEP_REQUEST) {
-        error_set(ret_error, ERROR_REJECT, "UnexpectedRecord", "%s is not a StepRequest",
+        error_set(ret_error, CODE_UNEXPECTED_RECORD, "%s is not a StepRequest",
                   record_kind_name(decoded->kind));
         return false;
     }
     if (!text_equal(request->agent, text_of(agent->name))) {
-        error_set(ret_error, ERROR_REJECT, "WrongAgent",
+        error_set(ret_error, CODE_WRONG_AGENT,
                   "the request is for agent %.*s; this is the topic of %s",
                   TEXT_ARG(request->agent), agent->name);
         return false;
@@ -172,7 +172,7 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
         return false;
     if (!name_valid(request->ref.step) || !name_valid(request->action) ||
         request->ref.attempt == 0 || text_empty(request->do_key) || request->order == NULL) {
-        error_set(ret_error, ERROR_REJECT, "BadValue",
+        error_set(ret_error, CODE_BAD_VALUE,
                   "step and action must be names, attempt at least 1, do_key and order present");
         return false;
     }
@@ -188,8 +188,7 @@ static bool decode(const struct agent *agent, struct agent_attempt *attempt, str
     struct arena *arena = &attempt->memory.arena;
     struct text bytes = arena_text(arena, value);
     if (codec_decode(agent->cluster->codec, bytes, true, arena, &decoded, ret_error) != ERROR_OK) {
-        if (strcmp(ret_error->code, "UnknownSchema") != 0 &&
-            codec_is_newer(agent->cluster->codec, bytes))
+        if (ret_error->code != CODE_UNKNOWN_SCHEMA && codec_is_newer(agent->cluster->codec, bytes))
             ret_error->class = ERROR_RETRY;
         return false;
     }
@@ -317,7 +316,7 @@ static void handle(struct agent_partition *partition, const struct broker_record
         return;
     }
     attempts_put_back(agent->attempts, attempt);
-    if (!fresh && strcmp(error.code, "UnknownSchema") == 0) {
+    if (!fresh && error.code == CODE_UNKNOWN_SCHEMA) {
         wait_for_schema(partition, record, &receipt);
         return;
     }

@@ -91,7 +91,7 @@ static void on_error(void *ctx, const struct error *error)
     close_partition(partition);
     purge(partition->intake);
     open_partition(partition);
-    if (strcmp(error->code, "OffsetOutOfRange") == 0) {
+    if (error->code == CODE_OFFSET_OUT_OF_RANGE) {
         read_from(partition, -1, "");
         return;
     }

@@ -73,12 +73,12 @@ static enum error_class read_command(struct exec_agent *agent, struct error *ret
         if (*word == '\0')
             continue;
         if (count == ARGUMENTS_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Config",
+            return error_set(ret_error, CODE_CONFIG,
                              "agent.exec.command has more than %d arguments", ARGUMENTS_MAX);
         agent->argv[count++] = word;
     }
     if (count == 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.exec.command must be a program and its arguments, such as "
                          "/usr/local/bin/pack --fast");
     return ERROR_OK;
@@ -90,16 +90,16 @@ static enum error_class check_env(const struct config *config, struct error *ret
     const char *const *names;
     size_t count = config_list(config, "agent.exec.env", &names);
     if (count > ENV_MAX / 2)
-        return error_set(ret_error, ERROR_REJECT, "Config", "agent.exec.env has more than %d names",
+        return error_set(ret_error, CODE_CONFIG, "agent.exec.env has more than %d names",
                          ENV_MAX / 2);
     for (size_t i = 0; i < count; i++) {
         const char *value = getenv(names[i]);
         if (strlen(names[i]) > NAME_BYTES_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Config",
+            return error_set(ret_error, CODE_CONFIG,
                              "agent.exec.env: the name %.32s... is longer than %d bytes", names[i],
                              NAME_BYTES_MAX);
         if (value != NULL && strlen(value) > EXEC_ENV_VALUE_MAX)
-            return error_set(ret_error, ERROR_REJECT, "Config",
+            return error_set(ret_error, CODE_CONFIG,
                              "agent.exec.env: %s is %zu bytes long; the limit is %d", names[i],
                              strlen(value), EXEC_ENV_VALUE_MAX);
     }

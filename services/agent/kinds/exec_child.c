@@ -215,7 +215,7 @@ pid_t exec_child_pid(const struct exec_child *child)
 
 static enum error_class not_started(const char *what, int code, struct error *ret_error)
 {
-    return error_set(ret_error, ERROR_RETRY, "NotStarted", "%s: %s", what, strerror(code));
+    return error_set(ret_error, CODE_NOT_STARTED, "%s: %s", what, strerror(code));
 }
 
 /* Our ends do not block, neither end is inherited by others. */
@@ -293,5 +293,5 @@ enum error_class exec_child_start(struct loop *loop, const struct exec_child_opt
     }
     /* It may have begun: FATAL, so that the caller does not report that nothing happened. */
     exec_child_free(child);
-    return error_set(ret_error, ERROR_FATAL, "NotWatched", "%s", error.message);
+    return error_set(ret_error, CODE_NOT_WATCHED, "%s", error.message);
 }

@@ -36,7 +36,7 @@ static enum error_class read_url(struct http_agent *agent, const char *url, stru
 {
     size_t size = strlen(url);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.http.url must be the base URL of the remote service, such as "
                          "http://127.0.0.1:8090/stock");
     while (size > 0 && url[size - 1] == '/')
@@ -54,7 +54,7 @@ static enum error_class read_probe_url(struct http_agent *agent, const char *url
     if (url[0] == '\0')
         url = agent->url;
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.http.probe.url must be a URL, such as "
                          "http://127.0.0.1:8090/health");
     snprintf(agent->probe_url, sizeof(agent->probe_url), "%s", url);
@@ -69,7 +69,7 @@ static enum error_class read_path(const struct config *config, const char *key,
     if (path[0] == '\0')
         return ERROR_OK;
     if (access(path, R_OK) != 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "%s must be the path of a PEM file; cannot read %.300s: %s", key, path,
                          strerror(errno));
     *ret_path = path;
@@ -85,7 +85,7 @@ static enum error_class read_tls(const struct config *config, struct http_client
     if (class == ERROR_OK)
         class = read_path(config, "agent.http.tls.key", &options->key_file, ret_error);
     if (class == ERROR_OK && (options->cert_file == NULL) != (options->key_file == NULL))
-        class = error_set(ret_error, ERROR_REJECT, "Config",
+        class = error_set(ret_error, CODE_CONFIG,
                           "agent.http.tls.cert and agent.http.tls.key belong together: set both");
     return class;
 }

@@ -46,10 +46,10 @@ static enum error_class check_line(const char *line, uint32_t number, struct err
 {
     size_t size = strcspn(line, ":");
     if (line[size] == '\0' || !is_name(line, size) || !is_value(line + size + 1))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.http.headers: header %u is not a line like NAME: VALUE", number);
     if (is_reserved(line, size))
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.http.headers: %.*s is set by the agent itself: remove it",
                          (int)size, line);
     return ERROR_OK;
@@ -69,8 +69,8 @@ enum error_class http_headers_parse(const char *text, struct http_headers *ret_h
         if (line[strspn(line, " \t")] == '\0')
             continue;
         if (headers.count == HTTP_HEADERS_MAX)
-            class = error_set(ret_error, ERROR_REJECT, "Config",
-                              "agent.http.headers has more than %d headers", HTTP_HEADERS_MAX);
+            class = error_set(ret_error, CODE_CONFIG, "agent.http.headers has more than %d headers",
+                              HTTP_HEADERS_MAX);
         else
             class = check_line(line, headers.count + 1, ret_error);
         if (class == ERROR_OK)

@@ -20,7 +20,7 @@ enum error_class http_message_url(const char *base, struct text action,
                                   char ret_url[HTTP_MESSAGE_URL_SIZE], struct error *ret_error)
 {
     if (name_is_path_step(action))
-        return error_set(ret_error, ERROR_REJECT, "BadUrl",
+        return error_set(ret_error, CODE_BAD_URL,
                          "the action must not be \".\" or \"..\": it would lead out of %s", base);
     int size = snprintf(ret_url, HTTP_MESSAGE_URL_SIZE, "%s/%.*s", base, TEXT_ARG(action));
     assert(size > 0 && size < HTTP_MESSAGE_URL_SIZE);

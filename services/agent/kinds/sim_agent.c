@@ -50,7 +50,7 @@ static enum error_class read_options(struct sim_agent *agent, const struct confi
     options->unknown_share = config_double(config, "agent.sim.unknown.share");
     options->seed = (uint64_t)config_int(config, "agent.sim.seed");
     if (options->fail_share + options->silent_share + options->unknown_share > 1)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "agent.sim.fail.share, .silent.share and .unknown.share add up to more "
                          "than 1");
     return sim_latency_parse(config_string(config, "agent.sim.latency.ms"), &options->latency,

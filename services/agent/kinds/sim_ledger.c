@@ -105,8 +105,7 @@ static void read_lines(struct sim_ledger *ledger)
 
 static enum error_class system_error(struct error *ret_error, const char *what)
 {
-    return error_set(ret_error, ERROR_RETRY, "LedgerFailed", "ledger: %s: %s", what,
-                     strerror(errno));
+    return error_set(ret_error, CODE_LEDGER_FAILED, "ledger: %s: %s", what, strerror(errno));
 }
 
 /* Reads what other processes wrote. Leaves *ret_torn true if the file does not end with a whole
@@ -226,7 +225,7 @@ enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledge
     bool torn;
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     if (fd < 0)
-        return error_set(ret_error, ERROR_REJECT, "Config", "agent.sim.ledger: %.200s: %s", path,
+        return error_set(ret_error, CODE_CONFIG, "agent.sim.ledger: %.200s: %s", path,
                          strerror(errno));
     struct sim_ledger *ledger = calloc(1, sizeof(*ledger));
     assert(ledger != NULL);

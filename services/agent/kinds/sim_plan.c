@@ -53,7 +53,7 @@ enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_lat
         valid = skip(&rest, TEXT(":")) && read_ms(&rest, &latency.deviation_ms);
     if (!valid || rest.size > 0)
         return error_set(
-            ret_error, ERROR_REJECT, "Config",
+            ret_error, CODE_CONFIG,
             "agent.sim.latency.ms: %.64s is not a latency; write 5, normal:20:5 (mean, deviation) "
             "or exp:10 (mean)",
             text);

@@ -159,13 +159,13 @@ void reeve_agent_fail(struct reeve_agent *agent, enum reeve_agent_error error, c
     const char *what = message != NULL ? message : "the agent gave no reason";
     switch (error) {
     case REEVE_AGENT_UNAVAILABLE:
-        error_set(&failure, ERROR_RETRY, "AgentUnavailable", "%s", what);
+        error_set(&failure, CODE_AGENT_UNAVAILABLE, "%s", what);
         break;
     case REEVE_AGENT_CONFIG:
-        error_set(&failure, ERROR_REJECT, "Config", "%s", what);
+        error_set(&failure, CODE_CONFIG, "%s", what);
         break;
     case REEVE_AGENT_FATAL:
-        error_set(&failure, ERROR_FATAL, "AgentFailed", "%s", what);
+        error_set(&failure, CODE_AGENT_FAILED, "%s", what);
         break;
     }
     if (agent->started)

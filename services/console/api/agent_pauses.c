@@ -229,7 +229,7 @@ static enum error_class check_text(const char *name, struct text text, struct er
 {
     if (!text_empty(text) && utf8_printable(text))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "BadField",
+    return error_set(ret_error, CODE_BAD_FIELD,
                      "%s: expected a text of at least 1 byte, without control characters; the "
                      "topic of agents keeps it",
                      name);

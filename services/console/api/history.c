@@ -46,7 +46,7 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
     if (record.kind == RECORD_STATEMENT)
         return true; /* see find_statement() */
     if (record.kind != RECORD_DECISION) {
-        error_set(&history->error, ERROR_FATAL, "StoreDamaged",
+        error_set(&history->error, CODE_STORE_DAMAGED,
                   "the history of an order holds another record");
         return false;
     }

@@ -239,7 +239,7 @@ static bool check_text(const json_t *body, const char *name, bool required, stru
     struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
     if ((value == NULL && !required) || (text.size > 0 && utf8_printable(text)))
         return true;
-    error_set(ret_error, ERROR_REJECT, "BadField", "%s: expected %s%s", name,
+    error_set(ret_error, CODE_BAD_FIELD, "%s: expected %s%s", name,
               "a text of at least 1 byte, without control characters",
               required ? "; the log keeps it" : "");
     return false;
@@ -253,7 +253,7 @@ static bool check_error_name(const json_t *body, const struct operator_action *a
         error_name_valid(
             (struct text){json_string_value(value), (uint32_t)json_string_length(value)}))
         return true;
-    error_set(ret_error, ERROR_REJECT, "BadField", "error_name: expected " ERROR_NAME_EXPECTED);
+    error_set(ret_error, CODE_BAD_FIELD, "error_name: expected " ERROR_NAME_EXPECTED);
     return false;
 }
 
@@ -267,8 +267,8 @@ static bool check_output(const json_t *body, struct error *ret_error)
     json_t *output = json_loadb(json_string_value(value), json_string_length(value),
                                 JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (output == NULL)
-        error_set(ret_error, ERROR_REJECT, "BadField", "output: expected JSON: %s at byte %d",
-                  at.text, at.position);
+        error_set(ret_error, CODE_BAD_FIELD, "output: expected JSON: %s at byte %d", at.text,
+                  at.position);
     json_decref(output);
     return output != NULL;
 }
@@ -279,7 +279,7 @@ static bool check_timeout(const json_t *body, const struct command *cmd, struct 
     if (json_object_get(body, "timeout_ms") == NULL ||
         (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
         return true;
-    error_set(ret_error, ERROR_REJECT, "BadField", "timeout_ms: expected 1 to %lld",
+    error_set(ret_error, CODE_BAD_FIELD, "timeout_ms: expected 1 to %lld",
               (long long)DURATION_MS_MAX);
     return false;
 }
@@ -289,7 +289,7 @@ static bool check_version(const struct command *cmd, struct error *ret_error)
 {
     if (cmd->kind != COMMAND_MIGRATE_ORDER || cmd->migrate_order.version >= 1)
         return true;
-    error_set(ret_error, ERROR_REJECT, "BadField", "version: expected 1 to %d", INT32_MAX);
+    error_set(ret_error, CODE_BAD_FIELD, "version: expected 1 to %d", INT32_MAX);
     return false;
 }
 

@@ -75,7 +75,7 @@ static bool visit(void *ctx, int64_t offset, struct text value)
         return true;
     }
     replay->is_incomplete = true;
-    error_set(&replay->error, ERROR_FATAL, "IncompleteHistory",
+    error_set(&replay->error, CODE_INCOMPLETE_HISTORY,
               "the history that is kept of this order does not begin with its acceptance: %s",
               problem);
     return false;

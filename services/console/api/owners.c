@@ -153,7 +153,7 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     render_put(object, "skipped", json_integer(checkpoint->skipped));
     render_put(object, "attempts", json_integer(checkpoint->guards));
     if (console_partition_is_stopped(partition, &stop)) {
-        render_put(object, "stopped", json_string(stop->code));
+        render_put(object, "stopped", json_string(error_name_of(stop)));
         render_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));
     } else {
         render_put(object, "stopped", json_null());

@@ -351,7 +351,7 @@ static enum error_class check_address(const char *address, struct error *ret_err
     bool url = strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0;
     if ((name == NULL && address[0] == '/') || url || (host == NULL && strchr(place, ':') != NULL))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "Config",
+    return error_set(ret_error, CODE_CONFIG,
                      "console.services: \"%.200s\" must be HOST:PORT, a base URL, one of these "
                      "after \"" NAME_MARK "\" for all addresses of the name, or the absolute path "
                      "of a data.dir on this machine",
@@ -380,7 +380,7 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
     const char *const *addresses = NULL;
     size_t count = config_list(config, "console.services", &addresses);
     if (count > SERVICE_LIST_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Config",
+        return error_set(ret_error, CODE_CONFIG,
                          "console.services names %zu services; the limit is %d", count,
                          SERVICE_LIST_MAX);
     for (size_t i = 0; i < count; i++)

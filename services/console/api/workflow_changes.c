@@ -84,8 +84,8 @@ static void give_up(struct workflow_request *request, int status, const char *co
 
 static void refuse(struct http_exchange *exchange, const struct error *error)
 {
-    bool unknown = strcmp(error->code, "UnknownWorkflow") == 0;
-    http_respond_error(exchange, unknown ? 404 : 409, error->code, "%s", error->message);
+    bool unknown = error->code == CODE_UNKNOWN_WORKFLOW;
+    http_respond_error(exchange, unknown ? 404 : 409, error_name_of(error), "%s", error->message);
 }
 
 /* False: each agent of the workflow has an instance, as far as is known. */
@@ -292,7 +292,7 @@ static enum error_class check_text(const char *name, struct text text, struct er
 {
     if (!text_empty(text) && utf8_printable(text))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "BadField",
+    return error_set(ret_error, CODE_BAD_FIELD,
                      "%s: expected a text of at least 1 byte, without control characters; the "
                      "topic of workflows keeps it",
                      name);
@@ -387,18 +387,17 @@ static enum error_class read_fields(struct workflow_request *request, json_t *bo
     json_decref(by);
     json_decref(flags);
     if (class == ERROR_OK && !flag)
-        class = error_set(ret_error, ERROR_REJECT, "BadField", "activate: expected true or false");
+        class = error_set(ret_error, CODE_BAD_FIELD, "activate: expected true or false");
     if (class != ERROR_OK || check_text("by", activation.by, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (text_empty(definition.text))
-        return error_set(ret_error, ERROR_REJECT, "BadField",
-                         "source: expected the text of a workflow");
+        return error_set(ret_error, CODE_BAD_FIELD, "source: expected the text of a workflow");
     request->by = activation.by;
     request->format = text_empty(definition.format) ? TEXT("yaml") : definition.format;
     request->deployment.text = definition.text;
     if (text_equal(request->format, TEXT("yaml")) || text_equal(request->format, TEXT("json")))
         return ERROR_OK;
-    return error_set(ret_error, ERROR_REJECT, "BadField",
+    return error_set(ret_error, CODE_BAD_FIELD,
                      "format: expected \"yaml\" (the default) or \"json\"");
 }
 

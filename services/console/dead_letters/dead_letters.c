@@ -64,7 +64,7 @@ static bool read_text(const json_t *body, const char *name, uint32_t max, struct
         return true;
     }
     error_set(
-        ret_error, ERROR_REJECT, "BadField",
+        ret_error, CODE_BAD_FIELD,
         "%s: expected a text of 1 to %u bytes, without control characters; the topic keeps it",
         name, max);
     return false;
@@ -82,7 +82,7 @@ static bool read_bytes(const json_t *value, struct arena *arena, struct text *re
         *ret_value = (struct text){bytes, size};
         return true;
     }
-    error_set(ret_error, ERROR_REJECT, "BadField",
+    error_set(ret_error, CODE_BAD_FIELD,
               "value: expected at most %d bytes as base64url without padding", INPUT_BYTES_MAX);
     return false;
 }
@@ -110,12 +110,12 @@ static bool read_value(struct dead_letter_api *letters, json_t *body, struct are
     const json_t *json = json_object_get(body, "json");
     const json_t *record = json_object_get(body, "record");
     if (value != NULL && json != NULL) {
-        error_set(ret_error, ERROR_REJECT, "BadField", "expected value or json, not both");
+        error_set(ret_error, CODE_BAD_FIELD, "expected value or json, not both");
         return false;
     }
     if ((json != NULL && !json_is_object(json)) || (record != NULL && !json_is_string(record)) ||
         (record != NULL && json == NULL)) {
-        error_set(ret_error, ERROR_REJECT, "BadField",
+        error_set(ret_error, CODE_BAD_FIELD,
                   "json: expected an object; record: the name of its type, such as SubmitOrder");
         return false;
     }
@@ -133,7 +133,7 @@ static bool knows_fields(const json_t *body, bool replay, struct error *ret_erro
             strcmp(name, "value") == 0 || strcmp(name, "json") == 0 || strcmp(name, "record") == 0;
         if (strcmp(name, "by") == 0 || strcmp(name, "reason") == 0 || (replay && of_value))
             continue;
-        error_set(ret_error, ERROR_REJECT, "UnknownField", "%.60s: expected %s", name,
+        error_set(ret_error, CODE_UNKNOWN_FIELD, "%.60s: expected %s", name,
                   replay ? "by, reason, value, json or record" : "by or reason");
         return false;
     }

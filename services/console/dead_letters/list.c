@@ -180,7 +180,7 @@ static void on_range(void *ctx, bool is_first, const struct error *error)
 {
     struct listing *listing = ctx;
     if (error != NULL) {
-        fail(listing, error->code, error->message);
+        fail(listing, error_name_of(error), error->message);
         return;
     }
     list_range(listing, is_first);
@@ -192,7 +192,7 @@ static void on_searched(void *ctx, bool is_first, const struct error *error)
     struct listing *listing = ctx;
     (void)is_first;
     if (error != NULL)
-        fail(listing, error->code, error->message);
+        fail(listing, error_name_of(error), error->message);
     else
         proceed(listing);
 }

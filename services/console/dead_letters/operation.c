@@ -177,7 +177,7 @@ static void on_resolved(void *ctx, uint64_t token, int64_t offset, const struct 
         return;
     }
     if (error != NULL && error_is(error)) {
-        operation_fail(operation, 503, error->code,
+        operation_fail(operation, 503, error_name_of(error),
                        "%sthe record of it could not be written: %.300s. Trying again is harmless",
                        operation->kind == OPERATION_REPLAY ? "it was replayed, but " : "",
                        error->message);
@@ -203,7 +203,7 @@ static void resolve(struct operation *operation)
         operation->calls++;
         return;
     }
-    operation_fail(operation, 503, error.code, "%s", error.message);
+    operation_fail(operation, 503, error_name_of(&error), "%s", error.message);
 }
 
 /* ---- replaying ---- */
@@ -222,7 +222,7 @@ static void on_replayed(void *ctx, uint64_t token, int64_t offset, const struct 
         FAILPOINT("console.dead-letter.replayed");
         resolve(operation);
     } else if (error->class == ERROR_REJECT) {
-        operation_fail(operation, 409, error->code, "%s does not take the record: %.300s",
+        operation_fail(operation, 409, error_name_of(error), "%s does not take the record: %.300s",
                        operation->plan.topic, error->message);
     } else {
         operation_fail(operation, 503, "Unknown",
@@ -281,7 +281,7 @@ static void replay(struct operation *operation)
     if (broker_append(operation->letters->cluster->broker, &append, &error) == ERROR_OK)
         operation->calls++;
     else
-        operation_fail(operation, 503, error.code, "%s", error.message);
+        operation_fail(operation, 503, error_name_of(&error), "%s", error.message);
 }
 
 /* ---- catching up ---- */
@@ -329,7 +329,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     if (operation->state == OPERATION_ENDED || operation->letters->draining) {
         end(operation);
     } else if (error != NULL && error_is(error)) {
-        operation_fail(operation, 503, error->code, "%s", error->message);
+        operation_fail(operation, 503, error_name_of(error), "%s", error->message);
     } else {
         operation->until = high;
         operations_moved(operation->letters, operation->partition);
@@ -390,8 +390,8 @@ static void plan_replay(struct operation *operation, const struct broker_record 
     struct error error;
     if (replay_plan(record, reading, operation->corrected, operation->resolution.by,
                     &cluster->topics, cluster->codec, arena, plan, &error) != ERROR_OK) {
-        int status = strcmp(error.code, "BadValue") == 0 ? 400 : 409;
-        operation_fail(operation, status, error.code, "%s", error.message);
+        int status = error.code == CODE_BAD_VALUE ? 400 : 409;
+        operation_fail(operation, status, error_name_of(&error), "%s", error.message);
         return;
     }
     plan->key = arena_text(arena, plan->key);
@@ -412,8 +412,8 @@ static void on_fetched(void *ctx, const struct broker_record *record, const stru
     struct dead_letter_reading reading = {.partition = -1, .offset = -1, .headers = none};
     assert(operation->state == OPERATION_FETCHES);
     if (record == NULL) {
-        operation_fail(operation, error->class == ERROR_REJECT ? 404 : 503, error->code, "%s",
-                       error->message);
+        operation_fail(operation, error->class == ERROR_REJECT ? 404 : 503, error_name_of(error),
+                       "%s", error->message);
         return;
     }
     if (!dead_letter_read(record, &reading)) {

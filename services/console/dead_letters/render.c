@@ -137,7 +137,7 @@ static void put_undecodable(json_t *object, const struct error *error, struct te
     struct text order_id = {0};
     struct text reply_to = {0};
     json_t *why = json_object();
-    render_put(why, "code", json_string(error->code));
+    render_put(why, "code", json_string(error_name_of(error)));
     render_put(why, "message", json_codec_text(text_of(error->message)));
     render_put(object, "error", why);
     if (!codec_peek(value, &fingerprint))

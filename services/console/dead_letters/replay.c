@@ -37,13 +37,13 @@ static enum error_class refuse_topic(const struct topics *topics, struct text to
                                      struct error *ret_error)
 {
     if (text_equal(topic, text_of(topics->events)))
-        return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+        return error_set(ret_error, CODE_NOT_REPLAYABLE,
                          "it comes from %s, where only the owner of a partition may write",
                          topics->events);
     if (text_empty(topic))
-        return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+        return error_set(ret_error, CODE_NOT_REPLAYABLE,
                          "it is not known where it came from; it can only be discarded");
-    return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+    return error_set(ret_error, CODE_NOT_REPLAYABLE,
                      "it comes from %.*s, where no operator may write; it can only be discarded",
                      TEXT_ARG(topic));
 }
@@ -85,16 +85,16 @@ static enum error_class check_cut(const struct dead_letter_reading *reading,
                                   const struct broker_record *record, struct error *ret_error)
 {
     if (reading->unreadable)
-        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+        return error_set(ret_error, CODE_VALUE_CUT,
                          "no client could read the record, so the dead letter does not hold it; "
                          "give its value");
     if (reading->value_bytes > 0)
-        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+        return error_set(ret_error, CODE_VALUE_CUT,
                          "the dead letter holds %" PRIu32 " of %" PRIu64
                          " bytes; give the whole value",
                          record->value.size, reading->value_bytes);
     if (record->value.size == 0)
-        return error_set(ret_error, ERROR_REJECT, "ValueCut", "the record is empty; give a value");
+        return error_set(ret_error, CODE_VALUE_CUT, "the record is empty; give a value");
     return ERROR_OK;
 }
 
@@ -105,14 +105,13 @@ static enum error_class check_value(enum destination to, struct text value, stru
 {
     struct error why;
     if (value.size > INPUT_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "BadValue", "value is %u bytes; the limit is %d",
+        return error_set(ret_error, CODE_BAD_VALUE, "value is %u bytes; the limit is %d",
                          value.size, INPUT_BYTES_MAX);
     if (codec_decode(codec, value, false, arena, ret_record, &why) != ERROR_OK)
-        return error_set(ret_error, ERROR_REJECT, "BadValue", "value cannot be decoded: %s (%s)",
-                         why.message, why.code);
+        return error_set(ret_error, CODE_BAD_VALUE, "value cannot be decoded: %s (%s)", why.message,
+                         error_name_of(&why));
     if (!takes(to, ret_record->kind))
-        return error_set(ret_error, ERROR_REJECT, "BadValue",
-                         "value is a %s, which that topic does not take",
+        return error_set(ret_error, CODE_BAD_VALUE, "value is a %s, which that topic does not take",
                          record_kind_name(ret_record->kind));
     return ERROR_OK;
 }
@@ -191,15 +190,15 @@ enum error_class replay_plan(const struct broker_record *record,
     if (plan.corrected)
         plan.value = sign(&decoded, record, by, codec, arena);
     if (plan.corrected && plan.value.size > INPUT_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "BadValue",
+        return error_set(ret_error, CODE_BAD_VALUE,
                          "value is %u bytes as this version writes it; the limit is %d",
                          plan.value.size, INPUT_BYTES_MAX);
     struct text order_id = known ? order_id_of(&decoded) : (struct text){0};
     bool ordered = order_id_validate(order_id, &error) == ERROR_OK;
     if (plan.corrected && !ordered && to != TO_ALERTS)
-        return error_set(ret_error, ERROR_REJECT, "BadValue", "%s", error.message);
+        return error_set(ret_error, CODE_BAD_VALUE, "%s", error.message);
     if (!ordered && reading->meta_bytes > 0)
-        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+        return error_set(ret_error, CODE_VALUE_CUT,
                          "the dead letter does not hold the whole key, which was too long, and the "
                          "value does not name an order; give its value");
     if (ordered)
@@ -224,7 +223,7 @@ enum error_class replay_encode(struct text record_name, json_t *json, struct cod
     bool is_command = record_kind_is_command(record.kind);
     if (!is_command && record.kind != RECORD_STEP_REQUEST && record.kind != RECORD_STATUS_UPDATE &&
         record.kind != RECORD_OPERATOR_ALERT)
-        return error_set(ret_error, ERROR_REJECT, "BadValue",
+        return error_set(ret_error, CODE_BAD_VALUE,
                          "record: expected a command such as SubmitOrder or ReportStep, or "
                          "StepRequest, StatusUpdate or OperatorAlert");
     if (record.kind == RECORD_SUBMIT_ORDER)
@@ -234,7 +233,7 @@ enum error_class replay_encode(struct text record_name, json_t *json, struct cod
                           &error) != ERROR_OK ||
         (record.kind == RECORD_SUBMIT_ORDER &&
          details_validate_new(&record.command.submit_order, &error) != ERROR_OK))
-        return error_set(ret_error, ERROR_REJECT, "BadValue", "value: %s", error.message);
+        return error_set(ret_error, CODE_BAD_VALUE, "value: %s", error.message);
     if (is_command)
         record.command.kind = (enum command_kind)record.kind;
     codec_encode(codec, record.kind, is_command ? (void *)&record.command : &record.claim, buffer);

@@ -203,7 +203,7 @@ static void end_without(struct topic_partition *partition)
         end_fetch(partition, NULL, NULL);
         return;
     }
-    error_set(&error, ERROR_REJECT, "UnknownDeadLetter",
+    error_set(&error, CODE_UNKNOWN_DEAD_LETTER,
               "%s has no record at %" PRId32 ":%" PRId64 " (any more)",
               partition->topic->cluster->topics.dead_letters, partition->number,
               partition->fetches->offset);
@@ -253,14 +253,14 @@ static void on_fetch_error(void *ctx, const struct error *error)
     struct error later;
     if (error->class != ERROR_FATAL)
         return;
-    if (strcmp(error->code, "OffsetOutOfRange") == 0) {
+    if (error->code == CODE_OFFSET_OUT_OF_RANGE) {
         if (partition->fetches->is_scan)
             read_from_the_start(partition);
         else
             end_without(partition);
         return;
     }
-    error_set(&later, ERROR_RETRY, "NotReady", "%s", error->message);
+    error_set(&later, CODE_NOT_READY, "%s", error->message);
     end_fetch(partition, NULL, &later);
 }
 
@@ -288,7 +288,7 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     struct error error;
     (void)loop;
     (void)timer;
-    error_set(&error, ERROR_RETRY, "NotReady", "partition %" PRId32 " of %s does not answer",
+    error_set(&error, CODE_NOT_READY, "partition %" PRId32 " of %s does not answer",
               partition->number, partition->topic->cluster->topics.dead_letters);
     end_fetch(partition, NULL, &error);
 }

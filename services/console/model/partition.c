@@ -119,7 +119,7 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
     if (codec_decode(partition->codec, row, true, &partition->heap.arena, &record,
                      &partition->error) != ERROR_OK ||
         record.kind != RECORD_ORDER_ROW || order_id.size > ORDER_ID_BYTES_MAX) {
-        error_set(&partition->error, ERROR_FATAL, "StoreCorrupt", "a row cannot be decoded");
+        error_set(&partition->error, CODE_STORE_CORRUPT, "a row cannot be decoded");
         return false;
     }
     order_counts_add(&partition->counts, record.order_row.details.workflow,

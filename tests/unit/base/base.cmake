@@ -6,6 +6,7 @@ reeve_test(base
     SOURCES
         base64_test.c
         enum_names_test.c
+        error_test.c
         names_test.c
         numbers_test.c
         percent_test.c

@@ -35,7 +35,7 @@ Test(cli_console, refuses_paths_that_are_too_long)
     console_path_add_segment(&path, long_id);
     cr_assert(path.is_too_long);
     cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Usage");
+    cr_assert_eq(error.code, CODE_USAGE);
     cr_assert_str_eq(error.message,
                      "the arguments are too long: a console takes 16383 bytes, percent-encoded");
     free(long_id);
@@ -51,7 +51,7 @@ Test(cli_console, refuses_empty_operands)
     console_path_add(&path, "/api/orders/");
     console_path_add_segment(&path, "");
     cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Usage");
+    cr_assert_eq(error.code, CODE_USAGE);
     cr_assert_str_eq(error.message, "an argument is empty: expected an id or a name");
 }
 

@@ -138,7 +138,7 @@ Test(cli_export, refuses_to_continue_with_a_gap)
     write_file(0, 10);
     write_file(11, 20);
     cr_assert_eq(segment_series_end(&series, &first, &next, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "FileMissing");
+    cr_assert_eq(error.code, CODE_FILE_MISSING);
     cr_assert(strstr(error.message, "partition 3 has a file up to offset 10") != NULL, "%s",
               error.message);
 }
@@ -167,7 +167,7 @@ Test(cli_export, reports_a_directory_that_is_gone)
     struct segment *segment = NULL;
     series.directory = "/tmp/export-test-none/none";
     cr_assert_eq(segment_open(&series, 0, &segment, &error), ERROR_FATAL);
-    cr_assert_str_eq(error.code, "ExportIo");
+    cr_assert_eq(error.code, CODE_EXPORT_IO);
     cr_assert_null(segment);
 }
 

@@ -58,7 +58,7 @@ static void refuse(const char *name, const char *value)
     struct error error;
     const struct flag_given given[] = {{name, value}, {NULL, NULL}};
     cr_expect_eq(build(given, &path, &error), ERROR_REJECT, "--%s '%s'", name, value);
-    cr_expect_str_eq(error.code, "Usage");
+    cr_expect_eq(error.code, CODE_USAGE);
     cr_expect(strstr(error.message, name) != NULL, "%s", error.message);
 }
 

@@ -27,11 +27,12 @@ static struct partition_reset reset_to(int64_t next_command_offset)
 }
 
 static void assert_refused(const struct partition_state *state, struct partition_reset reset,
-                           const char *code)
+                           enum error_code code)
 {
     struct error error = {0};
-    cr_assert_eq(partition_reset_check(state, &reset, &error), ERROR_REJECT, "%s", code);
-    cr_assert_str_eq(error.code, code, "%s", error.message);
+    cr_assert_eq(partition_reset_check(state, &reset, &error), ERROR_REJECT, "%s",
+                 error_code_name(code));
+    cr_assert_eq(error.code, code, "%s", error.message);
 }
 
 static void assert_accepted(const struct partition_state *state, struct partition_reset reset)
@@ -46,25 +47,25 @@ Test(cli_partition, refuses_to_reset_a_partition_that_works)
     struct partition_reset skip = reset_to(-1);
     skip.has_skip = true;
     skip.skip.to = 3;
-    assert_refused(&state, reset_to(5), "PartitionWorks");
-    assert_refused(&state, skip, "PartitionWorks");
+    assert_refused(&state, reset_to(5), CODE_PARTITION_WORKS);
+    assert_refused(&state, skip, CODE_PARTITION_WORKS);
     state.checkpoint.newest_decided_at = state.now + 1000; /* as far as the scheduler bears it */
-    assert_refused(&state, reset_to(5), "PartitionWorks");
+    assert_refused(&state, reset_to(5), CODE_PARTITION_WORKS);
 }
 
 Test(cli_partition, skips_the_record_that_stops_it)
 {
     struct partition_state state = working();
     struct partition_reset reset = reset_to(-1);
-    error_set(&state.stop, ERROR_FATAL, "UndecodableEvent", "p.events[0]@15: cut off");
+    error_set(&state.stop, CODE_UNDECODABLE_EVENT, "p.events[0]@15: cut off");
     state.stopped_at = 15;
-    assert_refused(&state, reset_to(5), "ResetInVain");
+    assert_refused(&state, reset_to(5), CODE_RESET_IN_VAIN);
     reset.has_skip = true;
     reset.skip.from = 14;
     reset.skip.to = 15;
-    assert_refused(&state, reset, "ResetInVain");
+    assert_refused(&state, reset, CODE_RESET_IN_VAIN);
     reset.skip.to = 21;
-    assert_refused(&state, reset, "OutOfRange");
+    assert_refused(&state, reset, CODE_OUT_OF_RANGE);
     reset.skip.to = 16;
     assert_accepted(&state, reset);
 }
@@ -74,15 +75,15 @@ Test(cli_partition, offers_no_skip_where_records_are_missing)
     struct partition_state state = working();
     struct partition_reset reset = reset_to(-1);
     struct error error = {0};
-    error_set(&state.stop, ERROR_FATAL, "LogIncomplete", "p.events[0] begins at offset 15: ...");
+    error_set(&state.stop, CODE_LOG_INCOMPLETE, "p.events[0] begins at offset 15: ...");
     state.stopped_at = 20;
     reset.has_skip = true;
     reset.skip.from = 14;
     reset.skip.to = 20;
     cr_assert_eq(partition_reset_check(&state, &reset, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "ResetInVain");
+    cr_assert_eq(error.code, CODE_RESET_IN_VAIN);
     cr_assert_null(strstr(error.message, "--skip"), "%s", error.message);
-    assert_refused(&state, reset_to(5), "ResetInVain");
+    assert_refused(&state, reset_to(5), CODE_RESET_IN_VAIN);
 }
 
 Test(cli_partition, continues_at_a_command_that_exists)
@@ -91,14 +92,14 @@ Test(cli_partition, continues_at_a_command_that_exists)
     struct partition_reset clock = reset_to(-1);
     clock.newest_decided_at = state.now;
     state.last_command_differs = true;
-    assert_refused(&state, clock, "ResetInVain");
-    assert_refused(&state, reset_to(2), "OutOfRange");
-    assert_refused(&state, reset_to(11), "OutOfRange");
+    assert_refused(&state, clock, CODE_RESET_IN_VAIN);
+    assert_refused(&state, reset_to(2), CODE_OUT_OF_RANGE);
+    assert_refused(&state, reset_to(11), CODE_OUT_OF_RANGE);
     assert_accepted(&state, reset_to(3));
     assert_accepted(&state, reset_to(10));
     state = working();
     state.commands_low = 10;
-    assert_refused(&state, reset_to(9), "OutOfRange");
+    assert_refused(&state, reset_to(9), CODE_OUT_OF_RANGE);
     assert_accepted(&state, reset_to(10));
 }
 
@@ -107,9 +108,9 @@ Test(cli_partition, lowers_a_newest_decision_that_is_ahead)
     struct partition_state state = working();
     struct partition_reset reset = reset_to(-1);
     state.checkpoint.newest_decided_at = 100000;
-    assert_refused(&state, reset_to(5), "ResetInVain");
+    assert_refused(&state, reset_to(5), CODE_RESET_IN_VAIN);
     reset.newest_decided_at = 90000;
-    assert_refused(&state, reset, "ResetInVain");
+    assert_refused(&state, reset, CODE_RESET_IN_VAIN);
     reset.newest_decided_at = state.now;
     assert_accepted(&state, reset);
 }

@@ -49,7 +49,7 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_error(void *ctx, const struct error *error)
 {
     struct side *side = ctx;
-    snprintf(side->error, sizeof(side->error), "%s", error->code);
+    snprintf(side->error, sizeof(side->error), "%s", error_name_of(error));
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};

@@ -57,7 +57,7 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_error(void *ctx, const struct error *error)
 {
     struct memory_instance *instance = ctx;
-    snprintf(instance->error, sizeof(instance->error), "%s", error->code);
+    snprintf(instance->error, sizeof(instance->error), "%s", error_name_of(error));
 }
 
 const struct broker_reader_ops memory_reader_ops = {on_record, on_end, on_error};

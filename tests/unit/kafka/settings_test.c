@@ -16,7 +16,7 @@ static enum error_class check(const char *name, const char *value)
 static void expect_error(const char *name, const char *value, const char *message)
 {
     cr_assert(check(name, value) == ERROR_REJECT, "%s", name);
-    cr_assert_str_eq(error.code, "Config");
+    cr_assert_eq(error.code, CODE_CONFIG);
     cr_assert_str_eq(error.message, message);
 }
 

@@ -31,7 +31,7 @@ Test(topics, fits_the_longest_names_into_kafkas_limit)
     prefix[TOPICS_PREFIX_BYTES_MAX + 1] = '\0';
     struct error error;
     cr_assert_eq(topics_init(&topics, prefix, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Config");
+    cr_assert_eq(error.code, CODE_CONFIG);
     prefix[TOPICS_PREFIX_BYTES_MAX] = '\0';
     cr_assert_eq(topics_init(&topics, prefix, &error), ERROR_OK);
     topics_requests(&topics, (struct text){agent, sizeof(agent)}, name);

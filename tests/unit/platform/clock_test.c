@@ -96,16 +96,16 @@ Test(exit_code, derives_the_exit_code_from_the_error_class)
 {
     struct error error = {0};
     cr_assert(exit_code_of(&error) == EXIT_CODE_OK);
-    error_set(&error, ERROR_REJECT, "Config", "x");
+    error_set(&error, CODE_CONFIG, "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_CONFIG);
-    error_set(&error, ERROR_REJECT, "Usage", "x");
+    error_set(&error, CODE_USAGE, "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_USAGE);
-    error_set(&error, ERROR_REJECT, "NotPermitted", "x");
+    error_set(&error, CODE_NOT_PERMITTED, "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_NOT_PERMITTED);
-    error_set(&error, ERROR_REJECT, "InvalidOrder", "x");
+    error_set(&error, CODE_INVALID_ORDER, "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_DATA);
-    error_set(&error, ERROR_RETRY, "Broker", "x");
+    error_set_foreign(&error, ERROR_RETRY, "Broker", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_UNAVAILABLE);
-    error_set(&error, ERROR_FATAL, "Bug", "x");
+    error_set_foreign(&error, ERROR_FATAL, "Bug", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_INTERNAL);
 }

@@ -55,8 +55,8 @@ static enum error_class check(const struct config_setting settings[], size_t cou
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(settings[i].name, "broken") == 0)
-            return error_set(ret_error, ERROR_REJECT, "Config", "%s (%s) is broken",
-                             settings[i].name, settings[i].origin);
+            return error_set(ret_error, CODE_CONFIG, "%s (%s) is broken", settings[i].name,
+                             settings[i].origin);
     return ERROR_OK;
 }
 

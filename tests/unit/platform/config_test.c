@@ -65,7 +65,7 @@ static void expect_error(const char *flags, char *const envp[], const char *mess
     config_free(config);
     config = config_new(&test_schema);
     cr_assert(load(flags, envp, &error) == ERROR_REJECT, "%s", flags);
-    cr_assert(strcmp(error.code, "Config") == 0 || strcmp(error.code, "Usage") == 0);
+    cr_assert(error.code == CODE_CONFIG || error.code == CODE_USAGE);
     cr_assert_str_eq(error.message, message);
 }
 

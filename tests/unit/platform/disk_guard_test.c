@@ -23,7 +23,7 @@ static enum error_class free_bytes(const char *path, int64_t *ret_bytes, struct 
 {
     cr_assert_str_eq(path, "/var/lib/reeve");
     if (free_now < 0)
-        return error_set(ret_error, ERROR_FATAL, "Io", "no answer");
+        return error_set(ret_error, CODE_IO, "no answer");
     *ret_bytes = free_now;
     return ERROR_OK;
 }

@@ -115,7 +115,7 @@ Test(files, lets_one_process_hold_the_lock)
     cr_assert(files_lock(folder, &lock, &error) == ERROR_OK, "%s", error.message);
     /* Another open file description, as another process would have. */
     cr_assert(files_lock(folder, &second, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "DirectoryInUse");
+    cr_assert_eq(error.code, CODE_DIRECTORY_IN_USE);
     char pid[32];
     snprintf(pid, sizeof(pid), "pid %ld", (long)getpid());
     cr_assert(strstr(error.message, pid) != NULL, "%s", error.message);

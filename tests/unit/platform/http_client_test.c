@@ -395,7 +395,7 @@ Test(http_client, accepts_only_http_urls)
     struct error error = {0};
     struct http_request request = {.url = "file:///etc/passwd", .timeout_ms = 1000};
     cr_assert(http_client_send(client, &request, on_result, NULL, &error) == ERROR_REJECT);
-    cr_assert_str_eq(error.code, "InvalidUrl");
+    cr_assert_eq(error.code, CODE_INVALID_URL);
     cr_assert(http_client_in_flight(client) == 0);
 }
 

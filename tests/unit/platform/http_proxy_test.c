@@ -114,7 +114,7 @@ Test(http_proxy, rejects_malformed_networks)
             .proxies = &bad[i], .proxy_count = 1, .token_file = "", .user_header = "X-User"};
         cr_expect(http_access_new(http_kit_loop, NULL, &options, &access, &error) == ERROR_REJECT,
                   "%s", bad[i]);
-        cr_expect_str_eq(error.code, "Config");
+        cr_expect_eq(error.code, CODE_CONFIG);
         cr_expect_null(access);
     }
 }

@@ -285,7 +285,7 @@ static void expect_refused(const char *client_ca, const char *why)
 {
     struct error error = {0};
     cr_expect(open_tls(client_ca, &error) == ERROR_REJECT);
-    cr_expect_str_eq(error.code, "Config");
+    cr_expect_eq(error.code, CODE_CONFIG);
     cr_expect(strstr(error.message, why) != NULL, "%s", error.message);
     cr_expect_null(tls);
 }

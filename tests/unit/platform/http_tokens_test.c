@@ -94,13 +94,13 @@ Test(http_tokens, changes_only_the_line_of_a_token)
     cr_assert(chmod(path, 0604) == 0);
     cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_OK, "%s", error.message);
     cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT);
-    cr_assert_str_eq(error.code, "NotFound");
+    cr_assert_eq(error.code, CODE_NOT_FOUND);
     cr_assert(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
               ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Exists");
+    cr_assert_eq(error.code, CODE_EXISTS);
     cr_assert(http_tokens_add(path, TEXT("a b"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
               ERROR_REJECT);
-    cr_assert_str_eq(error.code, "BadName");
+    cr_assert_eq(error.code, CODE_BAD_NAME);
     cr_assert_str_eq(token, "");
     cr_assert(http_tokens_add(path, TEXT("cat"), HTTP_ROLE_AGENT, NOW * INT64_C(1000),
                               (NOW + 1) * INT64_C(1000), token, &error) == ERROR_OK,
@@ -130,7 +130,7 @@ Test(http_tokens, keeps_what_a_token_is_bound_to)
               ERROR_OK);
     cr_assert(http_tokens_add_bound(path, TEXT("c"), HTTP_ROLE_AGENT, &shop, 0, 0, token, &error) ==
               ERROR_REJECT);
-    cr_assert_str_eq(error.code, "BadBinding");
+    cr_assert_eq(error.code, CODE_BAD_BINDING);
     struct http_tokens read = {0};
     cr_assert(http_tokens_read(path, &read, &error) == ERROR_OK, "%s", error.message);
     cr_assert_eq(read.count, 2);
@@ -210,7 +210,7 @@ static void expect_refusal(const char *why)
     cr_expect(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
               ERROR_REJECT);
     cr_expect(strstr(error.message, why) != NULL, "%s", error.message);
-    cr_expect_str_eq(error.code, "Config");
+    cr_expect_eq(error.code, CODE_CONFIG);
     cr_expect_str_eq(token, "");
     cr_expect(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT);
     cr_expect(strstr(error.message, why) != NULL, "%s", error.message);

@@ -70,7 +70,7 @@ Test(logger, quotes_only_necessary_values_in_logfmt)
 Test(logger, writes_one_json_object_per_line)
 {
     struct error error = {0};
-    error_set(&error, ERROR_RETRY, "BrokerDown", "no answer from %s", "b1");
+    error_set_foreign(&error, ERROR_RETRY, "BrokerDown", "no answer from %s", "b1");
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JSON, "scheduler", "host-1");
     log_error("stalled", LOG_I64("partition", 3), LOG_ERR(&error), LOG_F64("x", NAN));
     json_t *line = json();

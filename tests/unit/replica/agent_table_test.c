@@ -459,7 +459,7 @@ static enum error_class put_pause(struct agent_table *table, const char *key,
 {
     struct error error;
     enum error_class class = agent_table_put_pause(table, text_of(key), pause, &error);
-    cr_assert(class == ERROR_OK || strcmp(error.code, "BadPause") == 0);
+    cr_assert(class == ERROR_OK || error.code == CODE_BAD_PAUSE);
     return class;
 }
 

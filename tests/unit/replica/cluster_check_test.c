@@ -93,7 +93,7 @@ static void check_failed(const struct site *site, const char *text)
     int64_t alerts = 0;
     cr_assert_eq(site->failures, 1);
     cr_assert_eq(site->failure.class, ERROR_REJECT);
-    cr_assert_str_eq(site->failure.code, "PartitionsDiffer");
+    cr_assert_eq(site->failure.code, CODE_PARTITIONS_DIFFER);
     cr_assert_not_null(strstr(site->failure.message, text), "%s", site->failure.message);
     for (int32_t p = 0; p < PARTITIONS; p++) {
         broker_memory_bounds(site->kafka, "t.alerts", p, &low, &high);
@@ -156,7 +156,7 @@ static struct membership_partition *refuse(void *ctx, int32_t number, uint32_t a
     (void)ctx;
     (void)number;
     (void)assigned_count;
-    error_set(ret_error, ERROR_FATAL, "Test", "not opened");
+    error_set_foreign(ret_error, ERROR_FATAL, "Test", "not opened");
     return NULL;
 }
 

@@ -212,7 +212,7 @@ Test(cluster, reads_the_schemas_again_for_one_that_had_to_go)
     struct text value = {bytes, sizeof(bytes)};
     cr_assert_eq(codec_decode(site->cluster->codec, value, true, &heap.arena, &record, &error),
                  ERROR_REJECT);
-    cr_assert_str_eq(error.code, "UnknownSchema");
+    cr_assert_eq(error.code, CODE_UNKNOWN_SCHEMA);
     cluster_refresh_schemas(site->cluster, on_fresh, &done);
     advance(site, 2000);
     cr_assert(done);

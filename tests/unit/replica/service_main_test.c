@@ -259,7 +259,7 @@ Test(service_main, stops_at_the_second_signal)
 static void fail(void)
 {
     struct error error = {0};
-    error_set(&error, ERROR_RETRY, "BrokerUnavailable", "no broker answers");
+    error_set(&error, CODE_BROKER_UNAVAILABLE, "no broker answers");
     service_fail(context, &error);
 }
 
@@ -273,16 +273,15 @@ Test(service_main, exits_with_the_code_of_a_failure)
 Test(service_main, exits_with_the_code_of_a_failed_start)
 {
     static const struct {
-        enum error_class class;
-        const char *code;
+        enum error_code code;
         int exit_code;
-    } cases[] = {{ERROR_RETRY, "BrokerUnavailable", EXIT_CODE_UNAVAILABLE},
-                 {ERROR_REJECT, "TopicsMissing", EXIT_CODE_DATA},
-                 {ERROR_REJECT, "Config", EXIT_CODE_CONFIG},
-                 {ERROR_FATAL, "Bug", EXIT_CODE_INTERNAL}};
+    } cases[] = {{CODE_BROKER_UNAVAILABLE, EXIT_CODE_UNAVAILABLE},
+                 {CODE_TOPICS_MISSING, EXIT_CODE_DATA},
+                 {CODE_CONFIG, EXIT_CODE_CONFIG},
+                 {CODE_SYSTEM, EXIT_CODE_INTERNAL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        error_set(&start_error, cases[i].class, cases[i].code, "no");
-        cr_assert(run(NULL) == cases[i].exit_code, "%s", cases[i].code);
+        error_set(&start_error, cases[i].code, "no");
+        cr_assert(run(NULL) == cases[i].exit_code, "%s", error_code_name(cases[i].code));
     }
     cr_assert_str_eq(trace, "start start start start ");
 }

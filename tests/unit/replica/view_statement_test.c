@@ -275,7 +275,7 @@ static void refuses(struct partition *partition, const struct statement *stateme
               "%s", problem);
     buffer_deinit(&partition->log[partition->count]);
     partition->log[partition->count] = (struct buffer){0};
-    cr_expect_str_eq(error.code, "ImpossibleStatement");
+    cr_expect_eq(error.code, CODE_IMPOSSIBLE_STATEMENT);
     cr_expect(strstr(error.message, problem) != NULL, "%s", error.message);
     cr_expect(memcmp(&before, view_checkpoint(partition->whole), sizeof(before)) == 0);
 }
@@ -387,7 +387,7 @@ Test(view_statement, stops_at_a_change_of_an_order_that_was_never_stated)
     for (int64_t offset = start; offset < partition.count - 1; offset++)
         cr_assert(fold(&partition, late, offset, &folded, &error) == ERROR_OK);
     cr_assert(fold(&partition, late, partition.count - 1, &folded, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "ImpossibleDecision");
+    cr_assert_eq(error.code, CODE_IMPOSSIBLE_DECISION);
     view_close(late);
     end(&partition);
 }
@@ -405,7 +405,7 @@ Test(view_statement, begins_only_with_a_continuation)
         struct view *late = open_view(&partition, "late", NULL);
         view_begin_at(late, start);
         cr_assert(fold(&partition, late, start, &folded, &error) == ERROR_FATAL);
-        cr_assert_str_eq(error.code, "LogTruncated");
+        cr_assert_eq(error.code, CODE_LOG_TRUNCATED);
         cr_assert_eq(view_checkpoint(late)->next_event_offset, start);
         view_close(late);
     }

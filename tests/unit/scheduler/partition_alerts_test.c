@@ -74,7 +74,7 @@ static void answer(const char *name)
 
 static void set(bool raised)
 {
-    partition_alert(instance.alerts, instance.cluster, 0, raised, "Stalled", "it waits");
+    partition_alert(instance.alerts, instance.cluster, 0, raised, CODE_STALLED, "it waits");
     owner_kit_run(&kit, 100);
 }
 

@@ -45,11 +45,11 @@ enum error_class kit_decode(struct kit *kit, struct text bytes)
     return class;
 }
 
-void kit_refuses(struct kit *kit, struct text bytes, enum error_class class, const char *code)
+void kit_refuses(struct kit *kit, struct text bytes, enum error_class class, enum error_code code)
 {
     enum error_class got = kit_decode(kit, bytes);
-    cr_assert_eq(got, class, "%s instead of %s", error_class_name(got), code);
-    cr_assert_str_eq(kit->error.code, code, "%s", kit->error.message);
+    cr_assert_eq(got, class, "%s instead of %s", error_class_name(got), error_code_name(code));
+    cr_assert_eq(kit->error.code, code, "%s", kit->error.message);
     cr_assert_eq(kit->error.class, class);
     cr_assert_gt(strlen(kit->error.message), 0);
 }

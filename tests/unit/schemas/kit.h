@@ -23,7 +23,7 @@ struct buffer kit_encode(struct kit *kit, const struct record *record);
  */
 enum error_class kit_decode(struct kit *kit, struct text bytes);
 /* Asserts that the bytes are refused with this class and code. */
-void kit_refuses(struct kit *kit, struct text bytes, enum error_class class, const char *code);
+void kit_refuses(struct kit *kit, struct text bytes, enum error_class class, enum error_code code);
 
 /* tests/golden/<name>.bin; in the kit's memory. */
 struct text kit_golden(struct kit *kit, const char *name);

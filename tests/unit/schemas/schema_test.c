@@ -80,7 +80,7 @@ Test(schemas_schema, refuses_a_full_name_that_is_too_long)
              part);
     cr_expect_eq(avro_schema_parse(text_of(schema), &kit.memory.arena, &type, &kit.error),
                  ERROR_REJECT);
-    cr_expect_str_eq(kit.error.code, "BadSchema");
+    cr_expect_eq(kit.error.code, CODE_BAD_SCHEMA);
     kit_deinit(&kit);
 }
 

@@ -202,7 +202,7 @@ static void refuses(struct order_details details, const char *says)
 {
     struct error error = {0};
     cr_assert_eq(details_validate_new(&details, &error), ERROR_REJECT, "%s", says);
-    cr_assert_str_eq(error.code, "InvalidOrder");
+    cr_assert_eq(error.code, CODE_INVALID_ORDER);
     cr_assert_not_null(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
     cr_assert_null(strchr(error.message, '\n'));
 }
@@ -236,7 +236,7 @@ Test(schemas_values, refuses_ids_of_new_orders_that_a_command_or_a_url_misreads)
         struct error error = {0};
         details.order_id = text_of(bad[i]);
         cr_assert_eq(details_validate_new(&details, &error), ERROR_REJECT, "%s", bad[i]);
-        cr_assert_str_eq(error.code, "InvalidOrder");
+        cr_assert_eq(error.code, CODE_INVALID_ORDER);
         bool was_accepted = i < 5;
         cr_assert_eq(details_validate(&details, &error) == ERROR_OK, was_accepted, "%s", bad[i]);
     }

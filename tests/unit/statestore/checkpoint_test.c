@@ -92,7 +92,7 @@ Test(statestore_checkpoint, detects_each_flipped_bit)
         bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
         cr_assert(checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &decoded, &error) ==
                   ERROR_FATAL);
-        cr_assert_str_eq(error.code, bit < 32 ? "StoreFormat" : "StoreCorrupt");
+        cr_assert_eq(error.code, bit < 32 ? CODE_STORE_FORMAT : CODE_STORE_CORRUPT);
         bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
     }
 }

@@ -70,8 +70,8 @@ static void try_store(struct store_env *env, const char *path, int64_t records,
     struct store *store = NULL;
     struct error error = {0};
     if (store_open(env, path, &store, &error) != ERROR_OK) {
-        cr_assert(strcmp(error.code, "StoreCorrupt") == 0 || strcmp(error.code, "StoreIo") == 0,
-                  "%s: %s", error.code, error.message);
+        cr_assert(error.code == CODE_STORE_CORRUPT || error.code == CODE_STORE_IO, "%s: %s",
+                  error_name_of(&error), error.message);
         outcomes->unopened++;
         return;
     }

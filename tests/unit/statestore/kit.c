@@ -176,8 +176,8 @@ static bool damaged(enum error_class class, const struct error *error)
     if (class == ERROR_OK)
         return false;
     cr_assert(class == ERROR_FATAL);
-    cr_assert(strcmp(error->code, "StoreCorrupt") == 0 || strcmp(error->code, "StoreIo") == 0,
-              "%s: %s", error->code, error->message);
+    cr_assert(error->code == CODE_STORE_CORRUPT || error->code == CODE_STORE_IO, "%s: %s",
+              error_name_of(error), error->message);
     return true;
 }
 

@@ -81,7 +81,7 @@ static void try_store(void *ctx, const char *path)
     struct store *store = NULL;
     struct error error = {0};
     if (store_open(env, path, &store, &error) != ERROR_OK) {
-        cr_assert_str_eq(error.code, "StoreCorrupt", "%s", error.message);
+        cr_assert_eq(error.code, CODE_STORE_CORRUPT, "%s", error.message);
         return;
     }
     cr_assert_geq(kit_verify(store), 0);
@@ -131,7 +131,7 @@ static void try_answers(void *ctx, const char *path)
     struct error error = {0};
     (void)ctx;
     if (open_answers(path, &answers, &error) != ERROR_OK) {
-        cr_assert_str_eq(error.code, "StoreCorrupt", "%s", error.message);
+        cr_assert_eq(error.code, CODE_STORE_CORRUPT, "%s", error.message);
         return;
     }
     for (int64_t i = 0; i < ANSWERS; i++) {

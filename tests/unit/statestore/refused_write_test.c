@@ -52,15 +52,15 @@ Test(statestore_refused_write, closes_a_store_after_failed_flushes)
     kit_fold(store, 0, 100, 10);
     limit_files(0);
     cr_assert(store_flush(store, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     for (int64_t n = 100; n < 103; n++) { /* it takes no more */
         cr_assert(commit(store, n, &error) == ERROR_FATAL);
-        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+        cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     }
     store_close(store);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     cr_assert(store_open(env, path, &store, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     limit_files(RLIM_INFINITY);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     assert_starts_over(env, path);
@@ -95,7 +95,7 @@ Test(statestore_refused_write, learns_that_rocksdb_could_not_flush)
     while (n < 1000000 && commit(store, n, &error) == ERROR_OK)
         n++;
     cr_assert_gt(n, 100);
-    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     cr_assert(strstr(error.message, "File too large") != NULL, "%s", error.message);
     store_close(store);
     limit_files(RLIM_INFINITY);
@@ -131,7 +131,7 @@ Test(statestore_refused_write, closes_the_answers_of_an_agent)
     for (int i = 0; i < 3; i++) {
         answers_put(answers, &b, TEXT("refused"));
         cr_assert(answers_write(answers, 1, &error) == ERROR_FATAL);
-        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+        cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     }
     answers_close(answers);
     limit_files(RLIM_INFINITY);

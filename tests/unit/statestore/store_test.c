@@ -162,11 +162,11 @@ Test(statestore_store, refuses_to_open_or_drop_a_store_in_use)
     struct store *second = NULL;
     struct error error = {0};
     cr_assert(store_open(env, path, &second, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "StoreInUse", "%s", error.message);
+    cr_assert_eq(error.code, CODE_STORE_IN_USE, "%s", error.message);
     cr_assert(second == NULL);
     error = (struct error){0};
     cr_assert(store_drop(path, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "StoreInUse", "%s", error.message);
+    cr_assert_eq(error.code, CODE_STORE_IN_USE, "%s", error.message);
     cr_assert(kit_verify(store) == 10);
     store_close(store);
     cr_assert(store_drop(path, &error) == ERROR_OK);
@@ -197,7 +197,7 @@ Test(statestore_store, reports_why_it_cannot_be_opened)
     struct store *store = NULL;
     struct error error = {0};
     cr_assert(store_open(env, "/proc/no/such/folder", &store, &error) == ERROR_FATAL);
-    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     cr_assert(strstr(error.message, "/proc/no/such/folder") != NULL);
     store_env_free(env);
 }

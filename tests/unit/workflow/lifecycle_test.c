@@ -88,7 +88,7 @@ static const char *refusal(enum workflow_change change, const char *name, uint32
         ERROR_OK)
         return "";
     cr_assert_null(entry);
-    return error.code;
+    return error_name_of(&error);
 }
 
 Test(workflow_lifecycle, deploys_with_the_records_that_are_needed)
@@ -124,14 +124,14 @@ Test(workflow_lifecycle, refuses_other_content_and_broken_first_definitions)
     deploy(&first);
     struct workflow_deployment other = deployment_of(1, "y", true);
     cr_assert_eq(workflow_deployment_next(registry, &other, &step, &version, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.code, "OtherContent");
+    cr_assert_eq(error.code, CODE_OTHER_CONTENT);
     struct workflow_definition broken = {
         .name = TEXT("w"), .version = 2, .text = TEXT("Name: w\n"), .format = TEXT("yaml")};
     cr_assert_eq(workflow_registry_add(registry, &broken, &error), ERROR_REJECT);
     struct workflow_deployment second = deployment_of(2, "x", true);
     cr_assert_eq(workflow_deployment_next(registry, &second, &step, &version, &error),
                  ERROR_REJECT);
-    cr_assert_str_eq(error.code, "BadWorkflow");
+    cr_assert_eq(error.code, CODE_BAD_WORKFLOW);
 }
 
 Test(workflow_lifecycle, gives_the_reason_of_each_refusal)

@@ -112,7 +112,7 @@ Test(workflow_registry, reserves_the_version_of_an_invalid_first_definition)
     struct workflow_registry *registry = workflow_registry_new();
     struct error error = {0};
     cr_assert(deploy(registry, "w", 1, "no name", &error) == ERROR_REJECT);
-    cr_assert_str_eq(error.code, "BadWorkflow");
+    cr_assert_eq(error.code, CODE_BAD_WORKFLOW);
     cr_assert(strstr(error.message, "3:26: Agent \"no name\" has a character") != NULL, "%s",
               error.message);
     cr_assert(deploy(registry, "w", 1, "good", &error) == ERROR_REJECT);
