@@ -106,7 +106,7 @@ class BenchTest(unittest.TestCase):
 
     def test_measures_how_late_timers_are(self):
         done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
-                          "--others-per-second", "40", "--json")
+                          "--bursts", "2", "--others-per-second", "40", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         timers = json.loads(done.stdout)["timers"]
         self.assertEqual(timers["waiting"]["orders"], 100)
@@ -119,6 +119,10 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(timers["others_before"]["orders"], 400)
         self.assertGreaterEqual(timers["others_before"]["seconds"], 9.9)
         self.assertGreater(timers["others_during"]["orders"], 0)
+        self.assertEqual([burst["burst"]["orders"] for burst in timers["bursts"]], [10, 10])
+        for figure in "seconds", "p50_ms", "p99_ms": # of two, the lower
+            self.assertEqual(timers["burst"][figure],
+                             min(burst["burst"][figure] for burst in timers["bursts"]))
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])
 

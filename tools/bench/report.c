@@ -196,17 +196,19 @@ static void print_foldings(FILE *out, const struct bench_report *report)
 
 static void print_timers(FILE *out, const struct bench_report *report)
 {
-    const struct bench_burst *burst = &report->burst;
+    const struct bench_burst burst = bench_burst_median(report->bursts, report->burst_count);
     char what[64];
     snprintf(what, sizeof(what), "%" PRIu64 " TIMERS", report->timers.figures.orders);
     fprintf(out, "\n%-24s %9s %9s %9s %9s %9s %9s %9s\n", what, "orders", "s", "orders/s", "p50 ms",
             "p90 ms", "p99 ms", "max ms");
     print_figures(out, "  orders that wait", &report->timers.figures);
     print_figures(out, "  lateness of retries", &report->timers_late);
-    snprintf(what, sizeof(what), "  due within %.1f s", burst->due_seconds);
-    print_figures(out, what, &burst->late);
-    print_figures(out, "  other orders before", &burst->before);
-    print_figures(out, "  other orders then", &burst->during);
+    if (report->burst_count > 1)
+        fprintf(out, "  medians of %" PRIu32 " bursts:\n", report->burst_count);
+    snprintf(what, sizeof(what), "  due within %.1f s", burst.due_seconds);
+    print_figures(out, what, &burst.late);
+    print_figures(out, "  other orders before", &burst.before);
+    print_figures(out, "  other orders then", &burst.during);
     print_processes(out, "WHILE THEY WERE ADDED", &report->timers.processes,
                     &report->timers.figures);
 }
@@ -285,15 +287,26 @@ static json_t *figures_json(const struct bench_figures *figures,
     return object;
 }
 
+static json_t *burst_json(const struct bench_burst *burst)
+{
+    return json_pack("{s:o, s:f, s:o, s:o}", "burst", figures_alone_json(&burst->late),
+                     "burst_due_seconds", burst->due_seconds, "others_before",
+                     figures_alone_json(&burst->before), "others_during",
+                     figures_alone_json(&burst->during));
+}
+
 static json_t *timers_json(const struct bench_report *report)
 {
-    const struct bench_burst *burst = &report->burst;
-    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o}", "waiting",
-                     figures_json(&report->timers.figures, &report->timers.processes), "late",
-                     figures_alone_json(&report->timers_late), "burst",
-                     figures_alone_json(&burst->late), "burst_due_seconds", burst->due_seconds,
-                     "others_before", figures_alone_json(&burst->before), "others_during",
-                     figures_alone_json(&burst->during));
+    const struct bench_burst burst = bench_burst_median(report->bursts, report->burst_count);
+    json_t *object = burst_json(&burst);
+    json_t *bursts = json_array();
+    for (uint32_t i = 0; i < report->burst_count; i++)
+        json_array_append_new(bursts, burst_json(&report->bursts[i]));
+    json_object_set_new(object, "bursts", bursts);
+    json_object_set_new(object, "waiting",
+                        figures_json(&report->timers.figures, &report->timers.processes));
+    json_object_set_new(object, "late", figures_alone_json(&report->timers_late));
+    return object;
 }
 
 static json_t *measured_json(const struct bench_measured *measured)

@@ -35,7 +35,8 @@ struct bench_report {
     struct bench_processes open_processes;
     struct bench_measured timers; /* orders that wait for a retry; orders 0 = not measured */
     struct bench_figures timers_late;
-    struct bench_burst burst;
+    struct bench_burst bursts[BENCH_BURSTS_MAX];
+    uint32_t burst_count;
 };
 
 void bench_report_print(const struct bench_report *report, FILE *out);

@@ -305,6 +305,55 @@ enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders
     return ERROR_OK;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double median(double *values, uint32_t count)
+{
+    qsort(values, count, sizeof(values[0]), by_value);
+    return values[(count - 1) / 2];
+}
+
+/* The figures stand at `offset` in a burst. */
+static struct bench_figures median_figures(const struct bench_burst *bursts, uint32_t count,
+                                           size_t offset)
+{
+    double orders[BENCH_BURSTS_MAX], seconds[BENCH_BURSTS_MAX], p50[BENCH_BURSTS_MAX],
+        p90[BENCH_BURSTS_MAX], p99[BENCH_BURSTS_MAX], max[BENCH_BURSTS_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct bench_figures *figures = (const void *)((const char *)&bursts[i] + offset);
+        orders[i] = (double)figures->orders;
+        seconds[i] = figures->seconds;
+        p50[i] = (double)figures->p50_us;
+        p90[i] = (double)figures->p90_us;
+        p99[i] = (double)figures->p99_us;
+        max[i] = (double)figures->max_us;
+    }
+    return (struct bench_figures){.orders = (uint64_t)median(orders, count),
+                                  .seconds = median(seconds, count),
+                                  .p50_us = (int64_t)median(p50, count),
+                                  .p90_us = (int64_t)median(p90, count),
+                                  .p99_us = (int64_t)median(p99, count),
+                                  .max_us = (int64_t)median(max, count)};
+}
+
+struct bench_burst bench_burst_median(const struct bench_burst *bursts, uint32_t count)
+{
+    double due_seconds[BENCH_BURSTS_MAX];
+    assert(count >= 1 && count <= BENCH_BURSTS_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        due_seconds[i] = bursts[i].due_seconds;
+    return (struct bench_burst){
+        .late = median_figures(bursts, count, offsetof(struct bench_burst, late)),
+        .due_seconds = median(due_seconds, count),
+        .before = median_figures(bursts, count, offsetof(struct bench_burst, before)),
+        .during = median_figures(bursts, count, offsetof(struct bench_burst, during))};
+}
+
 /* ---- life ---- */
 
 enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,

@@ -9,6 +9,8 @@
 
 struct bench_timers;
 
+enum { BENCH_BURSTS_MAX = 100 };
+
 /* Many retries that are due at the same time. */
 struct bench_burst {
     struct bench_figures late;   /* .seconds: from the first that was due to the last start */
@@ -34,5 +36,8 @@ enum error_class bench_timers_measure(struct bench_timers *timers, uint64_t orde
 /* This many retries within about a second. */
 enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders,
                                     struct bench_burst *ret_burst, struct error *ret_error);
+/* Each figure is its median over all bursts; of an even number, the lower of the two in the
+ * middle. */
+struct bench_burst bench_burst_median(const struct bench_burst *bursts, uint32_t count);
 
 #endif
