@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands: everything that asks the scheduler to decide. Imperatives; their numbers never
- * change. */
+/* Commands: everything that asks the scheduler to decide. Imperatives. The kinds are in
+ * commands.def, the fields of each here. */
 #ifndef ENGINE_COMMAND_H
 #define ENGINE_COMMAND_H
 
+#include "base/error.h"
 #include "engine/order.h"
 
 enum command_kind {
     COMMAND_UNDECODABLE = 0, /* a record on the commands topic that is not a valid command */
-    COMMAND_SUBMIT_ORDER = 1,
-    COMMAND_CANCEL_ORDER = 2,
-    COMMAND_REPORT_STEP = 3,
-    COMMAND_RECOVER_STEP = 4,
-    COMMAND_START_STEP = 5,
-    COMMAND_TIME_OUT_ORDER = 6,
-    COMMAND_COMPENSATE_ORDER = 7,
-    COMMAND_RESUBMIT_STEP = 8,
-    COMMAND_EXTEND_STEP = 9,
-    COMMAND_COMPLETE_STEP = 10,
-    COMMAND_SKIP_STEP = 11,
-    COMMAND_FAIL_STEP = 12,
-    COMMAND_PAUSE_ORDER = 13,
-    COMMAND_RESUME_ORDER = 14,
-    COMMAND_MIGRATE_ORDER = 15,
+#define COMMAND(number, kind, ...) COMMAND_##kind = (number),
+#include "engine/commands.def"
     COMMAND_KIND_COUNT
+};
+
+/* Who sends a kind of command. */
+enum command_sender {
+    COMMAND_FROM_APPLICATION = 1, /* through the submission service */
+    COMMAND_FROM_OPERATOR = 2,
+    COMMAND_FROM_AGENT = 4,
+    COMMAND_FROM_SUPERVISOR = 8, /* or by an owner, for its own partition */
+};
+
+/* Names an attempt of a step. */
+struct attempt_ref {
+    struct text step;
+    enum direction direction;
+    uint32_t attempt;
 };
 
 struct cancel_order {
@@ -177,28 +180,23 @@ struct command {
     struct text order_id; /* = the record's key; empty when undecodable */
     union {
         struct undecodable undecodable;
-        struct order_details submit_order;
-        struct cancel_order cancel_order;
-        struct report_step report_step;
-        struct recover_step recover_step;
-        struct start_step start_step;
-        struct time_out_order time_out_order;
-        struct compensate_order compensate_order;
-        struct resubmit_step resubmit_step;
-        struct extend_step extend_step;
-        struct complete_step complete_step;
-        struct skip_step skip_step;
-        struct fail_step fail_step;
-        struct pause_order pause_order;
-        struct resume_order resume_order;
-        struct migrate_order migrate_order;
+#define COMMAND(number, kind, record, type, member, ...) struct type member;
+#include "engine/commands.def"
     };
 };
 
 /* "SubmitOrder" ... the Avro record's name */
 extern const struct enum_names command_kind_names;
 const char *command_kind_name(enum command_kind kind);
+bool command_kind_is_from(enum command_kind kind, enum command_sender sender);
 /* The user or the instance that asks; borrowed. Empty: the command does not say, as SubmitOrder. */
 struct text command_asker(const struct command *cmd);
+/* The topic on which an application expects its answer; borrowed. Empty: none. */
+struct text command_reply_to(const struct command *cmd);
+/* The attempt that it names; zeroed: none. */
+struct attempt_ref command_attempt(const struct command *cmd);
+/* What the codec, which knows sizes and UTF-8, and what submissions have to pass leave unchecked.
+ * REJECT "InvalidCommand". */
+enum error_class command_check(const struct command *cmd, struct error *ret_error);
 
 #endif

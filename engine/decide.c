@@ -46,38 +46,24 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
 
 /* ---- refusing ---- */
 
-static struct attempt_ref attempt_asked_for(const struct command *cmd)
-{
-    if (cmd->kind == COMMAND_RECOVER_STEP)
-        return (struct attempt_ref){cmd->recover_step.step, cmd->recover_step.direction,
-                                    cmd->recover_step.attempt};
-    if (cmd->kind == COMMAND_START_STEP)
-        return (struct attempt_ref){cmd->start_step.step, cmd->start_step.direction,
-                                    cmd->start_step.attempt};
-    if (cmd->kind == COMMAND_EXTEND_STEP)
-        return (struct attempt_ref){cmd->extend_step.step, cmd->extend_step.direction,
-                                    cmd->extend_step.attempt};
-    return (struct attempt_ref){0};
-}
-
-static void emit_rejected(struct decide_ctx *ctx, enum error_code code, struct text reason,
+static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
                           int64_t due_at)
 {
     assert(ctx->decision->event_count == 0);
-    assert(code != CODE_NONE);
+    assert(code[0] != '\0');
     assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     assert(due_at >= 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
                                      .command_rejected = {.command = ctx->cmd->kind,
-                                                          .code = error_code_text(code),
+                                                          .code = text_of(code),
                                                           .reason = reason,
                                                           .by = command_asker(ctx->cmd),
-                                                          .ref = attempt_asked_for(ctx->cmd),
+                                                          .ref = command_attempt(ctx->cmd),
                                                           .due_at = due_at}});
     assert(ctx->decision->event_count == 1);
 }
 
-void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -91,13 +77,13 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
     assert(due_at > ctx->input->now);
     struct text reason = message_format(ctx->arena, "not due for another %lld ms",
                                         (long long)(due_at - ctx->input->now));
-    emit_rejected(ctx, CODE_NOT_YET_DUE, reason, due_at);
+    emit_rejected(ctx, "NotYetDue", reason, due_at);
 }
 
 void decide_reject_unknown_order(struct decide_ctx *ctx)
 {
     assert(!ctx->exists && ctx->order->version == 0);
-    decide_reject(ctx, CODE_UNKNOWN_ORDER, "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
+    decide_reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
 }
 
 /* Another definition under the pinned name and version, as in a recreated topic, is not the order's
@@ -122,7 +108,7 @@ bool decide_require_order(struct decide_ctx *ctx)
     }
     if (!is_orders_workflow(ctx->workflow, ctx->order)) {
         const struct order_details *details = &ctx->order->details;
-        decide_reject(ctx, CODE_UNKNOWN_WORKFLOW,
+        decide_reject(ctx, "UnknownWorkflow",
                       "version %u of the order's workflow %.*s is not available",
                       (unsigned)details->workflow_version, TEXT_ARG(details->workflow));
         return false;
@@ -140,14 +126,14 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
         return NULL;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
         return NULL;
     }
     assert((uint32_t)index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
-        decide_reject(ctx, CODE_STALE, "the current attempt of step %.*s is %u (%s)",
-                      TEXT_ARG(name), (unsigned)step->attempt, direction_name(step->direction));
+        decide_reject(ctx, "Stale", "the current attempt of step %.*s is %u (%s)", TEXT_ARG(name),
+                      (unsigned)step->attempt, direction_name(step->direction));
         return NULL;
     }
     *ret_index = (uint32_t)index;
@@ -164,63 +150,18 @@ static void decide_undecodable(struct decide_ctx *ctx)
                                      .command_dead_lettered = ctx->cmd->undecodable});
 }
 
+static void (*const deciders[COMMAND_KIND_COUNT])(struct decide_ctx *ctx) = {
+    [COMMAND_UNDECODABLE] = decide_undecodable,
+#define COMMAND(number, kind, record, type, member, from, about, check, decide) \
+    [COMMAND_##kind] = (decide),
+#include "engine/commands.def"
+};
+
 static void dispatch(struct decide_ctx *ctx)
 {
     assert((unsigned)ctx->cmd->kind < COMMAND_KIND_COUNT);
     assert(ctx->decision->event_count == 0);
-    switch (ctx->cmd->kind) {
-    case COMMAND_UNDECODABLE:
-        decide_undecodable(ctx);
-        return;
-    case COMMAND_SUBMIT_ORDER:
-        decide_submit(ctx);
-        return;
-    case COMMAND_CANCEL_ORDER:
-        decide_cancel(ctx);
-        return;
-    case COMMAND_REPORT_STEP:
-        decide_report(ctx);
-        return;
-    case COMMAND_RECOVER_STEP:
-        decide_recover(ctx);
-        return;
-    case COMMAND_START_STEP:
-        decide_start(ctx);
-        return;
-    case COMMAND_TIME_OUT_ORDER:
-        decide_time_out(ctx);
-        return;
-    case COMMAND_COMPENSATE_ORDER:
-        decide_compensate(ctx);
-        return;
-    case COMMAND_RESUBMIT_STEP:
-        decide_resubmit(ctx);
-        return;
-    case COMMAND_EXTEND_STEP:
-        decide_extend(ctx);
-        return;
-    case COMMAND_COMPLETE_STEP:
-        decide_complete_step(ctx);
-        return;
-    case COMMAND_SKIP_STEP:
-        decide_skip_step(ctx);
-        return;
-    case COMMAND_FAIL_STEP:
-        decide_fail_step(ctx);
-        return;
-    case COMMAND_PAUSE_ORDER:
-        decide_pause(ctx);
-        return;
-    case COMMAND_RESUME_ORDER:
-        decide_resume(ctx);
-        return;
-    case COMMAND_MIGRATE_ORDER:
-        decide_migrate(ctx);
-        return;
-    case COMMAND_KIND_COUNT:
-        break;
-    }
-    assert(false && "a kind of command");
+    deciders[ctx->cmd->kind](ctx);
 }
 
 /* The order as it will be, with steps of its own and borrowed texts. */
@@ -256,17 +197,16 @@ static void check_input(const struct decide_input *input)
     check_workflow(input->target);
 }
 
+/* The answer goes to the order's application, or to another one whose command is refused. */
 static struct text reply_to(const struct decide_ctx *ctx)
 {
     const struct command *cmd = ctx->cmd;
     assert(ctx->decision->event_count > 0);
-    if (cmd->kind == COMMAND_SUBMIT_ORDER &&
-        ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED)
-        return cmd->submit_order.reply_to;
     bool anothers = cmd->kind == COMMAND_CANCEL_ORDER && decide_cancels_anothers(ctx);
-    if (ctx->order->version > 0 && !anothers)
-        return ctx->order->details.reply_to;
-    return cmd->kind == COMMAND_CANCEL_ORDER ? cmd->cancel_order.reply_to : (struct text){0};
+    bool refused = cmd->kind == COMMAND_SUBMIT_ORDER &&
+                   ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED;
+    return ctx->order->version > 0 && !anothers && !refused ? ctx->order->details.reply_to
+                                                            : command_reply_to(cmd);
 }
 
 void engine_decide_and_apply(const struct order *order, const struct command *cmd,

@@ -7,7 +7,6 @@
 #ifndef ENGINE_DECIDE_H
 #define ENGINE_DECIDE_H
 
-#include "base/error.h"
 #include "engine/engine.h"
 
 #include <assert.h>
@@ -36,7 +35,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
 /* ---- refusing (decide.c): nothing but the one event is in the Decision ---- */
 
 /* CommandRejected; the sender and the attempt are the command's. */
-void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);
 void decide_reject_unknown_order(struct decide_ctx *ctx);
@@ -50,21 +49,16 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
 
 /* ---- the commands ---- */
 
-void decide_submit(struct decide_ctx *ctx);        /* decide_submit.c */
-void decide_report(struct decide_ctx *ctx);        /* decide_report.c */
-void decide_recover(struct decide_ctx *ctx);       /* decide_recover.c: from supervisors */
-void decide_start(struct decide_ctx *ctx);         /* decide_start.c */
-void decide_time_out(struct decide_ctx *ctx);      /* decide_time_out.c */
-void decide_extend(struct decide_ctx *ctx);        /* decide_extend.c: from agents */
-void decide_cancel(struct decide_ctx *ctx);        /* decide_cancel.c */
-void decide_compensate(struct decide_ctx *ctx);    /* decide_compensate.c */
-void decide_resubmit(struct decide_ctx *ctx);      /* decide_resubmit.c */
-void decide_complete_step(struct decide_ctx *ctx); /* decide_by_hand.c */
-void decide_skip_step(struct decide_ctx *ctx);
-void decide_fail_step(struct decide_ctx *ctx);
-void decide_pause(struct decide_ctx *ctx); /* decide_pause.c */
-void decide_resume(struct decide_ctx *ctx);
-void decide_migrate(struct decide_ctx *ctx); /* decide_migrate.c */
+/* Each is in a file of its own; those of one subject share one. */
+#define UNCHECKED
+#define CHECK(function) \
+    enum error_class function(const struct command *cmd, struct error *ret_error);
+#define COMMAND(number, kind, record, type, member, from, about, check, decide) \
+    void decide(struct decide_ctx *ctx);                                        \
+    check
+#include "engine/commands.def"
+#undef UNCHECKED
+#undef CHECK
 
 /* ---- operators (decide_operator.c) ---- */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What leaves the partition after a Decision: a pure function of it, so that a new owner emits
  * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
-#include "base/error.h"
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
 #include "engine/message.h"
@@ -164,8 +163,7 @@ _Static_assert(sizeof(status_of_event) / sizeof(status_of_event[0]) == EVENT_KIN
 static bool concerns_application(const struct event *event)
 {
     return event->kind != EVENT_COMMAND_REJECTED ||
-           event->command_rejected.command == COMMAND_SUBMIT_ORDER ||
-           event->command_rejected.command == COMMAND_CANCEL_ORDER;
+           command_kind_is_from(event->command_rejected.command, COMMAND_FROM_APPLICATION);
 }
 
 /* Received outranks everything; else the last event about the order as a whole decides. */
@@ -252,7 +250,7 @@ static void hide_order(struct status_update *status, struct arena *arena)
 {
     static const struct order none;
     assert(status->kind == STATUS_REJECTED && status->step_count == 0);
-    status->code = error_code_text(CODE_UNKNOWN_ORDER);
+    status->code = TEXT("UnknownOrder");
     status->message = message_format(arena, "there is no order %.*s", TEXT_ARG(status->order_id));
     status->order_state = none.state;
     status->order_version = none.version;
@@ -287,7 +285,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
         if (is_step_change(&decision->events[i]) || turns_step(&status, &decision->events[i]))
             add_step_change(&status, &decision->events[i]);
     }
-    if (text_equal(status.code, error_code_text(CODE_ANOTHER_SUBMITTER)))
+    if (text_equal(status.code, TEXT("AnotherSubmitter")))
         hide_order(&status, arena);
     assert(status.step_count <= step_events);
     assert(status.kind < STATUS_KIND_COUNT);
@@ -308,7 +306,7 @@ static void add_quarantine_alert(const struct decision *decision, int32_t partit
         return;
     effects->has_alert = true;
     effects->alert = (struct operator_alert){.raised = true,
-                                             .code = error_code_text(CODE_COMMAND_QUARANTINED),
+                                             .code = TEXT("CommandQuarantined"),
                                              .message = event->command_dead_lettered.reason,
                                              .partition = partition,
                                              .command_offset = decision->command_offset,

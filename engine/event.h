@@ -61,13 +61,7 @@ struct order_accepted {
     int64_t margin_ms;
 };
 
-/* Names an attempt; every step event begins with it. */
-struct attempt_ref {
-    struct text step;
-    enum direction direction;
-    uint32_t attempt;
-};
-
+/* Every event of a step begins with its attempt. */
 struct step_started {
     struct attempt_ref ref;
     uint32_t generation;

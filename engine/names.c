@@ -36,14 +36,9 @@ ASSERT_NAMES(priorities, PRIORITY_COUNT);
 const struct enum_names priority_names = ENUM_NAMES(priorities);
 
 static const char *const command_kinds[] = {
-    [COMMAND_UNDECODABLE] = "Undecodable",     [COMMAND_SUBMIT_ORDER] = "SubmitOrder",
-    [COMMAND_CANCEL_ORDER] = "CancelOrder",    [COMMAND_REPORT_STEP] = "ReportStep",
-    [COMMAND_RECOVER_STEP] = "RecoverStep",    [COMMAND_START_STEP] = "StartStep",
-    [COMMAND_TIME_OUT_ORDER] = "TimeOutOrder", [COMMAND_COMPENSATE_ORDER] = "CompensateOrder",
-    [COMMAND_RESUBMIT_STEP] = "ResubmitStep",  [COMMAND_EXTEND_STEP] = "ExtendStep",
-    [COMMAND_COMPLETE_STEP] = "CompleteStep",  [COMMAND_SKIP_STEP] = "SkipStep",
-    [COMMAND_FAIL_STEP] = "FailStep",          [COMMAND_PAUSE_ORDER] = "PauseOrder",
-    [COMMAND_RESUME_ORDER] = "ResumeOrder",    [COMMAND_MIGRATE_ORDER] = "MigrateOrder",
+    [COMMAND_UNDECODABLE] = "Undecodable",
+#define COMMAND(number, kind, record, ...) [COMMAND_##kind] = #record,
+#include "engine/commands.def"
 };
 ASSERT_NAMES(command_kinds, COMMAND_KIND_COUNT);
 const struct enum_names command_kind_names = ENUM_NAMES(command_kinds);
