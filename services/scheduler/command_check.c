@@ -2,7 +2,6 @@
 /* See command_check.h. */
 #include "services/scheduler/command_check.h"
 
-#include "base/names.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -12,8 +11,6 @@
 
 _Static_assert((int)DEAD_LETTER_HEADERS_MAX == (int)COMMAND_HEADERS_MAX,
                "all headers that a dead letter keeps");
-
-#define INVALID(...) error_set(ret_error, CODE_INVALID_COMMAND, __VA_ARGS__)
 
 /* ---- records ---- */
 
@@ -89,117 +86,20 @@ size_t pending_command_size(const struct pending_command *pending)
 
 /* ---- what a command must look like ---- */
 
-static enum error_class check_reply(const struct topics *topics, struct text reply_to,
-                                    struct error *ret_error)
-{
-    if (text_empty(reply_to) || topics_is_reply(topics, reply_to))
-        return ERROR_OK;
-    return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
-                     "reply_to must be empty or %s.replies.APPLICATION", topics->prefix);
-}
-
-static enum error_class check_step(struct text step, struct error *ret_error)
-{
-    if (step.size > 0 && step.size <= NAME_BYTES_MAX && name_characters_valid(step))
-        return ERROR_OK;
-    return INVALID("step must be 1 to %d letters, digits, '.', '_' and '-'", NAME_BYTES_MAX);
-}
-
-static enum error_class check_who(struct text who, struct error *ret_error)
-{
-    return utf8_printable(who) ? ERROR_OK : INVALID("who asks must be printable UTF-8");
-}
-
-static enum error_class check_submission(const struct topics *topics, struct order_details *details,
-                                         struct error *ret_error)
-{
-    enum error_class class = details_validate(details, ret_error);
-    return class != ERROR_OK ? class : check_reply(topics, details->reply_to, ret_error);
-}
-
-static enum error_class check_cancel(const struct topics *topics, const struct cancel_order *cancel,
-                                     struct error *ret_error)
-{
-    enum error_class class = check_who(cancel->by, ret_error);
-    return class != ERROR_OK ? class : check_reply(topics, cancel->reply_to, ret_error);
-}
-
-static enum error_class check_resubmit(const struct resubmit_step *resubmit,
-                                       struct error *ret_error)
-{
-    if (!text_empty(resubmit->step) && check_step(resubmit->step, ret_error) != ERROR_OK)
-        return ERROR_REJECT;
-    if (resubmit->timeout_ms < 0 || resubmit->timeout_ms > DURATION_MS_MAX)
-        return INVALID("timeout_ms must be 0 to %lld", (long long)DURATION_MS_MAX);
-    return check_who(resubmit->by, ret_error);
-}
-
-/* Of a step that an operator ends by hand. */
-static enum error_class check_by_hand(struct text step, struct text by, struct error *ret_error)
-{
-    enum error_class class = check_step(step, ret_error);
-    return class != ERROR_OK ? class : check_who(by, ret_error);
-}
-
-static enum error_class check_fail(const struct fail_step *fail, struct error *ret_error)
-{
-    if (!error_name_valid(fail->error_name))
-        return INVALID("error_name must be " ERROR_NAME_EXPECTED);
-    return check_by_hand(fail->step, fail->by, ret_error);
-}
-
-static enum error_class check_migrate(const struct migrate_order *migrate, struct error *ret_error)
-{
-    if (!text_empty(migrate->workflow) && !name_valid(migrate->workflow))
-        return INVALID("workflow must be empty or " NAME_EXPECTED);
-    if (migrate->version == 0)
-        return INVALID("version must be 1 to %d", INT32_MAX);
-    return check_who(migrate->by, ret_error);
-}
-
 /* What the codec has not checked: it knows sizes and UTF-8. */
 static enum error_class check_content(const struct topics *topics, struct command *cmd,
                                       struct error *ret_error)
 {
-    enum error_class class = order_id_validate(cmd->order_id, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    assert(cmd->kind != COMMAND_UNDECODABLE && (unsigned)cmd->kind < COMMAND_KIND_COUNT);
-    switch (cmd->kind) {
-    case COMMAND_SUBMIT_ORDER:
-        return check_submission(topics, &cmd->submit_order, ret_error);
-    case COMMAND_CANCEL_ORDER:
-        return check_cancel(topics, &cmd->cancel_order, ret_error);
-    case COMMAND_REPORT_STEP:
-        return check_step(cmd->report_step.step, ret_error);
-    case COMMAND_RECOVER_STEP:
-        return check_step(cmd->recover_step.step, ret_error);
-    case COMMAND_START_STEP:
-        return check_step(cmd->start_step.step, ret_error);
-    case COMMAND_EXTEND_STEP:
-        return check_step(cmd->extend_step.step, ret_error);
-    case COMMAND_RESUBMIT_STEP:
-        return check_resubmit(&cmd->resubmit_step, ret_error);
-    case COMMAND_COMPENSATE_ORDER:
-        return check_who(cmd->compensate_order.by, ret_error);
-    case COMMAND_COMPLETE_STEP:
-        return check_by_hand(cmd->complete_step.step, cmd->complete_step.by, ret_error);
-    case COMMAND_SKIP_STEP:
-        return check_by_hand(cmd->skip_step.step, cmd->skip_step.by, ret_error);
-    case COMMAND_FAIL_STEP:
-        return check_fail(&cmd->fail_step, ret_error);
-    case COMMAND_PAUSE_ORDER:
-        return check_who(cmd->pause_order.by, ret_error);
-    case COMMAND_RESUME_ORDER:
-        return check_who(cmd->resume_order.by, ret_error);
-    case COMMAND_MIGRATE_ORDER:
-        return check_migrate(&cmd->migrate_order, ret_error);
-    case COMMAND_TIME_OUT_ORDER:
-    case COMMAND_UNDECODABLE:
-    case COMMAND_KIND_COUNT:
-        break;
-    }
-    return ERROR_OK;
+    if (order_id_validate(cmd->order_id, ret_error) != ERROR_OK ||
+        (cmd->kind == COMMAND_SUBMIT_ORDER &&
+         details_validate(&cmd->submit_order, ret_error) != ERROR_OK) ||
+        command_check(cmd, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    struct text reply_to = command_reply_to(cmd);
+    if (text_empty(reply_to) || topics_is_reply(topics, reply_to))
+        return ERROR_OK;
+    return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
+                     "reply_to must be empty or %s.replies.APPLICATION", topics->prefix);
 }
 
 static enum error_class check_size(const struct pending_command *pending, struct error *ret_error)
