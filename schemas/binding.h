@@ -148,9 +148,10 @@ enum event_kind event_kind_of(const char *name);
 
 /* binding_records.c: everything about a kind of record. */
 struct record_kind_info {
-    const char *name; /* NULL: a command, named by command_kind_name() */
+    const char *name;
     const struct record_binding *binding;
     uint32_t order_id; /* commands: offset of the order id in their struct */
+    bool is_command;
 };
 const struct record_kind_info *record_kind_info(enum record_kind kind);
 /* 0: a name that this build does not know. */

@@ -14,14 +14,16 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
 
 /* ---- commands ---- */
 
-static const struct field_binding cancel_fields[] = {
+static const struct field_binding cancel_order_fields[] = {
     ORDER_ID_FIELD(struct cancel_order),
     BY_FIELD(struct cancel_order),
     REASON_FIELD(struct cancel_order),
     F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES),
     F_TEXT(OPTIONAL, struct cancel_order, submitted_by, WHO_BYTES),
 };
-static const struct field_binding report_fields[] = {
+static const struct record_binding binding_cancel_order =
+    BINDING(struct cancel_order, cancel_order_fields);
+static const struct field_binding report_step_fields[] = {
     ORDER_ID_FIELD(struct report_step),
     ATTEMPT_FIELDS(struct report_step),
     F_BOOL(REQUIRED, struct report_step, succeeded),
@@ -32,29 +34,39 @@ static const struct field_binding report_fields[] = {
     F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES),
     F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES),
 };
-static const struct field_binding recover_fields[] = {
+static const struct record_binding binding_report_step =
+    BINDING(struct report_step, report_step_fields);
+static const struct field_binding recover_step_fields[] = {
     ORDER_ID_FIELD(struct recover_step),
     ATTEMPT_FIELDS(struct recover_step),
     F_TIME(REQUIRED, struct recover_step, complete_by),
     BY_FIELD(struct recover_step),
 };
-static const struct field_binding start_fields[] = {
+static const struct record_binding binding_recover_step =
+    BINDING(struct recover_step, recover_step_fields);
+static const struct field_binding start_step_fields[] = {
     ORDER_ID_FIELD(struct start_step),
     ATTEMPT_FIELDS(struct start_step),
     F_TIME(REQUIRED, struct start_step, retry_at),
     BY_FIELD(struct start_step),
 };
-static const struct field_binding time_out_fields[] = {
+static const struct record_binding binding_start_step =
+    BINDING(struct start_step, start_step_fields);
+static const struct field_binding time_out_order_fields[] = {
     ORDER_ID_FIELD(struct time_out_order),
     F_TIME(REQUIRED, struct time_out_order, complete_by),
     BY_FIELD(struct time_out_order),
 };
-static const struct field_binding compensate_fields[] = {
+static const struct record_binding binding_time_out_order =
+    BINDING(struct time_out_order, time_out_order_fields);
+static const struct field_binding compensate_order_fields[] = {
     ORDER_ID_FIELD(struct compensate_order),
     BY_FIELD(struct compensate_order),
     REASON_FIELD(struct compensate_order),
 };
-static const struct field_binding resubmit_fields[] = {
+static const struct record_binding binding_compensate_order =
+    BINDING(struct compensate_order, compensate_order_fields);
+static const struct field_binding resubmit_step_fields[] = {
     ORDER_ID_FIELD(struct resubmit_step),
     F_TEXT(OPTIONAL, struct resubmit_step, step, NAME_BYTES),
     BY_FIELD(struct resubmit_step),
@@ -62,7 +74,9 @@ static const struct field_binding resubmit_fields[] = {
     F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
     F_I64(OPTIONAL, struct resubmit_step, timeout_ms),
 };
-static const struct field_binding extend_fields[] = {
+static const struct record_binding binding_resubmit_step =
+    BINDING(struct resubmit_step, resubmit_step_fields);
+static const struct field_binding extend_step_fields[] = {
     ORDER_ID_FIELD(struct extend_step),
     ATTEMPT_FIELDS(struct extend_step),
     F_TIME(REQUIRED, struct extend_step, complete_by),
@@ -70,13 +84,17 @@ static const struct field_binding extend_fields[] = {
     F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES),
     F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES),
 };
-static const struct field_binding complete_fields[] = {
+static const struct record_binding binding_extend_step =
+    BINDING(struct extend_step, extend_step_fields);
+static const struct field_binding complete_step_fields[] = {
     ORDER_ID_FIELD(struct complete_step),
     F_TEXT(REQUIRED, struct complete_step, step, NAME_BYTES),
     F_TEXT(OPTIONAL, struct complete_step, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct complete_step),
     REASON_FIELD(struct complete_step),
 };
+static const struct record_binding binding_complete_step =
+    BINDING(struct complete_step, complete_step_fields);
 static const struct field_binding skip_step_fields[] = {
     ORDER_ID_FIELD(struct skip_step),
     F_TEXT(REQUIRED, struct skip_step, step, NAME_BYTES),
@@ -84,24 +102,30 @@ static const struct field_binding skip_step_fields[] = {
     BY_FIELD(struct skip_step),
     REASON_FIELD(struct skip_step),
 };
-static const struct field_binding fail_fields[] = {
+static const struct record_binding binding_skip_step = BINDING(struct skip_step, skip_step_fields);
+static const struct field_binding fail_step_fields[] = {
     ORDER_ID_FIELD(struct fail_step),
     F_TEXT(REQUIRED, struct fail_step, step, NAME_BYTES),
     F_TEXT(REQUIRED, struct fail_step, error_name, ERROR_NAME_BYTES),
     BY_FIELD(struct fail_step),
     REASON_FIELD(struct fail_step),
 };
-static const struct field_binding pause_fields[] = {
+static const struct record_binding binding_fail_step = BINDING(struct fail_step, fail_step_fields);
+static const struct field_binding pause_order_fields[] = {
     ORDER_ID_FIELD(struct pause_order),
     BY_FIELD(struct pause_order),
     REASON_FIELD(struct pause_order),
 };
-static const struct field_binding resume_fields[] = {
+static const struct record_binding binding_pause_order =
+    BINDING(struct pause_order, pause_order_fields);
+static const struct field_binding resume_order_fields[] = {
     ORDER_ID_FIELD(struct resume_order),
     BY_FIELD(struct resume_order),
     REASON_FIELD(struct resume_order),
 };
-static const struct field_binding migrate_fields[] = {
+static const struct record_binding binding_resume_order =
+    BINDING(struct resume_order, resume_order_fields);
+static const struct field_binding migrate_order_fields[] = {
     ORDER_ID_FIELD(struct migrate_order),
     F_TEXT(OPTIONAL, struct migrate_order, workflow, NAME_BYTES),
     F_U32(OPTIONAL, struct migrate_order, from_version),
@@ -109,21 +133,8 @@ static const struct field_binding migrate_fields[] = {
     BY_FIELD(struct migrate_order),
     REASON_FIELD(struct migrate_order),
 };
-static const struct record_binding cancel_order = BINDING(struct cancel_order, cancel_fields);
-static const struct record_binding report_step = BINDING(struct report_step, report_fields);
-static const struct record_binding recover_step = BINDING(struct recover_step, recover_fields);
-static const struct record_binding start_step = BINDING(struct start_step, start_fields);
-static const struct record_binding time_out_order = BINDING(struct time_out_order, time_out_fields);
-static const struct record_binding compensate_order =
-    BINDING(struct compensate_order, compensate_fields);
-static const struct record_binding resubmit_step = BINDING(struct resubmit_step, resubmit_fields);
-static const struct record_binding extend_step = BINDING(struct extend_step, extend_fields);
-static const struct record_binding complete_step = BINDING(struct complete_step, complete_fields);
-static const struct record_binding skip_step = BINDING(struct skip_step, skip_step_fields);
-static const struct record_binding fail_step = BINDING(struct fail_step, fail_fields);
-static const struct record_binding pause_order = BINDING(struct pause_order, pause_fields);
-static const struct record_binding resume_order = BINDING(struct resume_order, resume_fields);
-static const struct record_binding migrate_order = BINDING(struct migrate_order, migrate_fields);
+static const struct record_binding binding_migrate_order =
+    BINDING(struct migrate_order, migrate_order_fields);
 
 /* ---- the log, but for the Decision ---- */
 
@@ -373,40 +384,30 @@ static const struct record_binding dead_letter_resolution =
 /* ---- all of them ---- */
 
 static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
-    [RECORD_SUBMIT_ORDER] = {NULL, &binding_order_details,
-                             offsetof(struct order_details, order_id)},
-    [RECORD_CANCEL_ORDER] = {NULL, &cancel_order, offsetof(struct cancel_order, order_id)},
-    [RECORD_REPORT_STEP] = {NULL, &report_step, offsetof(struct report_step, order_id)},
-    [RECORD_RECOVER_STEP] = {NULL, &recover_step, offsetof(struct recover_step, order_id)},
-    [RECORD_START_STEP] = {NULL, &start_step, offsetof(struct start_step, order_id)},
-    [RECORD_TIME_OUT_ORDER] = {NULL, &time_out_order, offsetof(struct time_out_order, order_id)},
-    [RECORD_COMPENSATE_ORDER] = {NULL, &compensate_order,
-                                 offsetof(struct compensate_order, order_id)},
-    [RECORD_RESUBMIT_STEP] = {NULL, &resubmit_step, offsetof(struct resubmit_step, order_id)},
-    [RECORD_EXTEND_STEP] = {NULL, &extend_step, offsetof(struct extend_step, order_id)},
-    [RECORD_COMPLETE_STEP] = {NULL, &complete_step, offsetof(struct complete_step, order_id)},
-    [RECORD_SKIP_STEP] = {NULL, &skip_step, offsetof(struct skip_step, order_id)},
-    [RECORD_FAIL_STEP] = {NULL, &fail_step, offsetof(struct fail_step, order_id)},
-    [RECORD_PAUSE_ORDER] = {NULL, &pause_order, offsetof(struct pause_order, order_id)},
-    [RECORD_RESUME_ORDER] = {NULL, &resume_order, offsetof(struct resume_order, order_id)},
-    [RECORD_MIGRATE_ORDER] = {NULL, &migrate_order, offsetof(struct migrate_order, order_id)},
-    [RECORD_CLAIM] = {"Claim", &claim, 0},
-    [RECORD_COMMAND_GUARD] = {"Attempt", &command_guard, 0},
-    [RECORD_DECISION] = {"Decision", &binding_decision, 0},
-    [RECORD_CONTINUATION] = {"Continuation", &continuation, 0},
-    [RECORD_RESET] = {"Reset", &partition_reset, 0},
-    [RECORD_STATEMENT] = {"Statement", &statement, 0},
-    [RECORD_EXPIRY] = {"Expiry", &expiry, 0},
-    [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
-    [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},
-    [RECORD_OPERATOR_ALERT] = {"OperatorAlert", &operator_alert, 0},
-    [RECORD_WORKFLOW_DEFINITION] = {"WorkflowDefinition", &workflow_definition, 0},
-    [RECORD_WORKFLOW_ACTIVATION] = {"WorkflowActivation", &workflow_activation, 0},
-    [RECORD_AGENT_HEALTH] = {"AgentHealth", &agent_health, 0},
-    [RECORD_AGENT_PAUSE] = {"AgentPause", &agent_pause, 0},
-    [RECORD_LEADERSHIP] = {"Leadership", &leadership, 0},
-    [RECORD_DEAD_LETTER_RESOLUTION] = {"DeadLetterResolution", &dead_letter_resolution, 0},
-    [RECORD_ORDER_ROW] = {"OrderRow", &binding_order_row, 0},
+#define COMMAND(number, kind, record, type, member, ...)            \
+    [RECORD_##kind] = {.name = #record,                             \
+                       .binding = &binding_##type,                  \
+                       .order_id = offsetof(struct type, order_id), \
+                       .is_command = true},
+#include "engine/commands.def"
+    [RECORD_CLAIM] = {.name = "Claim", .binding = &claim},
+    [RECORD_COMMAND_GUARD] = {.name = "Attempt", .binding = &command_guard},
+    [RECORD_DECISION] = {.name = "Decision", .binding = &binding_decision},
+    [RECORD_CONTINUATION] = {.name = "Continuation", .binding = &continuation},
+    [RECORD_RESET] = {.name = "Reset", .binding = &partition_reset},
+    [RECORD_STATEMENT] = {.name = "Statement", .binding = &statement},
+    [RECORD_EXPIRY] = {.name = "Expiry", .binding = &expiry},
+    [RECORD_STEP_REQUEST] = {.name = "StepRequest", .binding = &step_request},
+    [RECORD_STATUS_UPDATE] = {.name = "StatusUpdate", .binding = &status_update},
+    [RECORD_OPERATOR_ALERT] = {.name = "OperatorAlert", .binding = &operator_alert},
+    [RECORD_WORKFLOW_DEFINITION] = {.name = "WorkflowDefinition", .binding = &workflow_definition},
+    [RECORD_WORKFLOW_ACTIVATION] = {.name = "WorkflowActivation", .binding = &workflow_activation},
+    [RECORD_AGENT_HEALTH] = {.name = "AgentHealth", .binding = &agent_health},
+    [RECORD_AGENT_PAUSE] = {.name = "AgentPause", .binding = &agent_pause},
+    [RECORD_LEADERSHIP] = {.name = "Leadership", .binding = &leadership},
+    [RECORD_DEAD_LETTER_RESOLUTION] = {.name = "DeadLetterResolution",
+                                       .binding = &dead_letter_resolution},
+    [RECORD_ORDER_ROW] = {.name = "OrderRow", .binding = &binding_order_row},
 };
 
 const struct record_kind_info *record_kind_info(enum record_kind kind)
@@ -417,14 +418,24 @@ const struct record_kind_info *record_kind_info(enum record_kind kind)
 const char *record_kind_name(enum record_kind kind)
 {
     const struct record_kind_info *info = record_kind_info(kind);
-    if (info == NULL)
-        return "?";
-    return info->name != NULL ? info->name : command_kind_name((enum command_kind)kind);
+    return info != NULL ? info->name : "?";
+}
+
+bool record_kind_is_command(enum record_kind kind)
+{
+    const struct record_kind_info *info = record_kind_info(kind);
+    return info != NULL && info->is_command;
+}
+
+bool record_kind_is_submission(enum record_kind kind)
+{
+    return record_kind_is_command(kind) &&
+           command_kind_is_from((enum command_kind)kind, COMMAND_FROM_APPLICATION);
 }
 
 enum record_kind record_kind_of(const char *name)
 {
-    for (int kind = RECORD_SUBMIT_ORDER; kind < RECORD_KIND_COUNT; kind++)
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
         if (strcmp(record_kind_name((enum record_kind)kind), name) == 0)
             return (enum record_kind)kind;
     return (enum record_kind)0;

@@ -95,7 +95,7 @@ static enum error_class compile(const struct avro_type *type, enum record_kind k
     struct error error;
     enum error_class class = avro_plan_compile(type, record_kind_info(kind)->binding, base_of(kind),
                                                arena, ret_plan, ret_error);
-    if (class == ERROR_OK && (kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER))
+    if (class == ERROR_OK && record_kind_is_submission(kind))
         avro_plan_compile(type, &sender_binding, 0, arena, ret_sender, &error);
     return class;
 }

@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of the topics that are not the engine's own: as C structs, one for one with the .avsc
- * files. SubmitOrder .. MigrateOrder are `struct command`, Decision is `struct decision`,
- * StepRequest, StatusUpdate and OperatorAlert are in engine/engine.h, the row of a store is `struct
- * order`. */
+ * files. Commands are `struct command`, Decision is `struct decision`, StepRequest, StatusUpdate
+ * and OperatorAlert are in engine/engine.h, the row of a store is `struct order`. */
 #ifndef SCHEMAS_RECORDS_H
 #define SCHEMAS_RECORDS_H
 
 #include "engine/engine.h"
 
 enum record_kind {
-    /* commands, also on submissions; same numbers as enum command_kind */
-    RECORD_SUBMIT_ORDER = 1,
-    RECORD_CANCEL_ORDER,
-    RECORD_REPORT_STEP,
-    RECORD_RECOVER_STEP,
-    RECORD_START_STEP,
-    RECORD_TIME_OUT_ORDER,
-    RECORD_COMPENSATE_ORDER,
-    RECORD_RESUBMIT_STEP,
-    RECORD_EXTEND_STEP,
-    RECORD_COMPLETE_STEP,
-    RECORD_SKIP_STEP,
-    RECORD_FAIL_STEP,
-    RECORD_PAUSE_ORDER,
-    RECORD_RESUME_ORDER,
-    RECORD_MIGRATE_ORDER,
+/* commands, with the numbers of enum command_kind */
+#define COMMAND(number, kind, ...) RECORD_##kind = (number),
+#include "engine/commands.def"
     /* events */
     RECORD_CLAIM,
     RECORD_COMMAND_GUARD,
@@ -48,15 +34,11 @@ enum record_kind {
     RECORD_ORDER_ROW,
     RECORD_KIND_COUNT
 };
-_Static_assert((int)RECORD_SUBMIT_ORDER == (int)COMMAND_SUBMIT_ORDER &&
-                   (int)RECORD_MIGRATE_ORDER == (int)COMMAND_MIGRATE_ORDER &&
-                   (int)RECORD_MIGRATE_ORDER + 1 == (int)COMMAND_KIND_COUNT,
-               "the same numbers");
 
-static inline bool record_kind_is_command(enum record_kind kind)
-{
-    return kind >= RECORD_SUBMIT_ORDER && kind <= RECORD_MIGRATE_ORDER;
-}
+/* It is a `struct command`. */
+bool record_kind_is_command(enum record_kind kind);
+/* It is a command that an application sends, to the topic of submissions. */
+bool record_kind_is_submission(enum record_kind kind);
 
 /* Who owns a partition from here on (design: the last claim in the log owns it). */
 struct claim {
@@ -213,8 +195,7 @@ struct dead_letter_resolution {
 struct record {
     enum record_kind kind;
     union {
-        struct command
-            command; /* RECORD_SUBMIT_ORDER .. RECORD_MIGRATE_ORDER; order_id is filled in */
+        struct command command; /* of each kind of command; order_id is filled in */
         struct claim claim;
         struct command_guard command_guard;
         struct decision decision;

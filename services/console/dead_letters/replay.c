@@ -52,7 +52,7 @@ static bool takes(enum destination to, enum record_kind kind)
 {
     switch (to) {
     case TO_SUBMISSIONS:
-        return kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER;
+        return record_kind_is_submission(kind);
     case TO_COMMANDS:
         return record_kind_is_command(kind);
     case TO_REQUESTS:
@@ -151,9 +151,10 @@ static struct text sign(struct record *record, const struct broker_record *lette
 {
     struct buffer buffer = {0};
     struct text *submitter = text_field(record, "submitted_by");
-    bool reports = record->kind == RECORD_REPORT_STEP || record->kind == RECORD_EXTEND_STEP;
-    struct text *signature = text_field(record, reports ? "instance" : "by");
     bool is_command = record_kind_is_command(record->kind);
+    bool reports =
+        is_command && command_kind_is_from((enum command_kind)record->kind, COMMAND_FROM_AGENT);
+    struct text *signature = text_field(record, reports ? "instance" : "by");
     /* A report or an alert without a name says nothing about who acted. */
     if (signature != NULL && ((is_command && !reports) || !text_empty(*signature)))
         *signature = by;
