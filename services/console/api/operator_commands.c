@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
+enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1, OPERATOR_FIELDS_MAX = 16 };
 
 /* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
  * known which one it is: those about the same order are kept until then. */
@@ -104,14 +104,13 @@ static void resolve(struct operator_command *command, const json_t *decision)
     }
     const char *code = json_string_value(json_object_get(rejection, "code"));
     const char *reason = json_string_value(json_object_get(rejection, "reason"));
-    json_t *problem =
-        http_problem_new(409, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
-                         text_of(reason != NULL ? reason : ""));
+    json_t *problem = http_problem_new(409, text_of(code != NULL ? code : "Rejected"),
+                                       text_of(reason != NULL ? reason : ""));
     render_put(problem, "decision", body);
     http_respond_problem(exchange, problem);
 }
 
-static void give_up(struct operator_command *command, int status, enum error_code code,
+static void give_up(struct operator_command *command, int status, const char *code,
                     const char *message)
 {
     struct http_exchange *exchange = take_exchange(command);
@@ -128,11 +127,11 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     (void)timer;
     command->is_resolved = true;
     if (exchange != NULL && command->is_appending)
-        http_respond_error(exchange, 504, CODE_NOT_ACKNOWLEDGED,
+        http_respond_error(exchange, 504, "NotAcknowledged",
                            "the broker has not acknowledged the command yet; check the order's "
                            "history before you try again");
     else if (exchange != NULL)
-        http_respond_error(exchange, 504, CODE_NOT_DECIDED,
+        http_respond_error(exchange, 504, "NotDecided",
                            "the command is in %s[%d] at offset %lld, but no scheduler decided it "
                            "within %d s: is one running (`reeve owners`)? It is decided as soon as "
                            "the partition has an owner",
@@ -150,12 +149,12 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     command->is_appending = false;
     command->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(command, 503, CODE_UNKNOWN,
+        give_up(command, 503, "Unknown",
                 "the command may or may not have been accepted; check the order's history before "
                 "you try again");
     else if (offset == OFFSET_UNKNOWN)
         give_up(
-            command, 504, CODE_OFFSET_UNKNOWN,
+            command, 504, "OffsetUnknown",
             "the command was accepted, but the broker did not report its offset; check the order's "
             "history for what was decided");
     for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
@@ -199,29 +198,14 @@ void operator_commands_decided(struct operator_commands *commands, int32_t parti
 
 /* ---- requests ---- */
 
-struct operator_action {
+static const struct operator_action {
     const char *name;
     enum command_kind kind;
-    const char *fields[7]; /* of the body, those of the record; ends with NULL */
-    bool needs_step;
-};
-
-static const struct operator_action actions[] = {
-    {"cancel", COMMAND_CANCEL_ORDER, {"by", "reason"}, false},
-    {"compensate", COMMAND_COMPENSATE_ORDER, {"by", "reason"}, false},
-    {"resubmit",
-     COMMAND_RESUBMIT_STEP,
-     {"by", "reason", "step", "new_generation", "timeout_ms"},
-     false},
-    {"complete", COMMAND_COMPLETE_STEP, {"by", "reason", "step", "output"}, true},
-    {"skip", COMMAND_SKIP_STEP, {"by", "reason", "step", "nothing_applied"}, true},
-    {"fail", COMMAND_FAIL_STEP, {"by", "reason", "step", "error_name"}, true},
-    {"pause", COMMAND_PAUSE_ORDER, {"by", "reason"}, false},
-    {"resume", COMMAND_RESUME_ORDER, {"by", "reason"}, false},
-    {"migrate",
-     COMMAND_MIGRATE_ORDER,
-     {"by", "reason", "workflow", "from_version", "version"},
-     false},
+} actions[] = {
+#define COMMAND(...)
+#define OPERATOR_COMMAND(number, kind, record, type, member, from, about, check, decide, verb) \
+    {verb, COMMAND_##kind},
+#include "engine/commands.def"
 };
 
 static const struct operator_action *find_action(const char *name)
@@ -231,6 +215,31 @@ static const struct operator_action *find_action(const char *name)
             return &actions[i];
     }
     return NULL;
+}
+
+static bool requires(const struct record_binding *binding, const char *name)
+{
+    for (uint32_t i = 0; i < binding->count; i++) {
+        if (strcmp(binding->fields[i].name, name) == 0)
+            return binding->fields[i].required;
+    }
+    return false;
+}
+
+/* The fields of the body: those of the record that do not say where it comes from. */
+static void list_fields(const struct record_binding *binding,
+                        const char *ret_names[OPERATOR_FIELDS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < binding->count; i++) {
+        const char *name = binding->fields[i].name;
+        if (strcmp(name, "order_id") == 0 || strcmp(name, "reply_to") == 0 ||
+            strcmp(name, "submitted_by") == 0)
+            continue;
+        assert(count + 1 < OPERATOR_FIELDS_MAX);
+        ret_names[count++] = name;
+    }
+    ret_names[count] = NULL;
 }
 
 /* A command's author, reason and step are printable, and not empty where they are there. */
@@ -246,11 +255,10 @@ static bool check_text(const json_t *body, const char *name, bool required, stru
     return false;
 }
 
-static bool check_error_name(const json_t *body, const struct operator_action *action,
-                             struct error *ret_error)
+static bool check_error_name(const json_t *body, bool required, struct error *ret_error)
 {
     const json_t *value = json_object_get(body, "error_name");
-    if (action->kind != COMMAND_FAIL_STEP ||
+    if ((value == NULL && !required) ||
         error_name_valid(
             (struct text){json_string_value(value), (uint32_t)json_string_length(value)}))
         return true;
@@ -300,13 +308,17 @@ static enum error_class read_command(json_t *body, const struct operator_action 
                                      struct command *ret_cmd, struct error *ret_error)
 {
     const struct record_kind_info *info = record_kind_info((enum record_kind)action->kind);
+    const struct record_binding *binding = info->binding;
     struct command cmd = {.kind = action->kind, .order_id = order_id};
-    if (json_codec_decode(info->binding, action->fields, 0, body, arena, &cmd.submit_order,
-                          ret_error) != ERROR_OK ||
+    const char *fields[OPERATOR_FIELDS_MAX];
+    list_fields(binding, fields);
+    if (json_codec_decode(binding, fields, 0, body, arena, &cmd.submit_order, ret_error) !=
+            ERROR_OK ||
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
-        !check_text(body, "step", action->needs_step, ret_error) ||
-        !check_error_name(body, action, ret_error) || !check_output(body, ret_error) ||
-        !check_timeout(body, &cmd, ret_error) || !check_version(&cmd, ret_error))
+        !check_text(body, "step", requires(binding, "step"), ret_error) ||
+        !check_error_name(body, requires(binding, "error_name"), ret_error) ||
+        !check_output(body, ret_error) || !check_timeout(body, &cmd, ret_error) ||
+        !check_version(&cmd, ret_error))
         return ERROR_REJECT;
     memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
     *ret_cmd = cmd;
@@ -359,7 +371,7 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
     const struct operator_action *action = find_action(action_name);
     assert(action != NULL);
     if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
-        http_respond_error(exchange, 503, CODE_BUSY, "%s",
+        http_respond_error(exchange, 503, "Busy", "%s",
                            commands->draining
                                ? "this instance is shutting down"
                                : "too many commands are outstanding: try again later");
@@ -368,11 +380,11 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
     heap_arena_reset(&commands->heap);
     if (api_body_read(exchange, &body, &error) != ERROR_OK ||
         read_command(body, action, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
     } else if (names_unknown_version(commands, &cmd)) {
-        http_respond_error(
-            exchange, 409, CODE_UNKNOWN_WORKFLOW, "version %u of %.*s is not deployed",
-            (unsigned)cmd.migrate_order.version, TEXT_ARG(cmd.migrate_order.workflow));
+        http_respond_error(exchange, 409, "UnknownWorkflow", "version %u of %.*s is not deployed",
+                           (unsigned)cmd.migrate_order.version,
+                           TEXT_ARG(cmd.migrate_order.workflow));
     } else {
         log_info("operator command", LOG_STR("command", command_kind_name(action->kind)),
                  LOG_TEXT("order", cmd.order_id),
@@ -416,7 +428,7 @@ void operator_commands_free(struct operator_commands *commands)
     if (commands == NULL)
         return;
     DL_FOREACH_SAFE(commands->list, command, next) {
-        give_up(command, 503, CODE_SHUTTING_DOWN,
+        give_up(command, 503, "ShuttingDown",
                 "the command was sent, but this instance is shutting down; check the order's "
                 "history for what was decided");
         command_free(command);

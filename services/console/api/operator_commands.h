@@ -4,7 +4,7 @@
  *
  *     POST /api/orders/{id}/{action}    {"by": "ann", "reason": "bank is back", ...}
  *
- * The table in operator_commands.c has the actions and what else their bodies may hold.
+ * The actions are the verbs of engine/commands.def; a body holds what the command's record holds.
  * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
  * no Decision came in time: the command stays in the log and will be decided. */
 #ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
