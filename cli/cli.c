@@ -236,7 +236,7 @@ static int parse(struct cli *cli, int argc, char **argv)
         config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (config_hint(cli->config) != NULL)
-        cli_warn(cli, "UnknownVariable", "%s", config_hint(cli->config));
+        cli_warn(cli, CODE_UNKNOWN_VARIABLE, "%s", config_hint(cli->config));
     set_log_level(cli);
     return check_arguments(cli);
 }

@@ -133,10 +133,13 @@ int cli_fail(const struct cli *cli, const struct error *error);
 /* A mistake on the command line, with a pointer to --help. Returns EXIT_CODE_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* An error that has no class, or one of several. */
-void cli_report(const struct cli *cli, const char *code, const char *format, ...)
+void cli_report(const struct cli *cli, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same with the name of a code that came from a server or a library. */
+void cli_report_named(const struct cli *cli, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* `reeve: warning: MESSAGE`, or {"warning": {"code": CODE, "message": MESSAGE}}. */
-void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
+void cli_warn(const struct cli *cli, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- help (help.c) ---- */

@@ -47,7 +47,7 @@ int cli_usage(const struct cli *cli, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_formatted(cli, "error", "Usage", format, args);
+    print_formatted(cli, "error", error_code_name(CODE_USAGE), format, args);
     va_end(args);
     if (cli->output != CLI_OUTPUT_TABLE)
         return EXIT_CODE_USAGE;
@@ -58,7 +58,15 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     return EXIT_CODE_USAGE;
 }
 
-void cli_report(const struct cli *cli, const char *code, const char *format, ...)
+void cli_report(const struct cli *cli, enum error_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_formatted(cli, "error", error_code_name(code), format, args);
+    va_end(args);
+}
+
+void cli_report_named(const struct cli *cli, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -66,10 +74,10 @@ void cli_report(const struct cli *cli, const char *code, const char *format, ...
     va_end(args);
 }
 
-void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
+void cli_warn(const struct cli *cli, enum error_code code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_formatted(cli, "warning", code, format, args);
+    print_formatted(cli, "warning", error_code_name(code), format, args);
     va_end(args);
 }

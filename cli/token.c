@@ -209,7 +209,7 @@ static int run_add(struct cli *cli)
                                            : fail(cli, &error);
     int code = print_added(cli, name, role, token, expires_ms);
     if (code != EXIT_CODE_OK)
-        cli_report(cli, "Io",
+        cli_report(cli, CODE_IO,
                    "the token could not be printed: revoke %s, then add it again with another "
                    "stdout",
                    name);

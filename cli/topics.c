@@ -37,7 +37,7 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
     findings->counts[finding]++;
     /* Too long for a column, and what to read first. */
     if (strcmp(topic, TOPICS_BROKERS) == 0 && findings->cli->output == CLI_OUTPUT_TABLE) {
-        cli_report(findings->cli, "Brokers", "%s", line);
+        cli_report(findings->cli, CODE_BROKERS, "%s", line);
         return;
     }
     /* The column before names the topic. */

@@ -46,16 +46,16 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
 
 /* ---- refusing ---- */
 
-static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
+static void emit_rejected(struct decide_ctx *ctx, enum error_code code, struct text reason,
                           int64_t due_at)
 {
     assert(ctx->decision->event_count == 0);
-    assert(code[0] != '\0');
+    assert(code != CODE_NONE);
     assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     assert(due_at >= 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
                                      .command_rejected = {.command = ctx->cmd->kind,
-                                                          .code = text_of(code),
+                                                          .code = error_code_text(code),
                                                           .reason = reason,
                                                           .by = command_asker(ctx->cmd),
                                                           .ref = command_attempt(ctx->cmd),
@@ -63,7 +63,7 @@ static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text 
     assert(ctx->decision->event_count == 1);
 }
 
-void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -77,13 +77,13 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
     assert(due_at > ctx->input->now);
     struct text reason = message_format(ctx->arena, "not due for another %lld ms",
                                         (long long)(due_at - ctx->input->now));
-    emit_rejected(ctx, "NotYetDue", reason, due_at);
+    emit_rejected(ctx, CODE_NOT_YET_DUE, reason, due_at);
 }
 
 void decide_reject_unknown_order(struct decide_ctx *ctx)
 {
     assert(!ctx->exists && ctx->order->version == 0);
-    decide_reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
+    decide_reject(ctx, CODE_UNKNOWN_ORDER, "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
 }
 
 /* Another definition under the pinned name and version, as in a recreated topic, is not the order's
@@ -108,7 +108,7 @@ bool decide_require_order(struct decide_ctx *ctx)
     }
     if (!is_orders_workflow(ctx->workflow, ctx->order)) {
         const struct order_details *details = &ctx->order->details;
-        decide_reject(ctx, "UnknownWorkflow",
+        decide_reject(ctx, CODE_UNKNOWN_WORKFLOW,
                       "version %u of the order's workflow %.*s is not available",
                       (unsigned)details->workflow_version, TEXT_ARG(details->workflow));
         return false;
@@ -126,14 +126,14 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
         return NULL;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
         return NULL;
     }
     assert((uint32_t)index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
-        decide_reject(ctx, "Stale", "the current attempt of step %.*s is %u (%s)", TEXT_ARG(name),
-                      (unsigned)step->attempt, direction_name(step->direction));
+        decide_reject(ctx, CODE_STALE, "the current attempt of step %.*s is %u (%s)",
+                      TEXT_ARG(name), (unsigned)step->attempt, direction_name(step->direction));
         return NULL;
     }
     *ret_index = (uint32_t)index;

@@ -7,6 +7,7 @@
 #ifndef ENGINE_DECIDE_H
 #define ENGINE_DECIDE_H
 
+#include "base/error.h"
 #include "engine/engine.h"
 
 #include <assert.h>
@@ -35,7 +36,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
 /* ---- refusing (decide.c): nothing but the one event is in the Decision ---- */
 
 /* CommandRejected; the sender and the attempt are the command's. */
-void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);
 void decide_reject_unknown_order(struct decide_ctx *ctx);

@@ -18,14 +18,14 @@ static bool may_end(struct decide_ctx *ctx, const struct step *step)
 {
     if (step->state == STEP_PROCESSING) {
         int64_t left = step->complete_by + step->margin_ms - ctx->input->now;
-        decide_reject(ctx, "AttemptRuns",
+        decide_reject(ctx, CODE_ATTEMPT_RUNS,
                       "attempt %u of step %.*s may run for another %lld ms: wait for its outcome",
                       (unsigned)step->attempt, TEXT_ARG(step->name),
                       (long long)(left > 0 ? left : 0));
         return false;
     }
     if (step->state != STEP_PENDING && step->state != STEP_ERROR) {
-        decide_reject(ctx, "StepEnded", "step %.*s is %s", TEXT_ARG(step->name),
+        decide_reject(ctx, CODE_STEP_ENDED, "step %.*s is %s", TEXT_ARG(step->name),
                       step_state_name(step->state));
         return false;
     }
@@ -38,7 +38,7 @@ static bool has_its_turn(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction_of(ctx->order)) {
-        decide_reject(ctx, "NotItsTurn", "the order is being undone, and step %.*s is not yet",
+        decide_reject(ctx, CODE_NOT_ITS_TURN, "the order is being undone, and step %.*s is not yet",
                       TEXT_ARG(step->name));
         return false;
     }
@@ -49,7 +49,7 @@ static bool has_its_turn(struct decide_ctx *ctx, uint32_t index)
     while ((missing >> first & 1) == 0)
         first++;
     assert(first < ctx->order->step_count);
-    decide_reject(ctx, "NotItsTurn", "step %.*s comes after %.*s, which is %s",
+    decide_reject(ctx, CODE_NOT_ITS_TURN, "step %.*s comes after %.*s, which is %s",
                   TEXT_ARG(step->name), TEXT_ARG(ctx->order->steps[first].name),
                   step_state_name(ctx->order->steps[first].state));
     return false;
@@ -62,12 +62,13 @@ static const struct step *require_step(struct decide_ctx *ctx, struct text name,
     if (!decide_require_order(ctx))
         return NULL;
     if (order_ended(ctx->order)) {
-        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(ctx->order->state));
+        decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s",
+                      order_state_name(ctx->order->state));
         return NULL;
     }
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
         return NULL;
     }
     const struct step *step = &ctx->order->steps[index];
@@ -89,10 +90,11 @@ static bool any_in_error(const struct order *order)
 }
 
 /* The order leaves Error with the last of its steps in Error. */
-static void go_on(struct decide_ctx *ctx, const char *code, struct text by, struct text reason,
+static void go_on(struct decide_ctx *ctx, enum error_code code, struct text by, struct text reason,
                   struct text step)
 {
-    struct order_marked marked = {.code = text_of(code), .reason = reason, .by = by, .step = step};
+    struct order_marked marked = {
+        .code = error_code_text(code), .reason = reason, .by = by, .step = step};
     if (ctx->order->state == ORDER_ERROR && !any_in_error(ctx->order))
         decide_leave_error(ctx, &marked, 0);
     decide_advance(ctx);
@@ -108,7 +110,7 @@ void decide_complete_step(struct decide_ctx *ctx)
     if (step == NULL)
         return;
     if (step->direction == DIRECTION_UNDO && !text_empty(cmd->output)) {
-        decide_reject(ctx, "NoOutput", "step %.*s is being undone, which has no output",
+        decide_reject(ctx, CODE_NO_OUTPUT, "step %.*s is being undone, which has no output",
                       TEXT_ARG(step->name));
         return;
     }
@@ -118,7 +120,7 @@ void decide_complete_step(struct decide_ctx *ctx)
                                                                 .by = cmd->by,
                                                                 .reason = cmd->reason}});
     assert(step->state == STEP_PROCESSED || step->state == STEP_COMPENSATED);
-    go_on(ctx, "Completed", cmd->by, cmd->reason, step->name);
+    go_on(ctx, CODE_COMPLETED, cmd->by, cmd->reason, step->name);
 }
 
 /* False after it rejected: what the step has done would be forgotten. */
@@ -126,21 +128,21 @@ static bool may_skip(struct decide_ctx *ctx, const struct step *step)
 {
     struct text id = ctx->order->details.order_id;
     if (step->direction == DIRECTION_UNDO) {
-        decide_reject(ctx, "EffectRemains",
+        decide_reject(ctx, CODE_EFFECT_REMAINS,
                       "what step %.*s has done would remain: undo it outside, then `reeve step "
                       "complete %.*s %.*s`",
                       TEXT_ARG(step->name), TEXT_ARG(id), TEXT_ARG(step->name));
         return false;
     }
     if (step->effect == EFFECT_APPLIED) {
-        decide_reject(ctx, "EffectRemains",
+        decide_reject(ctx, CODE_EFFECT_REMAINS,
                       "an attempt of step %.*s was applied: `reeve step complete %.*s %.*s`, or "
                       "`reeve compensate %.*s`",
                       TEXT_ARG(step->name), TEXT_ARG(id), TEXT_ARG(step->name), TEXT_ARG(id));
         return false;
     }
     if (step->effect == EFFECT_UNKNOWN && !ctx->cmd->skip_step.nothing_applied) {
-        decide_reject(ctx, "EffectUnknown",
+        decide_reject(ctx, CODE_EFFECT_UNKNOWN,
                       "an attempt of step %.*s may have been applied: look, then `reeve step "
                       "complete` if it was, or skip it with --nothing-applied if it was not",
                       TEXT_ARG(step->name));
@@ -163,7 +165,7 @@ void decide_skip_step(struct decide_ctx *ctx)
                                                               .reason = cmd->reason}});
     assert(step->state == STEP_SKIPPED);
     assert(step->effect == EFFECT_NONE);
-    go_on(ctx, "Skipped", cmd->by, cmd->reason, step->name);
+    go_on(ctx, CODE_SKIPPED, cmd->by, cmd->reason, step->name);
 }
 
 enum error_class command_check_fail(const struct command *cmd, struct error *ret_error)
@@ -183,7 +185,7 @@ void decide_fail_step(struct decide_ctx *ctx)
     if (step == NULL)
         return;
     if (step->state == STEP_ERROR) {
-        decide_reject(ctx, "StepEnded", "step %.*s has failed already", TEXT_ARG(step->name));
+        decide_reject(ctx, CODE_STEP_ENDED, "step %.*s has failed already", TEXT_ARG(step->name));
         return;
     }
     struct text error_name =

@@ -17,13 +17,15 @@ void decide_cancel(struct decide_ctx *ctx)
     assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX);
     assert(cmd->by.size <= WHO_BYTES_READ_MAX);
     if (decide_cancels_anothers(ctx)) {
-        decide_reject(ctx, "AnotherSubmitter", "the order was not submitted with the token %.*s",
+        decide_reject(ctx, CODE_ANOTHER_SUBMITTER,
+                      "the order was not submitted with the token %.*s",
                       TEXT_ARG(cmd->submitted_by));
         return;
     }
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
-    struct order_marked marked = {.code = TEXT("Cancelled"), .reason = cmd->reason, .by = cmd->by};
+    struct order_marked marked = {
+        .code = error_code_text(CODE_CANCELLED), .reason = cmd->reason, .by = cmd->by};
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
     assert(ctx->order->cancelled);
     decide_turn_back(ctx, &marked);

@@ -11,6 +11,7 @@ void decide_compensate(struct decide_ctx *ctx)
     assert(cmd->by.size <= WHO_BYTES_READ_MAX);
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
-    decide_turn_back(ctx, &(struct order_marked){
-                              .code = TEXT("Operator"), .reason = cmd->reason, .by = cmd->by});
+    decide_turn_back(ctx, &(struct order_marked){.code = error_code_text(CODE_OPERATOR),
+                                                 .reason = cmd->reason,
+                                                 .by = cmd->by});
 }

@@ -29,14 +29,14 @@ void decide_extend(struct decide_ctx *ctx)
     if (step == NULL)
         return;
     if (step->state != STEP_PROCESSING) {
-        decide_reject(ctx, "Stale", "the attempt has ended: step %.*s is %s", TEXT_ARG(step->name),
-                      step_state_name(step->state));
+        decide_reject(ctx, CODE_STALE, "the attempt has ended: step %.*s is %s",
+                      TEXT_ARG(step->name), step_state_name(step->state));
         return;
     }
     int64_t latest = latest_end(ctx, index);
     int64_t until = cmd->complete_by < latest ? cmd->complete_by : latest;
     if (until <= step->complete_by || until <= ctx->input->now) {
-        decide_reject(ctx, "ExtensionExhausted",
+        decide_reject(ctx, CODE_EXTENSION_EXHAUSTED,
                       "attempt %u of step %.*s runs until %lld, and at most until %lld",
                       (unsigned)step->attempt, TEXT_ARG(step->name), (long long)step->complete_by,
                       (long long)latest);

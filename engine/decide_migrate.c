@@ -27,27 +27,27 @@ static bool may_migrate(struct decide_ctx *ctx)
     enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;
     assert(order->state != ORDER_PENDING && phase != ORDER_ERROR);
     if (!text_empty(cmd->workflow) && !text_equal(cmd->workflow, details->workflow)) {
-        decide_reject(ctx, "OtherWorkflow", "the order has the workflow %.*s, not %.*s",
+        decide_reject(ctx, CODE_OTHER_WORKFLOW, "the order has the workflow %.*s, not %.*s",
                       TEXT_ARG(details->workflow), TEXT_ARG(cmd->workflow));
         return false;
     }
     if (cmd->from_version != 0 && cmd->from_version != details->workflow_version) {
-        decide_reject(ctx, "OtherVersion", "the order has version %u of %.*s, not %u",
+        decide_reject(ctx, CODE_OTHER_VERSION, "the order has version %u of %.*s, not %u",
                       (unsigned)details->workflow_version, TEXT_ARG(details->workflow),
                       (unsigned)cmd->from_version);
         return false;
     }
     if (order_ended(order)) {
-        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s", order_state_name(order->state));
         return false;
     }
     if (cmd->version == details->workflow_version) {
-        decide_reject(ctx, "SameVersion", "the order has version %u already",
+        decide_reject(ctx, CODE_SAME_VERSION, "the order has version %u already",
                       (unsigned)cmd->version);
         return false;
     }
     if (phase == ORDER_COMPENSATING) {
-        decide_reject(ctx, "AlreadyCompensating",
+        decide_reject(ctx, CODE_ALREADY_COMPENSATING,
                       "the order is being undone: it takes no more steps of any version");
         return false;
     }
@@ -62,12 +62,12 @@ static bool may_take(struct decide_ctx *ctx)
     const struct workflow *target = ctx->input->target;
     if (target == NULL || target->version != cmd->version ||
         !text_equal(target->name, details->workflow)) {
-        decide_reject(ctx, "UnknownWorkflow", "version %u of %.*s is not deployed",
+        decide_reject(ctx, CODE_UNKNOWN_WORKFLOW, "version %u of %.*s is not deployed",
                       (unsigned)cmd->version, TEXT_ARG(details->workflow));
         return false;
     }
     if (ctx->input->target_retired) {
-        decide_reject(ctx, "WorkflowRetired",
+        decide_reject(ctx, CODE_WORKFLOW_RETIRED,
                       "version %u of %.*s is retired: `reeve workflow activate` has it take orders "
                       "again",
                       (unsigned)cmd->version, TEXT_ARG(details->workflow));
@@ -164,14 +164,14 @@ static bool same_steps(struct decide_ctx *ctx)
         int to = find_step(target, step->name);
         bool started = counts(step) || step->attempt > 0 || step->state == STEP_ERROR;
         if (to < 0 && started) {
-            decide_reject(ctx, "StepsDiffer", "version %u has no step %.*s, which is %s", version,
-                          TEXT_ARG(step->name), standing(step));
+            decide_reject(ctx, CODE_STEPS_DIFFER, "version %u has no step %.*s, which is %s",
+                          version, TEXT_ARG(step->name), standing(step));
             return false;
         }
         const char *difference =
             to < 0 || !counts(step) ? NULL : step_difference(ctx, i, (uint32_t)to);
         if (difference != NULL) {
-            decide_reject(ctx, "StepsDiffer", "step %.*s is %s, and in version %u it %s",
+            decide_reject(ctx, CODE_STEPS_DIFFER, "step %.*s is %s, and in version %u it %s",
                           TEXT_ARG(step->name), standing(step), version, difference);
             return false;
         }

@@ -46,12 +46,12 @@ static void reject_past_pivot(struct decide_ctx *ctx, uint32_t passed)
 {
     struct text pivot = ctx->order->steps[ctx->workflow->pivot].name;
     if (passed == (uint32_t)ctx->workflow->pivot)
-        decide_reject(ctx, "PastPivot",
+        decide_reject(ctx, CODE_PAST_PIVOT,
                       "the pivot %.*s has started: the order can no longer be undone",
                       TEXT_ARG(pivot));
     else
         decide_reject(
-            ctx, "PastPivot",
+            ctx, CODE_PAST_PIVOT,
             "step %.*s after the pivot %.*s has started: the order can no longer be undone",
             TEXT_ARG(ctx->order->steps[passed].name), TEXT_ARG(pivot));
 }
@@ -60,16 +60,16 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
     if (order_ended(order)) {
-        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s", order_state_name(order->state));
         return false;
     }
     if (order->state == ORDER_COMPENSATING) {
-        decide_reject(ctx, "AlreadyCompensating", "the order is being undone");
+        decide_reject(ctx, CODE_ALREADY_COMPENSATING, "the order is being undone");
         return false;
     }
     if (order->state == ORDER_ERROR && order->error_from == ORDER_COMPENSATING) {
         decide_reject(
-            ctx, "AlreadyCompensating",
+            ctx, CODE_ALREADY_COMPENSATING,
             "an undo failed while the order was being undone: `reeve resubmit %.*s` tries it again",
             TEXT_ARG(order->details.order_id));
         return false;

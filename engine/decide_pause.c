@@ -18,11 +18,11 @@ void decide_pause(struct decide_ctx *ctx)
         return;
     const struct order *order = ctx->order;
     if (order_ended(order)) {
-        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s", order_state_name(order->state));
         return;
     }
     if (order->paused_at != 0) {
-        decide_reject(ctx, "AlreadyPaused", "%.*s has paused the order",
+        decide_reject(ctx, CODE_ALREADY_PAUSED, "%.*s has paused the order",
                       TEXT_ARG(order->paused_by));
         return;
     }
@@ -36,7 +36,7 @@ void decide_resume(struct decide_ctx *ctx)
     if (!decide_require_order(ctx))
         return;
     if (ctx->order->paused_at == 0) {
-        decide_reject(ctx, "NotPaused", "the order is not paused%s",
+        decide_reject(ctx, CODE_NOT_PAUSED, "the order is not paused%s",
                       ctx->order->state == ORDER_ERROR
                           ? ": it is in Error, and `reeve resubmit` tries again"
                           : "");

@@ -15,7 +15,7 @@ void decide_recover(struct decide_ctx *ctx)
     if (step == NULL)
         return;
     if (step->state != STEP_PROCESSING || step->complete_by != cmd->complete_by) {
-        decide_reject(ctx, "Stale", "step %.*s is %s, with another deadline than %lld",
+        decide_reject(ctx, CODE_STALE, "step %.*s is %s, with another deadline than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state),
                       (long long)cmd->complete_by);
         return;

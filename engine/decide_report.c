@@ -6,17 +6,17 @@
 
 #include <assert.h>
 
-static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
+static void ignore(struct decide_ctx *ctx, enum error_code code, struct text reason)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     assert(ctx->decision->event_count == 0);
-    assert(code[0] != '\0');
+    assert(code != CODE_NONE);
     assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     decide_emit(ctx, &(struct event){.kind = EVENT_REPORT_IGNORED,
                                      .report_ignored = {
                                          .ref = {report->step, report->direction, report->attempt},
                                          .succeeded = report->succeeded,
-                                         .code = text_of(code),
+                                         .code = error_code_text(code),
                                          .reason = reason,
                                          .by = report->instance}});
 }
@@ -25,7 +25,7 @@ static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     assert(report->direction < step->direction || report->attempt < step->attempt);
-    ignore(ctx, "Superseded",
+    ignore(ctx, CODE_SUPERSEDED,
            message_format(ctx->arena,
                           "attempt %u (%s) of the step began before this report was read",
                           (unsigned)step->attempt, direction_name(step->direction)));
@@ -35,7 +35,7 @@ static void ignore_ended(struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state != STEP_PROCESSING);
     bool failed = step->state == STEP_PENDING || step->state == STEP_ERROR;
-    ignore(ctx, "AlreadyEnded",
+    ignore(ctx, CODE_ALREADY_ENDED,
            message_format(
                ctx->arena, "the attempt ended before this report was read: %.*s",
                TEXT_ARG(failed ? step->error_name : text_of(step_state_name(step->state)))));
@@ -52,7 +52,7 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
         return false;
     }
     if (!same_direction || report->attempt == 0 || report->attempt > step->attempt) {
-        ignore(ctx, "UnknownAttempt", TEXT("this attempt was never started"));
+        ignore(ctx, CODE_UNKNOWN_ATTEMPT, TEXT("this attempt was never started"));
         return false;
     }
     if (step->state != STEP_PROCESSING) {
@@ -108,14 +108,14 @@ void decide_report(struct decide_ctx *ctx)
     assert(report->error_message.size <= MESSAGE_BYTES_READ_MAX);
     assert(report->instance.size <= WHO_BYTES_READ_MAX);
     if (!ctx->exists) {
-        ignore(ctx, "UnknownOrder", TEXT("there is no such order"));
+        ignore(ctx, CODE_UNKNOWN_ORDER, TEXT("there is no such order"));
         return;
     }
     if (!decide_require_order(ctx))
         return;
     int index = order_find_step(ctx->order, report->step);
     if (index < 0) {
-        ignore(ctx, "UnknownStep", TEXT("the order has no such step"));
+        ignore(ctx, CODE_UNKNOWN_STEP, TEXT("the order has no such step"));
         return;
     }
     assert((uint32_t)index < ctx->order->step_count);

@@ -22,14 +22,14 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
         return true;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
         return false;
     }
     const struct step *step = &ctx->order->steps[index];
     if (!may_resubmit(ctx->order, step)) {
-        decide_reject(ctx, "StepNotInError", "step %.*s is %s (%s): there is nothing to resubmit",
-                      TEXT_ARG(name), step_state_name(step->state),
-                      direction_name(step->direction));
+        decide_reject(ctx, CODE_STEP_NOT_IN_ERROR,
+                      "step %.*s is %s (%s): there is nothing to resubmit", TEXT_ARG(name),
+                      step_state_name(step->state), direction_name(step->direction));
         return false;
     }
     assert(step->state == STEP_ERROR);
@@ -57,7 +57,7 @@ static bool may_vouch(struct decide_ctx *ctx)
             effect_of(step) != EFFECT_APPLIED)
             continue;
         decide_reject(
-            ctx, "EffectRemains",
+            ctx, CODE_EFFECT_REMAINS,
             "%s of step %.*s was applied: `reeve step complete %.*s %.*s`, or resubmit it "
             "without --nothing-applied",
             step->direction == DIRECTION_DO ? "an attempt" : "an undo", TEXT_ARG(step->name),
@@ -105,18 +105,19 @@ void decide_resubmit(struct decide_ctx *ctx)
     if (!decide_require_order(ctx))
         return;
     if (ctx->order->state != ORDER_ERROR) {
-        decide_reject(ctx, "NotInError", "the order is %s", order_state_name(ctx->order->state));
+        decide_reject(ctx, CODE_NOT_IN_ERROR, "the order is %s",
+                      order_state_name(ctx->order->state));
         return;
     }
     if (!may_name(ctx, cmd->step))
         return;
     if (cmd->timeout_ms < 0 || cmd->timeout_ms > DURATION_MS_MAX) {
-        decide_reject(ctx, "InvalidTimeout", "timeout_ms is %lld; it must be 0 to %lld",
+        decide_reject(ctx, CODE_INVALID_TIMEOUT, "timeout_ms is %lld; it must be 0 to %lld",
                       (long long)cmd->timeout_ms, (long long)DURATION_MS_MAX);
         return;
     }
     if (cmd->timeout_ms != 0 && ctx->order->error_from == ORDER_COMPENSATING) {
-        decide_reject(ctx, "NoDeadline", "the order is being undone, which has no deadline");
+        decide_reject(ctx, CODE_NO_DEADLINE, "the order is being undone, which has no deadline");
         return;
     }
     if (!may_vouch(ctx))
@@ -125,8 +126,10 @@ void decide_resubmit(struct decide_ctx *ctx)
         if (may_resubmit(ctx->order, &ctx->order->steps[i]))
             resubmit(ctx, &ctx->order->steps[i]);
     }
-    struct order_marked marked = {
-        .code = TEXT("Resubmitted"), .reason = cmd->reason, .by = cmd->by, .step = cmd->step};
+    struct order_marked marked = {.code = error_code_text(CODE_RESUBMITTED),
+                                  .reason = cmd->reason,
+                                  .by = cmd->by,
+                                  .step = cmd->step};
     decide_leave_error(ctx, &marked, cmd->timeout_ms);
     decide_advance(ctx);
     assert(ctx->order->state != ORDER_ERROR);

@@ -33,16 +33,16 @@ void decide_start(struct decide_ctx *ctx)
         return;
     enum order_state state = ctx->order->state;
     if (!may_start(state, step->direction)) {
-        decide_reject(ctx, "Stale", "the order is %s", order_state_name(state));
+        decide_reject(ctx, CODE_STALE, "the order is %s", order_state_name(state));
         return;
     }
     if (ctx->order->paused_at != 0) {
-        decide_reject(ctx, "Paused", "the order is paused");
+        decide_reject(ctx, CODE_PAUSED, "the order is paused");
         return;
     }
     bool waits = step->retry_at != 0 && step->retry_at == cmd->retry_at;
     if (step->state != STEP_PENDING || (step->queued_at == 0 && !waits)) {
-        decide_reject(ctx, "Stale", "step %.*s is %s, with another retry time than %lld",
+        decide_reject(ctx, CODE_STALE, "step %.*s is %s, with another retry time than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state), (long long)cmd->retry_at);
         return;
     }

@@ -13,7 +13,7 @@ static void repeat(struct decide_ctx *ctx, const struct order_details *details)
         decide_emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
         return;
     }
-    decide_reject(ctx, "ContentDiffers",
+    decide_reject(ctx, CODE_CONTENT_DIFFERS,
                   "order %.*s was submitted before with different content; it continues unchanged",
                   TEXT_ARG(details->order_id));
 }
@@ -59,17 +59,17 @@ void decide_submit(struct decide_ctx *ctx)
     assert(details->line_count <= ORDER_LINES_READ_MAX);
     assert(details->attribute_count <= ORDER_ATTRIBUTES_READ_MAX);
     if (!text_equal(ctx->cmd->order_id, details->order_id)) {
-        decide_reject(ctx, "KeyDiffers", "the record's key is not the order's id");
+        decide_reject(ctx, CODE_KEY_DIFFERS, "the record's key is not the order's id");
     } else if (ctx->exists) {
         repeat(ctx, details);
     } else if (too_old(ctx, details)) {
-        decide_reject(ctx, "TooOld",
+        decide_reject(ctx, CODE_TOO_OLD,
                       "the submission is %lld hours old, and its order may have ended and expired "
                       "meanwhile; the limit is %lld hours. Submit it again if it is new",
                       (long long)((ctx->input->now - details->submitted_at) / 3600000),
                       (long long)(ctx->input->submission_age_ms_max / 3600000));
     } else if (ctx->workflow == NULL) {
-        decide_reject(ctx, "UnknownWorkflow", "workflow %.*s version %u is not deployed",
+        decide_reject(ctx, CODE_UNKNOWN_WORKFLOW, "workflow %.*s version %u is not deployed",
                       TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
     } else {
         accept(ctx, details);

@@ -12,7 +12,7 @@ void decide_time_out(struct decide_ctx *ctx)
     const struct order *order = ctx->order;
     if (order->state != ORDER_PROCESSING || order->complete_by == 0 ||
         order->complete_by != cmd->complete_by) {
-        decide_reject(ctx, "Stale", "the order is %s, with another deadline than %lld",
+        decide_reject(ctx, CODE_STALE, "the order is %s, with another deadline than %lld",
                       order_state_name(order->state), (long long)cmd->complete_by);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What leaves the partition after a Decision: a pure function of it, so that a new owner emits
  * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
+#include "base/error.h"
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
 #include "engine/message.h"
@@ -250,7 +251,7 @@ static void hide_order(struct status_update *status, struct arena *arena)
 {
     static const struct order none;
     assert(status->kind == STATUS_REJECTED && status->step_count == 0);
-    status->code = TEXT("UnknownOrder");
+    status->code = error_code_text(CODE_UNKNOWN_ORDER);
     status->message = message_format(arena, "there is no order %.*s", TEXT_ARG(status->order_id));
     status->order_state = none.state;
     status->order_version = none.version;
@@ -285,7 +286,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
         if (is_step_change(&decision->events[i]) || turns_step(&status, &decision->events[i]))
             add_step_change(&status, &decision->events[i]);
     }
-    if (text_equal(status.code, TEXT("AnotherSubmitter")))
+    if (text_equal(status.code, error_code_text(CODE_ANOTHER_SUBMITTER)))
         hide_order(&status, arena);
     assert(status.step_count <= step_events);
     assert(status.kind < STATUS_KIND_COUNT);
@@ -306,7 +307,7 @@ static void add_quarantine_alert(const struct decision *decision, int32_t partit
         return;
     effects->has_alert = true;
     effects->alert = (struct operator_alert){.raised = true,
-                                             .code = TEXT("CommandQuarantined"),
+                                             .code = error_code_text(CODE_COMMAND_QUARANTINED),
                                              .message = event->command_dead_lettered.reason,
                                              .partition = partition,
                                              .command_offset = decision->command_offset,

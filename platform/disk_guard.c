@@ -41,8 +41,8 @@ static void log_change(const struct disk_guard *guard)
 {
     char text[ERROR_MESSAGE_SIZE];
     if (disk_guard_trouble(guard, text, sizeof(text)))
-        log_warning("paused: too little free disk space", LOG_STR("code", "DiskLow"),
-                    LOG_STR("reason", text));
+        log_warning("paused: too little free disk space",
+                    LOG_TEXT("code", error_code_text(CODE_DISK_LOW)), LOG_STR("reason", text));
     else
         log_info("resumed: enough free disk space again", LOG_STR("data_dir", guard->options.path),
                  LOG_I64("free_mb", megabytes(guard->free_bytes)));

@@ -61,7 +61,7 @@ bool dead_letter_read(const struct broker_record *record, struct dead_letter_rea
     if (record->value.size == 0)
         reading.unreadable = take_size(record, &at, "reeve.errors.next_offset", 1, &next_offset) ||
                              take_size(record, &at, "reeve.errors.first_offset", 1, &next_offset) ||
-                             text_equal(reading.code, TEXT("Unreadable"));
+                             text_equal(reading.code, error_code_text(CODE_UNREADABLE));
     reading.headers = record->headers + at;
     reading.header_count = record->header_count - at;
     *ret_reading = reading;

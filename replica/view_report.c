@@ -107,7 +107,7 @@ static void answer(struct http_exchange *exchange, void *userdata)
 {
     struct view_report *report = userdata;
     if (http_cross_site(exchange)) {
-        http_respond_error(exchange, 403, "CrossOrigin",
+        http_respond_error(exchange, 403, CODE_CROSS_ORIGIN,
                            "requests from other sites are not accepted");
         return;
     }

@@ -155,14 +155,14 @@ static int show(struct cli *cli, const char *name)
     if (name == NULL && json_is_array(list) && complete && !old)
         add_named(cli, list);
     if (name != NULL && none)
-        cli_report(cli, "NoInstance", "no instance of agent %s is alive", name);
+        cli_report(cli, CODE_NO_INSTANCE, "no instance of agent %s is alive", name);
     if (name != NULL && json_array_size(list) == 0) {
         console_answer_deinit(&answer);
         return EXIT_CODE_NEGATIVE;
     }
     /* That the data are old was said before. */
     if (!complete && !old)
-        cli_warn(cli, "Incomplete", "the console is still reading: some agents may be missing");
+        cli_warn(cli, CODE_INCOMPLETE, "the console is still reading: some agents may be missing");
     code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
     return name != NULL && none && code == EXIT_CODE_OK ? EXIT_CODE_NEGATIVE : code;
@@ -185,7 +185,7 @@ static void warn_unserved(const struct cli *cli, const json_t *answer, const cha
     bool named = json_integer_value(json_object_get(answer, "workflows")) > 0;
     if (json_integer_value(json_object_get(answer, "instances")) > 0)
         return;
-    cli_warn(cli, "NoInstance", "no instance of agent %s is alive%s", agent,
+    cli_warn(cli, CODE_NO_INSTANCE, "no instance of agent %s is alive%s", agent,
              named ? "" : ", and no deployed workflow names it: check the spelling");
 }
 

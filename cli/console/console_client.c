@@ -128,7 +128,7 @@ static bool is_of_console(const json_t *json, int status)
 {
     const char *code = json_string_value(json_object_get(json, "code"));
     return json_is_object(json) &&
-           (status != 404 || (code != NULL && strcmp(code, "NotFound") != 0));
+           (status != 404 || (code != NULL && strcmp(code, error_code_name(CODE_NOT_FOUND)) != 0));
 }
 
 static enum error_class parse_answer(const struct console_client *client,
@@ -196,10 +196,10 @@ void console_answer_deinit(struct console_answer *answer)
 
 /* ---- answers ---- */
 
-static bool has_code(const struct console_answer *answer, const char *code)
+static bool has_code(const struct console_answer *answer, enum error_code code)
 {
     const char *has = json_string_value(json_object_get(answer->json, "code"));
-    return has != NULL && strcmp(has, code) == 0;
+    return has != NULL && strcmp(has, error_code_name(code)) == 0;
 }
 
 static int code_of(const struct console_answer *answer)
@@ -215,8 +215,8 @@ static int code_of(const struct console_answer *answer)
     case 403:
         return EXIT_CODE_NOT_PERMITTED;
     case 429:
-        return has_code(answer, "TooManyFailures") ? EXIT_CODE_NOT_PERMITTED
-                                                   : EXIT_CODE_UNAVAILABLE;
+        return has_code(answer, CODE_TOO_MANY_FAILURES) ? EXIT_CODE_NOT_PERMITTED
+                                                        : EXIT_CODE_UNAVAILABLE;
     case 503:
     case 504:
         return EXIT_CODE_UNAVAILABLE;
@@ -228,10 +228,10 @@ static int code_of(const struct console_answer *answer)
 /* What to do about an answer that is about who asks. NULL: the console says it. */
 static const char *access_hint(const struct console_answer *answer)
 {
-    if (has_code(answer, "TooManyFailures"))
+    if (has_code(answer, CODE_TOO_MANY_FAILURES))
         return "the console was sent too many wrong tokens and now refuses this one: check "
                "console.token, then wait a minute";
-    if (answer->status == 403 && has_code(answer, "Forbidden"))
+    if (answer->status == 403 && has_code(answer, CODE_FORBIDDEN))
         return "the role of the token in console.token does not permit it: see the roles in "
                "docs/operate/access.md";
     if (answer->status != 401)
@@ -255,15 +255,16 @@ int console_refused(const struct cli *cli, const struct console_answer *answer, 
     const char *message = json_string_value(json_object_get(answer->json, "detail"));
     const char *hint = access_hint(answer);
     bool table = cli->output == CLI_OUTPUT_TABLE;
-    code = code != NULL ? code : is_about_access(answer->status) ? "NotPermitted" : "Unknown";
+    if (code == NULL)
+        code = error_code_name(is_about_access(answer->status) ? CODE_NOT_PERMITTED : CODE_UNKNOWN);
     if (hint != NULL) {
-        cli_report(cli, code, "%s", hint);
+        cli_report_named(cli, code, "%s", hint);
         return code_of(answer);
     }
     message = message != NULL ? message : "the console gives no reason";
-    cli_report(cli, code, "%s%s%s%s%s%s", subject != NULL ? subject : "",
-               subject != NULL ? ": " : "", message, table ? " (" : "", table ? code : "",
-               table ? ")" : "");
+    cli_report_named(cli, code, "%s%s%s%s%s%s", subject != NULL ? subject : "",
+                     subject != NULL ? ": " : "", message, table ? " (" : "", table ? code : "",
+                     table ? ")" : "");
     return code_of(answer);
 }
 
@@ -273,7 +274,7 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
         const char *reason = json_string_value(json_object_get(row, "reason"));
-        cli_warn(cli, "Incomplete", "orders may be missing: %s", reason != NULL ? reason : "");
+        cli_warn(cli, CODE_INCOMPLETE, "orders may be missing: %s", reason != NULL ? reason : "");
     }
 }
 
@@ -294,9 +295,9 @@ void console_warn_waiting(const struct cli *cli, const json_t *body)
             (long long)json_integer_value(json_object_get(json_array_get(list, 0), "partition")));
     else
         snprintf(where, sizeof(where), "%zu partitions", json_array_size(list));
-    cli_warn(cli, "CommandsWaiting", "%lld command%s undecided in %s; orders in %s are not listed",
-             (long long)commands, commands == 1 ? " waits" : "s wait", where,
-             commands == 1 ? "it" : "them");
+    cli_warn(cli, CODE_COMMANDS_WAITING,
+             "%lld command%s undecided in %s; orders in %s are not listed", (long long)commands,
+             commands == 1 ? " waits" : "s wait", where, commands == 1 ? "it" : "them");
 }
 
 /* The first page speaks for all of them. */
@@ -305,7 +306,7 @@ static void warn_old(const struct cli *cli, const struct console_path *path, con
     json_int_t age = json_integer_value(json_object_get(body, "data_age_ms"));
     bool first = strstr(path->text, "cursor=") == NULL && strstr(path->text, "after=") == NULL;
     if (age > DATA_AGE_MAX_MS && first)
-        cli_warn(cli, "OldData",
+        cli_warn(cli, CODE_OLD_DATA,
                  "the console has had no answer from the brokers for %lld s: what it shows may be "
                  "that old",
                  (long long)(age / 1000));

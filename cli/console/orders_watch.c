@@ -62,7 +62,7 @@ static bool check_order(struct order_watch *watch)
     else if (!answered)
         watch->code = console_refused(watch->cli, &answer, NULL);
     else if (!watch->is_awaited)
-        cli_warn(watch->cli, "UnknownOrder", "there is no order %.128s yet: waiting for it",
+        cli_warn(watch->cli, CODE_UNKNOWN_ORDER, "there is no order %.128s yet: waiting for it",
                  watch->order_id);
     watch->is_awaited = answer.status == 404;
     console_answer_deinit(&answer);
@@ -107,7 +107,7 @@ static bool watch_more(struct order_watch *watch)
         output_flush(watch->output);
     fflush(watch->cli->out);
     if (missed)
-        cli_warn(watch->cli, "ChangesMissed",
+        cli_warn(watch->cli, CODE_CHANGES_MISSED,
                  "some changes are missing: there were too many at once, or the console restarted");
     return (began && !missed) || watch->order_id == NULL || check_order(watch);
 }

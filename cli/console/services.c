@@ -45,7 +45,7 @@ static int print_services(struct cli *cli, const json_t *body)
     bool good = true;
     struct output *output = output_new(cli->out, CLI_OUTPUT_TABLE, columns, COUNT_OF(columns));
     if (json_array_size(json_object_get(body, "services")) == 0)
-        cli_warn(cli, "NoServices",
+        cli_warn(cli, CODE_NO_SERVICES,
                  "the console asks no service: its setting console.services names those to ask");
     json_array_foreach(json_object_get(body, "services"), i, service) {
         good = good && json_is_true(json_object_get(service, "ready"));

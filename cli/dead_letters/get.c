@@ -178,7 +178,8 @@ static int print_json(struct cli *cli, const json_t *letter)
 {
     const json_t *json = json_object_get(json_object_get(letter, "value"), "json");
     if (!json_is_object(json)) {
-        cli_report(cli, "NotDecoded", "the value cannot be decoded; --value FILE writes its bytes");
+        cli_report(cli, CODE_NOT_DECODED,
+                   "the value cannot be decoded; --value FILE writes its bytes");
         return EXIT_CODE_NEGATIVE;
     }
     json_dumpf(json, cli->out, JSON_INDENT(2) | JSON_ENSURE_ASCII);

@@ -38,7 +38,7 @@ static void warn(struct cli *cli, const json_t *body)
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
         const char *reason = json_string_value(json_object_get(row, "reason"));
-        cli_warn(cli, "Incomplete", "dead letters of partition %lld may be missing: %s",
+        cli_warn(cli, CODE_INCOMPLETE, "dead letters of partition %lld may be missing: %s",
                  (long long)json_integer_value(json_object_get(row, "partition")),
                  reason != NULL ? reason : "");
     }

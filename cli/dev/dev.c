@@ -46,8 +46,8 @@ static void on_ended(void *ctx, struct child *child, int status)
     struct dev *dev = ctx;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && child_is_ready(child))
         return; /* a task */
-    cli_report(dev->cli, "ServiceEnded", "%s (pid %d) %s", child_name(child), (int)child_pid(child),
-               child_reason(child));
+    cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s", child_name(child),
+               (int)child_pid(child), child_reason(child));
     if (dev->announced)
         return; /* the others continue: a service that crashes is a test of them */
     dev_show_log(dev, child);

@@ -18,7 +18,7 @@ static void warn_of_difference(void *ctx, enum topics_finding finding, const cha
     struct dev *dev = ctx;
     (void)topic;
     if (finding == TOPICS_DIFFERS)
-        cli_warn(dev->cli, "TopicDiffers", "%s", line);
+        cli_warn(dev->cli, CODE_TOPIC_DIFFERS, "%s", line);
 }
 
 static enum error_class make_topics(struct dev *dev, struct error *ret_error)

@@ -123,12 +123,12 @@ static const struct output_column columns[] = {
 static void warn_of_trim(struct cli *cli, const struct export_partition *partition)
 {
     if (partition->trimmed > 0)
-        cli_warn(cli, "Trimmed",
+        cli_warn(cli, CODE_TRIMMED,
                  "partition %d: the log was trimmed while it was read: %" PRId64
                  " records were gone before they could be exported",
                  partition->run->series.partition, partition->trimmed);
     if (partition->lost > 0)
-        cli_warn(cli, "Trimmed",
+        cli_warn(cli, CODE_TRIMMED,
                  "partition %d: %" PRIu64
                  " orders that ended are left out: the log was trimmed, and what is left of it "
                  "holds nothing of them but their end",
@@ -161,7 +161,7 @@ static enum error_class export_one(struct export_run *run, int32_t number,
                                  "trimmed", (json_int_t)partition.trimmed));
     warn_of_trim(run->cli, &partition);
     if (partition.undecoded > 0)
-        cli_warn(run->cli, "Undecoded",
+        cli_warn(run->cli, CODE_UNDECODED,
                  "partition %d: %" PRIu64
                  " records cannot be decoded and are kept as bytes; a newer version of reeve may "
                  "have written them",

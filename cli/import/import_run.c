@@ -164,7 +164,7 @@ static void print_summary(const struct import_run *run, double seconds)
 static int report_none(const struct import_run *run)
 {
     bool refused = run->rejects.rows > 0 || run->rejected > 0;
-    cli_report(run->cli, "NoOrder",
+    cli_report(run->cli, CODE_NO_ORDER,
                refused ? "%s holds no order that can be imported" : "%s holds no order",
                run->cli->arguments[0]);
     return EXIT_CODE_DATA;

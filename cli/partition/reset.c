@@ -186,7 +186,7 @@ static int append(struct cli *cli, struct cli_session *session, int64_t partitio
     if (error_is(&answer.error))
         return cli_fail(cli, &answer.error);
     if (answer.offset != reset->expected_offset) {
-        cli_report(cli, "ResetVoid",
+        cli_report(cli, CODE_RESET_VOID,
                    "the reset is void: it is at offset %" PRId64 " of the log, not at %" PRId64
                    ", because something else was written meanwhile. The partition may work; look "
                    "at it again",

@@ -170,7 +170,7 @@ int partition_show_waiting(struct cli *cli, struct cli_session *session, int32_t
     enum partition_trouble trouble = partition_trouble_of(&state);
     partition_trouble_text(&state, text, sizeof(text));
     if (trouble != PARTITION_WORKS)
-        cli_warn(cli, "PartitionStopped", "partition %" PRId32 ": %s", partition, text);
+        cli_warn(cli, CODE_PARTITION_STOPPED, "partition %" PRId32 ": %s", partition, text);
     int64_t next = state.checkpoint.next_command_offset;
     struct waiting_list waiting = {.cli = cli,
                                    .session = session,

@@ -183,7 +183,8 @@ static enum error_class send_order(struct submit *submit, const struct order_det
 
 static void report_bad(struct submit *submit, int64_t line, const struct error *error)
 {
-    cli_report(submit->cli, error_name_of(error), "order %" PRId64 ": %s", line, error->message);
+    cli_report_named(submit->cli, error_name_of(error), "order %" PRId64 ": %s", line,
+                     error->message);
     submit->bad++;
 }
 
@@ -240,7 +241,7 @@ static int finish(struct submit *submit, enum error_class class, const struct er
     struct cli *cli = submit->cli;
     uint64_t submitted = submit->connected ? sender_acknowledged(submit->sender) : 0;
     if (class == ERROR_OK && submit->submitted == 0 && submit->bad == 0) {
-        cli_report(cli, "NoOrder", "%s holds no order", name_of_input(cli));
+        cli_report(cli, CODE_NO_ORDER, "%s holds no order", name_of_input(cli));
         return EXIT_CODE_DATA;
     }
     if (cli->output == CLI_OUTPUT_TABLE && (class == ERROR_OK || submitted > 0))

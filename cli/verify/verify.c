@@ -101,7 +101,7 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     struct verify_fold fold = {.partition = partition, .rules = true, .until = INT64_MAX};
     enum error_class class = fold_partition(verify, &fold, &digest, &orders, ret_error);
     for (uint32_t i = 0; i < fold.finding_count; i++)
-        cli_report(verify->cli, "Violation", "violation: %s", fold.findings[i]);
+        cli_report(verify->cli, CODE_VIOLATION, "violation: %s", fold.findings[i]);
     if (class == ERROR_OK) {
         add_counts(verify, &fold.counts);
         verify->complete_from[partition] = fold.complete_from;
@@ -116,7 +116,7 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
 static void report_overtaken(struct verify *verify, const struct verify_live_store *live)
 {
     verify->not_compared++;
-    cli_report(verify->cli, "NotCompared",
+    cli_report(verify->cli, CODE_NOT_COMPARED,
                "%s, partition %d: the store is at offset %" PRId64
                ", and the log was trimmed: what is left of it gives all orders only from a later "
                "offset on",
@@ -134,7 +134,7 @@ static void compare(struct verify *verify, const struct verify_live_store *live,
     if (equal)
         return;
     verify->differences++;
-    cli_report(verify->cli, "Difference",
+    cli_report(verify->cli, CODE_DIFFERENCE,
                "%s, partition %d at offset %" PRId64 ": the store has digest %s and %" PRIu64
                " orders, the log gives %s and %" PRIu64,
                live->service, live->partition, live->next_event_offset, live->digest, live->orders,

@@ -20,7 +20,7 @@ int workflow_change_run(struct cli *cli, struct cli_session *session, enum workf
     struct text reason = text_of(cli_flag_value(cli, "reason"));
     bool active = what != WORKFLOW_RETIRE;
     if (workflow_lifecycle_check(registry, what, name, version, &entry, &error) != ERROR_OK) {
-        cli_report(cli, error_name_of(&error), "%s", error.message);
+        cli_report_named(cli, error_name_of(&error), "%s", error.message);
         return EXIT_CODE_NEGATIVE;
     }
     if (workflow_activate(session, name, entry->definition.version, active, by, reason, &error) !=
@@ -31,7 +31,7 @@ int workflow_change_run(struct cli *cli, struct cli_session *session, enum workf
                json_pack("{s:s%, s:i, s:s}", "workflow", name.data, (size_t)name.size, "version",
                          (int)entry->definition.version, "result", active ? "active" : "retired"));
     if (workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning)))
-        cli_warn(cli, "RetiredActive", "%s", warning);
+        cli_warn(cli, CODE_RETIRED_ACTIVE, "%s", warning);
     return output_finish(output, EXIT_CODE_OK);
 }
 

@@ -47,7 +47,7 @@ void agent_check_warn(const struct agent_check *check, struct cli *cli,
         const struct workflow_step *step = first_step_of(workflow, agents[i]);
         if (agent_table_find(check->table, agents[i]) != NULL || step == NULL)
             continue;
-        cli_warn(cli, "NoAgent",
+        cli_warn(cli, CODE_NO_AGENT,
                  "no running instance serves agent %.*s of step %.*s in %.*s:%u: %s; start one "
                  "(`reeve run agent`, agent.name=%.*s), or correct Agent and deploy the next "
                  "version",

@@ -153,7 +153,7 @@ int workflow_run_show(struct cli *cli)
         workflow_registry_entry(session.cluster->workflows, name, version);
     int code = EXIT_CODE_NEGATIVE;
     if (entry == NULL)
-        cli_report(cli, "UnknownWorkflow", "workflow %.80s is not deployed", cli->arguments[0]);
+        cli_report(cli, CODE_UNKNOWN_WORKFLOW, "workflow %.80s is not deployed", cli->arguments[0]);
     else
         code = show(cli, session.cluster->workflows, entry);
     cli_session_close(&session);

@@ -105,7 +105,7 @@ static bool check_version(struct cli *cli, const struct console_client *client,
     if (answer.status != 200)
         *ret_code = console_refused(cli, &answer, argument);
     else if (takes_orders && json_is_true(json_object_get(answer.json, "retired"))) {
-        cli_report(cli, "WorkflowRetired",
+        cli_report(cli, CODE_WORKFLOW_RETIRED,
                    "%.80s is retired: `reeve workflow activate` has it take orders again",
                    argument);
         *ret_code = EXIT_CODE_NEGATIVE;

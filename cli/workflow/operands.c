@@ -57,7 +57,7 @@ static bool find_deployed(struct cli *cli, struct workflow_operands *operands,
     operand->workflow = workflow_registry_find(operands->session.cluster->workflows, name, version);
     if (operand->workflow != NULL)
         return true;
-    cli_report(cli, "UnknownWorkflow",
+    cli_report(cli, CODE_UNKNOWN_WORKFLOW,
                "workflow %.80s is not deployed: `reeve workflow list` shows what is",
                operand->argument);
     *ret_code = operands->compares ? EXIT_CODE_DATA : EXIT_CODE_NEGATIVE; /* 1: they differ */

@@ -20,7 +20,7 @@ static bool only_reads(const struct http_exchange *exchange)
     return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
 }
 
-static void refuse(struct http_exchange *exchange, int status, const char *code,
+static void refuse(struct http_exchange *exchange, int status, enum error_code code,
                    const char *message)
 {
     exchange->refusal = (struct http_refusal){status, code, message};
@@ -73,7 +73,7 @@ static void check_without_tokens(struct http_exchange *exchange)
     bool trusted = http_access_trusts(access, peer);
     const char *user = trusted ? http_header(exchange, access->options.user_header) : NULL;
     if (user != NULL && (!utf8_printable(text_of(user)) || strlen(user) > HTTP_USER_MAX)) {
-        refuse(exchange, 400, "BadUser",
+        refuse(exchange, 400, CODE_BAD_USER,
                "the proxy passed on a user name that is not 1 to 64 printable bytes");
         return;
     }
@@ -84,13 +84,13 @@ static void check_without_tokens(struct http_exchange *exchange)
     if (!exchange->identity.outsider || exchange->route->permission == HTTP_OPEN)
         return;
     if (!trusted) {
-        refuse(exchange, 403, "NotThroughProxy",
+        refuse(exchange, 403, CODE_NOT_THROUGH_PROXY,
                "without authentication, only requests through a proxy that http.proxy.trusted "
                "names are accepted");
         return;
     }
     http_set_header(exchange, "WWW-Authenticate", HTTP_CHALLENGE);
-    refuse(exchange, 401, "NoUser",
+    refuse(exchange, 401, CODE_NO_USER,
            "the proxy passed on no user in the header that http.proxy.user.header names");
 }
 
@@ -182,7 +182,7 @@ static void refuse_to_look(struct http_exchange *exchange)
     char seconds[24];
     snprintf(seconds, sizeof(seconds), "%" PRId64, exchange->identity.wait_s);
     http_set_header(exchange, "Retry-After", seconds);
-    refuse(exchange, 429, "TooManyFailures",
+    refuse(exchange, 429, CODE_TOO_MANY_FAILURES,
            "too many requests with wrong tokens: wait, see the Retry-After header");
 }
 
@@ -199,10 +199,10 @@ void http_access_refuse(struct http_exchange *exchange)
     http_set_header(exchange, "WWW-Authenticate",
                     wrong ? HTTP_CHALLENGE ", error=\"invalid_token\"" : HTTP_CHALLENGE);
     if (wrong)
-        refuse(exchange, 401, "BadToken",
+        refuse(exchange, 401, CODE_BAD_TOKEN,
                "the token is not right, was revoked or has expired, or the login has ended");
     else
-        refuse(exchange, 401, "NoToken",
+        refuse(exchange, 401, CODE_NO_TOKEN,
                "this path needs a token: send it as Authorization: Bearer TOKEN");
 }
 
@@ -221,7 +221,7 @@ static void check_token(struct http_exchange *exchange)
     if (!known)
         http_access_refuse(exchange);
     else if (!http_role_permits(exchange->identity.role, permission))
-        refuse(exchange, 403, "Forbidden", "the role of this token does not permit it");
+        refuse(exchange, 403, CODE_FORBIDDEN, "the role of this token does not permit it");
 }
 
 /* A page of another site cannot send the header without asking first, which is never granted. */
@@ -238,7 +238,7 @@ void http_access_check(struct http_exchange *exchange)
     const struct http_access *access = exchange->server->access;
     assert(exchange->route != NULL && exchange->refusal.status == 0);
     if (!only_reads(exchange) && lacks_page_header(exchange)) {
-        refuse(exchange, 403, "HeaderMissing",
+        refuse(exchange, 403, CODE_HEADER_MISSING,
                "requests of pages that change something need the header " HTTP_PAGE_HEADER);
         return;
     }
@@ -250,7 +250,7 @@ void http_access_check(struct http_exchange *exchange)
         check_without_tokens(exchange);
     if (exchange->refusal.status == 0 && http_read_only(exchange) && !only_reads(exchange) &&
         exchange->route->permission != HTTP_OPEN)
-        refuse(exchange, 403, "ReadOnly", HTTP_READ_ONLY_MESSAGE);
+        refuse(exchange, 403, CODE_READ_ONLY, HTTP_READ_ONLY_MESSAGE);
 }
 
 bool http_access_still_valid(const struct http_exchange *exchange)

@@ -42,7 +42,7 @@ static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *
         exchange->query_size += strlen("&=") + strlen(pair->name) + strlen(pair->value);
     if (kind == MHD_GET_ARGUMENT_KIND &&
         (!percent_decode(pair->name) || !percent_decode(pair->value)))
-        exchange->refusal = (struct http_refusal){400, "BadRequest", "the query is malformed"};
+        exchange->refusal = (struct http_refusal){400, CODE_BAD_REQUEST, "the query is malformed"};
     return MHD_YES;
 }
 
@@ -58,7 +58,7 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->raw_path = copy(raw_path);
     exchange->path = copy(raw_path);
     if (!percent_decode(exchange->path))
-        exchange->refusal = (struct http_refusal){400, "BadRequest", "the path is malformed"};
+        exchange->refusal = (struct http_refusal){400, CODE_BAD_REQUEST, "the path is malformed"};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
     exchange->next = server->exchanges;
@@ -114,7 +114,7 @@ void http_exchange_release(struct http_exchange *exchange)
     free(exchange);
 }
 
-static void refuse_body(struct http_exchange *exchange, int status, const char *code,
+static void refuse_body(struct http_exchange *exchange, int status, enum error_code code,
                         const char *message)
 {
     exchange->refusal = (struct http_refusal){status, code, message};
@@ -125,7 +125,7 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
 {
     exchange->received += size;
     if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max)
-        refuse_body(exchange, 413, "TooLarge", "the body is larger than this path accepts");
+        refuse_body(exchange, 413, CODE_TOO_LARGE, "the body is larger than this path accepts");
     if (exchange->refusal.status != 0)
         return exchange->received <= HTTP_DISCARD_MAX;
     if (exchange->body_size + size + 1 > exchange->body_capacity) {
@@ -137,7 +137,7 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
             capacity *= 2;
         struct http_server *server = exchange->server;
         if (server->body_bytes + capacity - exchange->body_capacity > HTTP_BODIES_MAX) {
-            refuse_body(exchange, 503, "Busy", "too many large requests at once; try again");
+            refuse_body(exchange, 503, CODE_BUSY, "too many large requests at once; try again");
             return true;
         }
         server->body_bytes += capacity - exchange->body_capacity;
@@ -273,8 +273,8 @@ static void make_response(struct http_exchange *exchange, int status, const char
 
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal)
 {
-    json_t *problem =
-        http_problem_new(refusal->status, text_of(refusal->code), text_of(refusal->message));
+    json_t *problem = http_problem_new(refusal->status, error_code_text(refusal->code),
+                                       text_of(refusal->message));
     char *json = json_dumps(problem, JSON_COMPACT);
     assert(json != NULL);
     json_decref(problem);
@@ -294,7 +294,7 @@ static void make_revoked(struct http_exchange *exchange)
 {
     static const struct http_refusal revoked = {
         .status = 401,
-        .code = "BadToken",
+        .code = CODE_BAD_TOKEN,
         .message = "the token was revoked or has expired, or the login has ended"};
     while (exchange->header_count > 0) {
         struct http_pair *header = &exchange->headers[--exchange->header_count];
@@ -328,7 +328,7 @@ void http_respond(struct http_exchange *exchange, int status, const char *conten
         http_server_resume(exchange);
 }
 
-void http_respond_error(struct http_exchange *exchange, int status, const char *code,
+void http_respond_error(struct http_exchange *exchange, int status, enum error_code code,
                         const char *format, ...)
 {
     char message[MESSAGE_SIZE];
@@ -336,7 +336,8 @@ void http_respond_error(struct http_exchange *exchange, int status, const char *
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    http_respond_problem(exchange, http_problem_new(status, text_of(code), text_of(message)));
+    http_respond_problem(exchange,
+                         http_problem_new(status, error_code_text(code), text_of(message)));
 }
 
 void http_respond_failure(struct http_exchange *exchange, const struct error *error)
@@ -355,5 +356,5 @@ void http_respond_failure(struct http_exchange *exchange, const struct error *er
     case ERROR_CLASS_COUNT:
         break;
     }
-    http_respond_error(exchange, status, error_name_of(error), "%s", error->message);
+    http_respond_error_of(exchange, status, error);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-static void refuse(struct http_exchange *exchange, int status, const char *code,
+static void refuse(struct http_exchange *exchange, int status, enum error_code code,
                    const char *message)
 {
     exchange->refusal = (struct http_refusal){status, code, message};
@@ -82,9 +82,9 @@ static void check_header(struct http_exchange *exchange, size_t number)
 {
     const struct http_pair *pair = &exchange->pairs[number];
     if (!is_name(pair->name) || !is_value(pair->value) || is_folded_length(pair->name))
-        refuse(exchange, 400, "BadHeader", "a header has a malformed name or value");
+        refuse(exchange, 400, CODE_BAD_HEADER, "a header has a malformed name or value");
     else if (!may_repeat(exchange, pair->name) && was_sent(exchange, number, pair->name))
-        refuse(exchange, 400, "RepeatedHeader",
+        refuse(exchange, 400, CODE_REPEATED_HEADER,
                "a header about who asks, or about the body, was sent more than once");
 }
 
@@ -102,9 +102,9 @@ static void check_size(struct http_exchange *exchange)
     }
     target += exchange->query_size;
     if (target > HTTP_TARGET_MAX)
-        refuse(exchange, 414, "TooLong", "path and query are longer than 12288 bytes");
+        refuse(exchange, 414, CODE_TOO_LONG, "path and query are longer than 12288 bytes");
     else if (fields > HTTP_FIELDS_SIZE_MAX || count > HTTP_FIELDS_MAX)
-        refuse(exchange, 431, "HeadersTooLarge",
+        refuse(exchange, 431, CODE_HEADERS_TOO_LARGE,
                "there are more than 100 headers, or more than 12288 bytes of them");
 }
 _Static_assert(HTTP_TARGET_MAX == 12288 && HTTP_FIELDS_SIZE_MAX == 12288 && HTTP_FIELDS_MAX == 100,
@@ -116,10 +116,10 @@ static void check_body(struct http_exchange *exchange)
     if (coding == NULL)
         return;
     if (http_header(exchange, "Content-Length") != NULL)
-        refuse(exchange, 400, "AmbiguousBody",
+        refuse(exchange, 400, CODE_AMBIGUOUS_BODY,
                "Content-Length and Transfer-Encoding exclude each other");
     else if (strcasecmp(coding, "chunked") != 0)
-        refuse(exchange, 501, "NotImplemented", "the only Transfer-Encoding is chunked");
+        refuse(exchange, 501, CODE_NOT_IMPLEMENTED, "the only Transfer-Encoding is chunked");
 }
 
 bool http_framing_closes(const struct http_exchange *exchange)

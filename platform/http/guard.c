@@ -162,11 +162,12 @@ static void find_route(struct http_exchange *exchange)
         exchange->route = &server->missing;
         return;
     }
-    exchange->refusal = (struct http_refusal){404, "NotFound", "no such path"};
+    exchange->refusal = (struct http_refusal){404, CODE_NOT_FOUND, "no such path"};
     if (allow[0] != '\0') {
         http_set_header(exchange, "Allow", allow);
-        exchange->refusal = (struct http_refusal){
-            405, "MethodNotAllowed", "this path does not accept the method; see the Allow header"};
+        exchange->refusal =
+            (struct http_refusal){405, CODE_METHOD_NOT_ALLOWED,
+                                  "this path does not accept the method; see the Allow header"};
     }
 }
 
@@ -205,22 +206,22 @@ void http_guard(struct http_exchange *exchange)
         return;
     if (is_foreign_host(exchange))
         exchange->refusal = (struct http_refusal){
-            403, "ForeignHost",
+            403, CODE_FOREIGN_HOST,
             "the Host header does not name this server; http.allowed.hosts lists further names"};
     else if (is_cross_origin(exchange))
-        exchange->refusal =
-            (struct http_refusal){403, "CrossOrigin", "requests from other sites are not accepted"};
+        exchange->refusal = (struct http_refusal){403, CODE_CROSS_ORIGIN,
+                                                  "requests from other sites are not accepted"};
     else
         find_route(exchange);
     if (exchange->refusal.status == 0 && only_reads(exchange) && has_body(exchange))
-        exchange->refusal = (struct http_refusal){400, "UnexpectedBody",
+        exchange->refusal = (struct http_refusal){400, CODE_UNEXPECTED_BODY,
                                                   "a request with this method takes no body"};
     if (exchange->refusal.status == 0)
         http_access_check(exchange);
     if (exchange->refusal.status == 0 && is_not_json(exchange))
         exchange->refusal = (struct http_refusal){
-            415, "NotJson", "the body must be JSON, with Content-Type: application/json"};
+            415, CODE_NOT_JSON, "the body must be JSON, with Content-Type: application/json"};
     if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)
         exchange->refusal =
-            (struct http_refusal){413, "TooLarge", "the body is larger than this path accepts"};
+            (struct http_refusal){413, CODE_TOO_LARGE, "the body is larger than this path accepts"};
 }

@@ -103,7 +103,7 @@ struct http_pair {
 /* An error that the server answers itself, without a handler. status 0 = none. */
 struct http_refusal {
     int status;
-    const char *code;
+    enum error_code code;
     const char *message;
 };
 

@@ -43,3 +43,9 @@ void http_respond_problem(struct http_exchange *exchange, json_t *problem)
     int status = (int)json_integer_value(json_object_get(problem, "status"));
     respond(exchange, status, HTTP_PROBLEM_TYPE, problem);
 }
+
+void http_respond_error_of(struct http_exchange *exchange, int status, const struct error *error)
+{
+    http_respond_problem(
+        exchange, http_problem_new(status, text_of(error_name_of(error)), text_of(error->message)));
+}

@@ -22,5 +22,7 @@ void http_respond_json(struct http_exchange *exchange, int status, json_t *body)
 json_t *http_problem_new(int status, struct text code, struct text detail);
 /* Its status is the problem's. Steals `problem`. */
 void http_respond_problem(struct http_exchange *exchange, json_t *problem);
+/* A problem with the code and the message of `error`. */
+void http_respond_error_of(struct http_exchange *exchange, int status, const struct error *error);
 
 #endif

@@ -44,7 +44,8 @@ static void keep_for_probes(struct http_exchange *exchange)
     if (exchange->route != NULL && exchange->route->probe)
         return;
     http_set_header(exchange, "Retry-After", "1");
-    exchange->refusal = (struct http_refusal){503, "Busy", "too many requests at once; try again"};
+    exchange->refusal =
+        (struct http_refusal){503, CODE_BUSY, "too many requests at once; try again"};
 }
 
 /* Called when the headers are complete. A body that will be refused is still read and dropped, up
@@ -65,7 +66,7 @@ static enum MHD_Result begin(struct http_exchange *exchange)
 
 static void handle(struct http_exchange *exchange)
 {
-    static const struct http_refusal closing = {503, "ShuttingDown",
+    static const struct http_refusal closing = {503, CODE_SHUTTING_DOWN,
                                                 "this instance is shutting down"};
     exchange->handled = true;
     if (exchange->server->closing)
@@ -419,7 +420,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
 /* libmicrohttpd requires that no connection is suspended when it stops. */
 static void answer_the_rest(struct http_server *server)
 {
-    const struct http_refusal refusal = {503, "ShuttingDown", "this instance is shutting down"};
+    const struct http_refusal refusal = {503, CODE_SHUTTING_DOWN, "this instance is shutting down"};
     server->draining = true;
     server->closing = true;
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;

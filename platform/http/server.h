@@ -153,7 +153,7 @@ bool http_wait(struct http_exchange *exchange, http_wait_gone gone, void *ctx);
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
                   struct text body);
 /* {"error": code, "message": text}. */
-void http_respond_error(struct http_exchange *exchange, int status, const char *code,
+void http_respond_error(struct http_exchange *exchange, int status, enum error_code code,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The status by class: REJECT 400, RETRY and FENCED 503, FATAL 500. */
 void http_respond_failure(struct http_exchange *exchange, const struct error *error);

@@ -149,12 +149,12 @@ static void serve_post(struct http_exchange *exchange, void *userdata)
     size_t size = 0;
     (void)userdata;
     if (access == NULL || !access->options.authenticates) {
-        http_respond_error(exchange, 409, "NoAuthentication", "this server asks for no tokens");
+        http_respond_error(exchange, 409, CODE_NO_AUTHENTICATION, "this server asks for no tokens");
         return;
     }
     json_t *object = json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, NULL);
     if (json_unpack(object, "{s:s%}", "token", &given, &size) != 0) {
-        http_respond_error(exchange, 400, "BadRequest", "expected {\"token\": \"...\"}");
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "expected {\"token\": \"...\"}");
     } else if (!http_access_identify(exchange, (struct text){given, (uint32_t)size}, true)) {
         http_access_refuse(exchange);
         respond_refusal(exchange);

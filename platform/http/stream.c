@@ -96,7 +96,7 @@ struct http_stream *http_respond_stream(struct http_exchange *exchange, const ch
         return NULL;
     }
     if (!http_wait_has_share(exchange, true)) {
-        http_respond_error(exchange, 503, "TooManyStreams",
+        http_respond_error(exchange, 503, CODE_TOO_MANY_STREAMS,
                            "too many streams of this client, or of all, follow this server: try "
                            "again later");
         return NULL;

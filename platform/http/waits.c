@@ -102,7 +102,7 @@ bool http_wait(struct http_exchange *exchange, http_wait_gone gone, void *ctx)
     assert(exchange->handlers && !exchange->waits);
     if (exchange->connection != NULL && !http_wait_has_share(exchange, false)) {
         http_set_header(exchange, "Retry-After", "1");
-        http_respond_error(exchange, 503, "TooManyWaits",
+        http_respond_error(exchange, 503, CODE_TOO_MANY_WAITS,
                            "too many requests of this client, or of all, wait already: try again, "
                            "or ask without waiting");
         return false;

@@ -90,7 +90,7 @@ bool console_is_open(struct console *console, struct http_exchange *exchange)
 {
     if (console->owners != NULL)
         return true;
-    http_respond_error(exchange, 503, "Starting",
+    http_respond_error(exchange, 503, CODE_STARTING,
                        "the console is still reading schemas and workflows");
     return false;
 }

@@ -133,7 +133,7 @@ static void answer_differs(struct http_submission *request, const char *field)
     char detail[DETAIL_SIZE];
     snprintf(detail, sizeof(detail), "order %.*s was submitted before with a different %s",
              TEXT_ARG(request->order_id), field);
-    json_t *problem = http_problem_new(409, TEXT("ContentDiffers"), text_of(detail));
+    json_t *problem = http_problem_new(409, error_code_text(CODE_CONTENT_DIFFERS), text_of(detail));
     json_object_set_new(problem, "field", json_string(field));
     http_respond_problem(request->exchange, problem);
     request->exchange = NULL;
@@ -260,7 +260,7 @@ static bool is_closed(const struct http_api *api, struct http_exchange *exchange
 {
     if (!api->submission->draining)
         return false;
-    http_respond_error(exchange, 503, "Draining",
+    http_respond_error(exchange, 503, CODE_DRAINING,
                        "this instance is shutting down; use another one");
     return true;
 }
@@ -270,7 +270,7 @@ static bool is_full(const struct http_api *api, struct http_exchange *exchange)
 {
     if (api->submission->in_flight_bytes < IN_FLIGHT_BYTES_MAX)
         return false;
-    http_respond_error(exchange, 503, "Busy",
+    http_respond_error(exchange, 503, CODE_BUSY,
                        "too many bytes wait for the brokers to acknowledge them; try again later");
     return true;
 }
@@ -296,11 +296,11 @@ static bool is_outside(struct http_submission *request, struct text reply_to)
 {
     struct http_exchange *exchange = request->exchange;
     if (!http_permits(exchange, HTTP_BOUND_ID_PREFIX, request->order_id))
-        http_respond_error(exchange, 403, "OutsideBinding",
+        http_respond_error(exchange, 403, CODE_OUTSIDE_BINDING,
                            "this token is for orders whose ids begin with %s",
                            http_bound_to(exchange, HTTP_BOUND_ID_PREFIX));
     else if (!http_permits(exchange, HTTP_BOUND_REPLY_TO, reply_to))
-        http_respond_error(exchange, 403, "OutsideBinding",
+        http_respond_error(exchange, 403, CODE_OUTSIDE_BINDING,
                            "this token is for the reply topic %s: leave reply_to out, or name it",
                            http_bound_to(exchange, HTTP_BOUND_REPLY_TO));
     else

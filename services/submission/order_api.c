@@ -12,7 +12,7 @@
 #include <utlist.h>
 
 /* Each of them waits at the console as well, with one token, whose share there is half. */
-enum { WAITS_MAX = HTTP_WAITS_MAX / 2 };
+enum { WAITS_MAX = HTTP_WAITS_MAX / 2, DETAIL_BYTES_MAX = 200 };
 
 struct order_query {
     struct order_query *prev, *next;
@@ -31,7 +31,7 @@ struct order_api {
 
 static void answer_draining(struct http_exchange *exchange)
 {
-    http_respond_error(exchange, 503, "Draining",
+    http_respond_error(exchange, 503, CODE_DRAINING,
                        "this instance is shutting down; use another one");
 }
 
@@ -46,7 +46,7 @@ static void answer_unknown(struct order_query *query)
 {
     struct http_exchange *exchange = query->exchange;
     free_query(query);
-    http_respond_error(exchange, 404, "UnknownOrder", "order %s does not exist",
+    http_respond_error(exchange, 404, CODE_UNKNOWN_ORDER, "order %s does not exist",
                        http_param(exchange, "id"));
 }
 
@@ -88,13 +88,17 @@ static void on_order(void *ctx, int status, const json_t *body, const char *why)
     if (status == 200)
         http_respond_json(exchange, 200, json_incref((json_t *)(uintptr_t)body));
     else if (status == 401 || status == 403)
-        http_respond_error(exchange, 503, "NoConsole",
+        http_respond_error(exchange, 503, CODE_NO_CONSOLE,
                            "the console does not accept submission.console.token");
     else if (status == 0)
-        http_respond_error(exchange, 503, "NoConsole", "the console does not answer: %.200s", why);
+        http_respond_error(exchange, 503, CODE_NO_CONSOLE, "the console does not answer: %.200s",
+                           why);
     else
-        http_respond_error(exchange, 503, code != NULL ? code : "NoConsole", "%.200s",
-                           detail != NULL ? detail : "the console gives no reason");
+        http_respond_problem(
+            exchange,
+            http_problem_new(503, code != NULL ? text_of(code) : error_code_text(CODE_NO_CONSOLE),
+                             detail != NULL ? utf8_cut(text_of(detail), DETAIL_BYTES_MAX)
+                                            : TEXT("the console gives no reason")));
 }
 
 static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
@@ -104,7 +108,8 @@ static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
     if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
                          *ret_wait_ms <= ORDER_LOOKUP_WAIT_MAX))
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "wait: expected a time of up to %ds, as in 30s",
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                       "wait: expected a time of up to %ds, as in 30s",
                        ORDER_LOOKUP_WAIT_MAX / 1000);
     return false;
 }
@@ -116,7 +121,8 @@ static bool check_query(struct http_exchange *exchange)
     for (size_t index = 0; (name = http_query_name(exchange, &index)) != NULL;) {
         if (strcmp(name, "wait") == 0)
             continue;
-        http_respond_error(exchange, 400, "BadRequest", "unknown parameter %.64s: expected wait",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                           "unknown parameter %.64s: expected wait",
                            utf8_printable(text_of(name)) ? name : "(not printable)");
         return false;
     }
@@ -163,11 +169,11 @@ static void on_get(struct http_exchange *exchange, void *userdata)
     if (api->draining) {
         answer_draining(exchange);
     } else if (api->lookup == NULL) {
-        http_respond_error(exchange, 503, "NoConsole",
+        http_respond_error(exchange, 503, CODE_NO_CONSOLE,
                            "this server does not know what became of orders: "
                            "submission.console.url is not set");
     } else if (order_id_validate(order_id, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     } else if (check_query(exchange) && read_wait(exchange, &wait_ms)) {
         begin_query(api, exchange, wait_ms);
     }

@@ -67,9 +67,9 @@ static void on_post(struct http_exchange *exchange, void *userdata)
         http_respond(exchange, 422, "application/json",
                      TEXT("{\"error\": \"PaymentDeclined\", \"message\": \"no funds\"}"));
     else if (is(order, "busy") && lab->posts < 3)
-        http_respond_error(exchange, 503, "Busy", "later");
+        http_respond_error(exchange, 503, CODE_BUSY, "later");
     else if (is(order, "broken"))
-        http_respond_error(exchange, 500, "Broken", "always");
+        http_respond_error(exchange, 500, CODE_BUSY, "always");
     else if (is(order, "late") || is(order, "never"))
         lab->held[lab->held_count++] = exchange;
     else
@@ -195,7 +195,7 @@ static void lab_close(struct lab *lab)
         broker_reader_close(lab->readers[i]);
     broker_free(lab->client);
     for (uint32_t i = 0; i < lab->held_count; i++)
-        http_respond_error(lab->held[i], 500, "Late", "the test is over");
+        http_respond_error(lab->held[i], 500, CODE_STOPPING, "the test is over");
     http_server_free(lab->server);
     metrics_free(lab->service.metrics);
     config_free(lab->service.config);

@@ -60,7 +60,7 @@ const char *__wrap_http_user(const struct http_exchange *exchange);
 bool __wrap_http_gone(const struct http_exchange *exchange);
 void __wrap_http_respond(struct http_exchange *exchange, int status, const char *content_type,
                          struct text body);
-void __wrap_http_respond_error(struct http_exchange *exchange, int status, const char *code,
+void __wrap_http_respond_error(struct http_exchange *exchange, int status, enum error_code code,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 void __wrap_http_respond_failure(struct http_exchange *exchange, const struct error *error);
 void __wrap_http_set_header(struct http_exchange *exchange, const char *name, const char *value);
@@ -200,7 +200,7 @@ void __wrap_http_respond(struct http_exchange *exchange, int status, const char 
     free(exchange);
 }
 
-void __wrap_http_respond_error(struct http_exchange *exchange, int status, const char *code,
+void __wrap_http_respond_error(struct http_exchange *exchange, int status, enum error_code code,
                                const char *format, ...)
 {
     char message[ERROR_MESSAGE_SIZE];
@@ -208,13 +208,13 @@ void __wrap_http_respond_error(struct http_exchange *exchange, int status, const
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    assert(code != NULL && code[0] != '\0' && status >= 400);
+    assert(code != CODE_NONE && status >= 400);
     __wrap_http_respond(exchange, status, NULL, text_of(message));
 }
 
 void __wrap_http_respond_failure(struct http_exchange *exchange, const struct error *error)
 {
-    __wrap_http_respond_error(exchange, 503, error_name_of(error), "%s", error->message);
+    http_respond_error_of(exchange, 503, error);
 }
 
 void __wrap_http_set_header(struct http_exchange *exchange, const char *name, const char *value)

@@ -56,7 +56,7 @@ static void echo(struct http_exchange *exchange, void *userdata)
     struct text body = http_body(exchange);
     assert(body.size <= BODY_MAX && body.data[body.size] == '\0');
     http_cross_site(exchange);
-    http_respond_error(exchange, 400, "Echo", "%zu %u %.*s", size, body.size, 40,
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%zu %u %.*s", size, body.size, 40,
                        http_path(exchange));
 }
 

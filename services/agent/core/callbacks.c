@@ -6,6 +6,7 @@
 #include "base/numbers.h"
 #include "base/percent.h"
 #include "platform/failpoint.h"
+#include "platform/http/json_answer.h"
 #include "platform/logger.h"
 
 #include <assert.h>
@@ -127,7 +128,7 @@ void agent_callbacks_free(struct agent_callbacks *callbacks)
     DL_FOREACH_SAFE(callbacks->pending, callback, next) {
         loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
         if (callback->exchange != NULL)
-            http_respond_error(callback->exchange, 503, "Stopping", "this instance is stopping");
+            http_respond_error(callback->exchange, 503, CODE_STOPPING, "this instance is stopping");
         free(callback);
     }
     heap_arena_deinit(&callbacks->scratch);
@@ -223,20 +224,27 @@ static bool is_authorized(const struct agent_callbacks *callbacks,
 }
 
 static void refuse(struct agent_callbacks *callbacks, struct http_exchange *exchange, int status,
-                   const char *code, const char *message)
+                   enum error_code code, const char *message)
 {
     metrics_add(callbacks->refused, 1);
     log_warning_limited("refused a callback", LOG_STR("path", http_path(exchange)),
-                        LOG_STR("code", code), LOG_STR("why", message));
+                        LOG_TEXT("code", error_code_text(code)), LOG_STR("why", message));
     http_respond_error(exchange, status, code, "%s", message);
 }
 
 /* ---- to the log ---- */
 
-static void ask_to_retry(struct http_exchange *exchange, const char *code, const char *message)
+static void ask_to_retry_after(struct http_exchange *exchange, const struct error *error)
 {
     http_set_header(exchange, "Retry-After", "1");
-    http_respond_error(exchange, 503, code, "%s", message);
+    http_respond_error_of(exchange, 503, error);
+}
+
+static void ask_to_retry(struct http_exchange *exchange, enum error_code code, const char *message)
+{
+    struct error error;
+    error_set(&error, code, "%s", message);
+    ask_to_retry_after(exchange, &error);
 }
 
 static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -245,7 +253,7 @@ static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)loop;
     (void)timer;
     assert(callback->exchange != NULL);
-    ask_to_retry(callback->exchange, "NotAcknowledged",
+    ask_to_retry(callback->exchange, CODE_NOT_ACKNOWLEDGED,
                  "the brokers have not acknowledged the callback yet: send it again");
     callback->exchange = NULL; /* freed in on_appended */
 }
@@ -259,7 +267,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
     if (callback->exchange != NULL) {
         if (error != NULL && error_is(error))
-            ask_to_retry(callback->exchange, error_name_of(error), error->message);
+            ask_to_retry_after(callback->exchange, error);
         else
             http_respond(callback->exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
     }
@@ -327,7 +335,7 @@ static void append(struct agent_callbacks *callbacks, struct http_exchange *exch
     FAILPOINT("agent.callback");
     if (send(callback, id, body, &error) != ERROR_OK) {
         free(callback);
-        ask_to_retry(exchange, error_name_of(&error), error.message);
+        ask_to_retry_after(exchange, &error);
         return;
     }
     DL_APPEND(callbacks->pending, callback);
@@ -343,24 +351,24 @@ static void on_post(struct http_exchange *exchange, void *userdata)
     struct error error;
     heap_arena_reset(&callbacks->scratch);
     if (!read_id(exchange, &id, &error))
-        refuse(callbacks, exchange, 400, error_name_of(&error), error.message);
+        refuse(callbacks, exchange, 400, error.code, error.message);
     else if (http_read_only(exchange))
-        refuse(callbacks, exchange, 403, "ReadOnly", HTTP_READ_ONLY_MESSAGE);
+        refuse(callbacks, exchange, 403, CODE_READ_ONLY, HTTP_READ_ONLY_MESSAGE);
     else if (!is_authorized(callbacks, exchange, &id))
-        refuse(callbacks, exchange, 403, "BadToken",
+        refuse(callbacks, exchange, 403, CODE_BAD_TOKEN,
                callbacks->secret.size > 0
                    ? "send the token of the callback URL"
                    : "set agent.callback.secret to accept callbacks on this address");
     else if (!http_permits(exchange, HTTP_BOUND_AGENTS, text_of(callbacks->agent->name)))
-        refuse(callbacks, exchange, 403, "OutsideBinding", "this token is for other agents");
+        refuse(callbacks, exchange, 403, CODE_OUTSIDE_BINDING, "this token is for other agents");
     else if (agent_callback_parse(http_body(exchange), &callbacks->scratch.arena, &body, &error) !=
              ERROR_OK)
-        refuse(callbacks, exchange, error.code == CODE_TOO_LARGE ? 413 : 400, error_name_of(&error),
+        refuse(callbacks, exchange, error.code == CODE_TOO_LARGE ? 413 : 400, error.code,
                error.message);
     else if (!callbacks->agent->cluster->ready)
-        ask_to_retry(exchange, "Starting", "this instance is not ready yet");
+        ask_to_retry(exchange, CODE_STARTING, "this instance is not ready yet");
     else if (callbacks->pending_count >= AGENT_CALLBACKS_PENDING_MAX)
-        ask_to_retry(exchange, "Busy", "too many callbacks are waiting for the brokers");
+        ask_to_retry(exchange, CODE_BUSY, "too many callbacks are waiting for the brokers");
     else
         append(callbacks, exchange, &id, &body);
 }

@@ -80,14 +80,14 @@ static json_t *state_of(const struct agent_pauses *pauses, struct text agent)
 }
 
 static void refuse(const struct agent_pauses *pauses, struct http_exchange *exchange,
-                   struct text agent, const char *code, const char *message)
+                   struct text agent, enum error_code code, const char *message)
 {
-    json_t *problem = http_problem_new(409, text_of(code), text_of(message));
+    json_t *problem = http_problem_new(409, error_code_text(code), text_of(message));
     json_object_update_new(problem, state_of(pauses, agent));
     http_respond_problem(exchange, problem);
 }
 
-static void give_up(struct pause_request *request, int status, const char *code,
+static void give_up(struct pause_request *request, int status, enum error_code code,
                     const char *message)
 {
     struct http_exchange *exchange = take_exchange(request);
@@ -109,7 +109,7 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     struct pause_request *request = userdata;
     (void)loop;
     (void)timer;
-    give_up(request, 504, "NotAcknowledged",
+    give_up(request, 504, CODE_NOT_ACKNOWLEDGED,
             "the broker has not confirmed the change yet, but may still: check `reeve agents list` "
             "before you try again");
     if (!request->is_appending)
@@ -125,11 +125,11 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     request->is_appending = false;
     request->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(request, 503, "Unknown",
+        give_up(request, 503, CODE_UNKNOWN,
                 "the change may or may not have been accepted: check `reeve agents list` before "
                 "you try again");
     else if (offset == OFFSET_UNKNOWN)
-        give_up(request, 504, "OffsetUnknown",
+        give_up(request, 504, CODE_OFFSET_UNKNOWN,
                 "the change was accepted, but the broker did not report its offset: check `reeve "
                 "agents list`");
     if (request->exchange == NULL)
@@ -195,7 +195,7 @@ static bool check_state(const struct agent_pauses *pauses, struct text agent, bo
 {
     char message[ERROR_MESSAGE_SIZE];
     if (pauses->table == NULL || !agent_table_is_complete(pauses->table)) {
-        http_respond_error(exchange, 503, "NotReady", "%s",
+        http_respond_error(exchange, 503, CODE_NOT_READY, "%s",
                            pauses->table == NULL ? "this instance is shutting down"
                                                  : "the console is still reading the agents' "
                                                    "topic: try again later");
@@ -203,7 +203,7 @@ static bool check_state(const struct agent_pauses *pauses, struct text agent, bo
     }
     const struct agent_pause_entry *now = agent_table_pause(pauses->table, agent);
     if (pauses->count >= AGENT_PAUSES_UNDER_WAY_MAX || is_busy_with(pauses, agent)) {
-        http_respond_error(exchange, 503, "Busy",
+        http_respond_error(exchange, 503, CODE_BUSY,
                            "another request about this agent is in progress, or too many about "
                            "others are: try again later");
         return false;
@@ -211,17 +211,17 @@ static bool check_state(const struct agent_pauses *pauses, struct text agent, bo
     if (pause && now != NULL) {
         snprintf(message, sizeof(message), "%.256s has paused agent %.64s: %.256s", now->by,
                  now->agent, now->reason);
-        refuse(pauses, exchange, agent, "AlreadyPaused", message);
+        refuse(pauses, exchange, agent, CODE_ALREADY_PAUSED, message);
         return false;
     }
     if (pause && agent_table_pause_count(pauses->table) >= AGENT_PAUSES_MAX) {
         snprintf(message, sizeof(message), "%d agents are paused already: resume one first",
                  AGENT_PAUSES_MAX);
-        refuse(pauses, exchange, agent, "TooManyPauses", message);
+        refuse(pauses, exchange, agent, CODE_TOO_MANY_PAUSES, message);
         return false;
     }
     if (!pause && now == NULL)
-        refuse(pauses, exchange, agent, "NotPaused", "the agent is not paused");
+        refuse(pauses, exchange, agent, CODE_NOT_PAUSED, "the agent is not paused");
     return pause || now != NULL;
 }
 
@@ -262,11 +262,11 @@ void agent_pauses_serve(struct agent_pauses *pauses, bool pause, struct http_exc
     struct agent_pause record;
     struct text agent = text_of(http_param(exchange, "name"));
     if (!name_valid(agent)) {
-        http_respond_error(exchange, 400, "BadRequest", "agent must be %s", NAME_EXPECTED);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "agent must be %s", NAME_EXPECTED);
         return;
     }
     if (read_body(pauses, exchange, &record, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
         return;
     }
     if (!check_state(pauses, agent, pause, exchange))
@@ -304,7 +304,7 @@ void agent_pauses_drain(struct agent_pauses *pauses)
     if (pauses == NULL)
         return;
     DL_FOREACH_SAFE(pauses->list, request, next) {
-        give_up(request, 503, "ShuttingDown",
+        give_up(request, 503, CODE_SHUTTING_DOWN,
                 "the change was sent, but this instance is shutting down: check `reeve agents "
                 "list` on another one");
         if (!request->is_appending)

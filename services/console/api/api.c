@@ -104,7 +104,7 @@ bool api_read_state(struct http_exchange *exchange, bool *ret_given, enum order_
         }
     }
     enum_names_list(&order_state_names, list, sizeof(list));
-    http_respond_error(exchange, 400, "BadRequest", "state: expected %s", list);
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "state: expected %s", list);
     return false;
 }
 
@@ -114,8 +114,9 @@ bool api_read_int(struct http_exchange *exchange, const char *name, int64_t fall
     int64_t value = fallback;
     const char *text = http_query(exchange, name);
     if (text != NULL && !number_parse(text_of(text), min, max, &value)) {
-        http_respond_error(exchange, 400, "BadRequest", "%s: expected an integer from %lld to %lld",
-                           name, (long long)min, (long long)max);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                           "%s: expected an integer from %lld to %lld", name, (long long)min,
+                           (long long)max);
         return false;
     }
     *ret_value = value;
@@ -128,7 +129,7 @@ bool api_read_time(struct http_exchange *exchange, const char *name, bool *ret_g
     int64_t time = 0;
     struct text text = text_of(http_query(exchange, name));
     if (!text_empty(text) && (!rfc3339_parse(text, &time) || time < 0)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "%s: expected a time from 1970 on, as 2010-12-01T08:26:00Z", name);
         return false;
     }
@@ -142,7 +143,7 @@ bool api_read_text(struct http_exchange *exchange, const char *name, uint32_t ma
 {
     struct text text = text_of(http_query(exchange, name));
     if (text.size > max) {
-        http_respond_error(exchange, 400, "BadRequest", "%s is %u bytes; the limit is %u", name,
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s is %u bytes; the limit is %u", name,
                            text.size, max);
         return false;
     }
@@ -156,7 +157,7 @@ bool api_read_order_id(struct http_exchange *exchange, struct text *ret_order_id
     struct error error;
     struct text order_id = text_of(http_param(exchange, "id"));
     if (order_id_validate(order_id, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
         return false;
     }
     *ret_order_id = order_id;
@@ -190,7 +191,7 @@ struct console_partition *api_partition_of(struct console *console, struct text 
 
 void api_respond_damaged(struct http_exchange *exchange, struct console_partition *partition)
 {
-    http_respond_error(exchange, 503, "NotReady",
+    http_respond_error(exchange, 503, CODE_NOT_READY,
                        "partition %d is being read again from the log; try again later",
                        console_partition_number(partition));
 }
@@ -204,15 +205,15 @@ void api_respond_missing(struct http_exchange *exchange, struct console *console
     int32_t number = console_partition_number(partition);
     int64_t waiting = owners_undecided(console->owners, number);
     if (!console_partition_is_current(partition, reason, sizeof(reason)))
-        http_respond_error(exchange, 503, "NotReady", "%s", reason);
+        http_respond_error(exchange, 503, CODE_NOT_READY, "%s", reason);
     else if (waiting > 0)
-        http_respond_error(exchange, 404, "UnknownOrder",
+        http_respond_error(exchange, 404, CODE_UNKNOWN_ORDER,
                            "order %.*s is not known, but %lld command%s undecided in its partition "
                            "%d and may submit it: `reeve partition waiting %d` lists them",
                            TEXT_ARG(order_id), (long long)waiting,
                            waiting == 1 ? " waits" : "s wait", (int)number, (int)number);
     else
-        http_respond_error(exchange, 404, "UnknownOrder",
+        http_respond_error(exchange, 404, CODE_UNKNOWN_ORDER,
                            "order %.*s does not exist: it was never accepted, or it has ended and "
                            "expired",
                            TEXT_ARG(order_id));
@@ -283,8 +284,8 @@ static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
     if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
                          *ret_wait_ms <= ORDER_WAIT_MS_MAX))
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "wait: expected a time of up to %ds, as in 30s",
-                       ORDER_WAIT_MS_MAX / 1000);
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                       "wait: expected a time of up to %ds, as in 30s", ORDER_WAIT_MS_MAX / 1000);
     return false;
 }
 

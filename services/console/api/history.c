@@ -100,7 +100,7 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
                             struct text order_id, int64_t after)
 {
     if (error_is(&history->error)) { /* its checksum is right: a schema is missing */
-        http_respond_error(exchange, 500, "UndecodableHistory", "%s", history->error.message);
+        http_respond_error(exchange, 500, CODE_UNDECODABLE_HISTORY, "%s", history->error.message);
         json_decref(history->entries);
         return;
     }

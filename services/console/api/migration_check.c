@@ -15,7 +15,7 @@ static bool read_query(struct http_exchange *exchange, struct migrate_order *ret
         !api_read_int(exchange, "version", 0, 0, INT32_MAX, &to))
         return false;
     if (to == 0) {
-        http_respond_error(exchange, 400, "BadRequest", "version: expected 1 to %d", INT32_MAX);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "version: expected 1 to %d", INT32_MAX);
         return false;
     }
     cmd.from_version = (uint32_t)from;

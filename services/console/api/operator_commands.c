@@ -104,13 +104,14 @@ static void resolve(struct operator_command *command, const json_t *decision)
     }
     const char *code = json_string_value(json_object_get(rejection, "code"));
     const char *reason = json_string_value(json_object_get(rejection, "reason"));
-    json_t *problem = http_problem_new(409, text_of(code != NULL ? code : "Rejected"),
-                                       text_of(reason != NULL ? reason : ""));
+    json_t *problem =
+        http_problem_new(409, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
+                         text_of(reason != NULL ? reason : ""));
     render_put(problem, "decision", body);
     http_respond_problem(exchange, problem);
 }
 
-static void give_up(struct operator_command *command, int status, const char *code,
+static void give_up(struct operator_command *command, int status, enum error_code code,
                     const char *message)
 {
     struct http_exchange *exchange = take_exchange(command);
@@ -127,11 +128,11 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     (void)timer;
     command->is_resolved = true;
     if (exchange != NULL && command->is_appending)
-        http_respond_error(exchange, 504, "NotAcknowledged",
+        http_respond_error(exchange, 504, CODE_NOT_ACKNOWLEDGED,
                            "the broker has not acknowledged the command yet; check the order's "
                            "history before you try again");
     else if (exchange != NULL)
-        http_respond_error(exchange, 504, "NotDecided",
+        http_respond_error(exchange, 504, CODE_NOT_DECIDED,
                            "the command is in %s[%d] at offset %lld, but no scheduler decided it "
                            "within %d s: is one running (`reeve owners`)? It is decided as soon as "
                            "the partition has an owner",
@@ -149,12 +150,12 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     command->is_appending = false;
     command->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(command, 503, "Unknown",
+        give_up(command, 503, CODE_UNKNOWN,
                 "the command may or may not have been accepted; check the order's history before "
                 "you try again");
     else if (offset == OFFSET_UNKNOWN)
         give_up(
-            command, 504, "OffsetUnknown",
+            command, 504, CODE_OFFSET_UNKNOWN,
             "the command was accepted, but the broker did not report its offset; check the order's "
             "history for what was decided");
     for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
@@ -371,7 +372,7 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
     const struct operator_action *action = find_action(action_name);
     assert(action != NULL);
     if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
-        http_respond_error(exchange, 503, "Busy", "%s",
+        http_respond_error(exchange, 503, CODE_BUSY, "%s",
                            commands->draining
                                ? "this instance is shutting down"
                                : "too many commands are outstanding: try again later");
@@ -380,11 +381,11 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
     heap_arena_reset(&commands->heap);
     if (api_body_read(exchange, &body, &error) != ERROR_OK ||
         read_command(body, action, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     } else if (names_unknown_version(commands, &cmd)) {
-        http_respond_error(exchange, 409, "UnknownWorkflow", "version %u of %.*s is not deployed",
-                           (unsigned)cmd.migrate_order.version,
-                           TEXT_ARG(cmd.migrate_order.workflow));
+        http_respond_error(
+            exchange, 409, CODE_UNKNOWN_WORKFLOW, "version %u of %.*s is not deployed",
+            (unsigned)cmd.migrate_order.version, TEXT_ARG(cmd.migrate_order.workflow));
     } else {
         log_info("operator command", LOG_STR("command", command_kind_name(action->kind)),
                  LOG_TEXT("order", cmd.order_id),
@@ -428,7 +429,7 @@ void operator_commands_free(struct operator_commands *commands)
     if (commands == NULL)
         return;
     DL_FOREACH_SAFE(commands->list, command, next) {
-        give_up(command, 503, "ShuttingDown",
+        give_up(command, 503, CODE_SHUTTING_DOWN,
                 "the command was sent, but this instance is shutting down; check the order's "
                 "history for what was decided");
         command_free(command);

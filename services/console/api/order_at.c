@@ -85,16 +85,16 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
                     struct console_partition *partition, struct text order_id)
 {
     if (replay->too_long)
-        http_respond_error(exchange, 409, "TooLong",
+        http_respond_error(exchange, 409, CODE_TOO_LONG,
                            "order %.*s has more than %d Decisions before offset %lld: the console "
                            "does not fold that many for one answer",
                            TEXT_ARG(order_id), REPLAY_DECISIONS_MAX, (long long)replay->through);
     else if (error_is(&replay->error) && replay->is_incomplete)
-        http_respond_error(exchange, 409, "IncompleteHistory", "%s", replay->error.message);
+        http_respond_error(exchange, 409, CODE_INCOMPLETE_HISTORY, "%s", replay->error.message);
     else if (error_is(&replay->error)) /* its checksum is right: a schema is missing */
-        http_respond_error(exchange, 500, "UndecodableHistory", "%s", replay->error.message);
+        http_respond_error(exchange, 500, CODE_UNDECODABLE_HISTORY, "%s", replay->error.message);
     else if (replay->order.version == 0)
-        http_respond_error(exchange, 404, "UnknownOrder",
+        http_respond_error(exchange, 404, CODE_UNKNOWN_ORDER,
                            "order %.*s did not exist after offset %lld", TEXT_ARG(order_id),
                            (long long)replay->through);
     else {
@@ -116,7 +116,7 @@ static void respond_without_history(const struct order_replay *replay,
     int64_t start = view_checkpoint(view)->start;
     if (view_order(view, order_id, &order, &error) == ERROR_OK && order != NULL &&
         order->accepted_offset < start)
-        http_respond_error(exchange, 409, "IncompleteHistory",
+        http_respond_error(exchange, 409, CODE_INCOMPLETE_HISTORY,
                            "the log was trimmed: what was decided about order %.*s before offset "
                            "%lld is not kept",
                            TEXT_ARG(order_id), (long long)start);
@@ -173,7 +173,7 @@ static void begin(struct console *console, struct http_exchange *exchange, struc
 {
     struct loop *loop = cluster_loop(console->cluster);
     if (console->replay_count == REPLAYS_MAX) {
-        http_respond_error(exchange, 503, "Busy",
+        http_respond_error(exchange, 503, CODE_BUSY,
                            "%d orders are being folded as they were: try again", REPLAYS_MAX);
         return;
     }
@@ -194,7 +194,7 @@ static void begin(struct console *console, struct http_exchange *exchange, struc
 void order_at_drain(struct console *console)
 {
     while (console->replays != NULL) {
-        http_respond_error(console->replays->exchange, 503, "ShuttingDown",
+        http_respond_error(console->replays->exchange, 503, CODE_SHUTTING_DOWN,
                            "this instance is shutting down");
         replay_free(console->replays);
     }
@@ -210,6 +210,6 @@ void serve_order_at(struct http_exchange *exchange, void *userdata)
     if (number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &through))
         begin(console, exchange, order_id, through);
     else
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "offset: expected the offset of a Decision, from 0");
 }

@@ -367,7 +367,7 @@ void owners_put_waiting(const struct owners *owners, json_t *body)
 void owners_serve(struct owners *owners, bool all, struct http_exchange *exchange)
 {
     if (owners->draining) {
-        http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
+        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
         return;
     }
     struct owners_waiter *waiter = calloc(1, sizeof(*waiter));
@@ -414,7 +414,8 @@ void owners_drain(struct owners *owners)
     while (owners->waiters != NULL) {
         struct owners_waiter *waiter = owners->waiters;
         LL_DELETE(owners->waiters, waiter);
-        http_respond_error(waiter->exchange, 503, "ShuttingDown", "this instance is shutting down");
+        http_respond_error(waiter->exchange, 503, CODE_SHUTTING_DOWN,
+                           "this instance is shutting down");
         free(waiter);
     }
 }

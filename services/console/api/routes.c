@@ -43,13 +43,13 @@ static void refuse_unknown(const struct api_route *route, const char *name,
         size += (size_t)snprintf(list + size, sizeof(list) - size, "%s%s", i > 0 ? ", " : "",
                                  route->parameters[i]);
     if (near != NULL)
-        http_respond_error(exchange, 400, "BadRequest", "unknown parameter %.64s: did you mean %s?",
-                           name, near);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                           "unknown parameter %.64s: did you mean %s?", name, near);
     else if (count > 0)
-        http_respond_error(exchange, 400, "BadRequest", "unknown parameter %.64s: expected %s",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "unknown parameter %.64s: expected %s",
                            name, list);
     else
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "unknown parameter %.64s: this path takes no parameters", name);
 }
 
@@ -66,7 +66,7 @@ static bool check_query(const struct api_route *route, struct http_exchange *exc
         }
         http_query_next(exchange, name, &next);
         if (!may_repeat && http_query_next(exchange, name, &next) != NULL) {
-            http_respond_error(exchange, 400, "BadRequest",
+            http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                                "%s is given more than once: give it once", name);
             return false;
         }

@@ -19,7 +19,7 @@ bool search_api_read_page(struct http_exchange *exchange, struct search *search)
     search->has_after = cursor != NULL && cursor[0] != '\0';
     if (!search->has_after || search_cursor_decode(text_of(cursor), &search->after))
         return true;
-    http_respond_error(exchange, 400, "BadRequest",
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                        "cursor: expected the cursor of an earlier answer");
     return false;
 }
@@ -34,19 +34,19 @@ static bool read_attributes(struct http_exchange *exchange, struct search *searc
         if (text.size == 0)
             continue;
         if (search->attribute_count == SEARCH_ATTRIBUTES_MAX) {
-            http_respond_error(exchange, 400, "BadRequest",
+            http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                                "attribute is given too often; the limit is %d",
                                SEARCH_ATTRIBUTES_MAX);
             return false;
         }
         if (text.size > SEARCH_ATTRIBUTE_BYTES_MAX) {
-            http_respond_error(exchange, 400, "BadRequest",
+            http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                                "attribute is %u bytes; the limit is %d", text.size,
                                SEARCH_ATTRIBUTE_BYTES_MAX);
             return false;
         }
         if (given[0] == '=' || memchr(given, '=', text.size) == NULL) {
-            http_respond_error(exchange, 400, "BadRequest", "attribute: expected NAME=VALUE");
+            http_respond_error(exchange, 400, CODE_BAD_REQUEST, "attribute: expected NAME=VALUE");
             return false;
         }
         search->attributes[search->attribute_count++] = text;
@@ -61,7 +61,7 @@ static bool read_range(struct http_exchange *exchange, struct search *search)
         return false;
     if (!search->has_since || !search->has_until || search->since < search->until)
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "since: expected a time before until");
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "since: expected a time before until");
     return false;
 }
 
@@ -74,7 +74,7 @@ static bool read_workflow(struct http_exchange *exchange, struct search *search)
     search->workflow_version = (uint32_t)version;
     if (version == 0 || !text_empty(search->workflow))
         return true;
-    http_respond_error(exchange, 400, "BadRequest",
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                        "workflow_version: expected with the workflow, which has versions of its "
                        "own");
     return false;
@@ -88,7 +88,7 @@ static bool read_alert(struct http_exchange *exchange, struct search *search)
     search->alert_open = text_equal(alert, TEXT("open"));
     if (text_empty(alert) || search->alert_open)
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "alert: expected \"open\"");
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "alert: expected \"open\"");
     return false;
 }
 
@@ -166,7 +166,7 @@ static bool read_by(struct http_exchange *exchange, bool *ret_by_state)
     *ret_by_state = text != NULL && strcmp(text, "state") == 0;
     if (*ret_by_state || text == NULL || text[0] == '\0')
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "by: expected \"state\"");
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "by: expected \"state\"");
     return false;
 }
 

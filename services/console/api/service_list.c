@@ -113,11 +113,11 @@ static json_t *copy_fields(const json_t *about)
     return row;
 }
 
-static bool has_code(const struct http_result *result, const char *code)
+static bool has_code(const struct http_result *result, enum error_code code)
 {
     json_t *body = json_loadb(result->body.data, result->body.size, 0, NULL);
     const char *has = json_string_value(json_object_get(body, "code"));
-    bool same = has != NULL && strcmp(has, code) == 0;
+    bool same = has != NULL && strcmp(has, error_code_name(code)) == 0;
     json_decref(body);
     return same;
 }
@@ -130,7 +130,7 @@ static const char *advice(const struct service_list *list, const struct http_res
         return "needs a token: set console.services.token";
     if (result->status == 401 || result->status == 429)
         return "does not accept the token in console.services.token";
-    if (result->status == 403 && has_code(result, "Forbidden"))
+    if (result->status == 403 && has_code(result, CODE_FORBIDDEN))
         return "the token in console.services.token needs the role viewer";
     if (result->status == 403)
         return "add this host name to its http.allowed.hosts";
@@ -322,7 +322,7 @@ static void look_up(struct listed_service *service, const char *name)
 void service_list_serve(struct service_list *list, struct http_exchange *exchange)
 {
     if (list->waiting_count == WAITING_MAX) {
-        http_respond_error(exchange, 503, "Busy", "too many requests wait for the services");
+        http_respond_error(exchange, 503, CODE_BUSY, "too many requests wait for the services");
         return;
     }
     list->waiting[list->waiting_count++] = exchange;
@@ -419,7 +419,7 @@ void service_list_free(struct service_list *list)
         return;
     http_client_free(list->client); /* cancels the calls */
     for (size_t i = 0; i < list->waiting_count; i++)
-        http_respond_error(list->waiting[i], 503, "Stopping", "the console stops");
+        http_respond_error(list->waiting[i], 503, CODE_STOPPING, "the console stops");
     loop_timer_cancel(list->loop, &list->timer);
     for (size_t i = 0; i < list->count; i++)
         forget_service(&list->services[i]);

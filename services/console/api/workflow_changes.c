@@ -73,7 +73,7 @@ static struct http_exchange *take_exchange(struct workflow_request *request)
     return exchange;
 }
 
-static void give_up(struct workflow_request *request, int status, const char *code,
+static void give_up(struct workflow_request *request, int status, enum error_code code,
                     const char *message)
 {
     struct http_exchange *exchange = take_exchange(request);
@@ -85,7 +85,7 @@ static void give_up(struct workflow_request *request, int status, const char *co
 static void refuse(struct http_exchange *exchange, const struct error *error)
 {
     bool unknown = error->code == CODE_UNKNOWN_WORKFLOW;
-    http_respond_error(exchange, unknown ? 404 : 409, error_name_of(error), "%s", error->message);
+    http_respond_error_of(exchange, unknown ? 404 : 409, error);
 }
 
 /* False: each agent of the workflow has an instance, as far as is known. */
@@ -139,7 +139,7 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     struct workflow_request *request = userdata;
     (void)loop;
     (void)timer;
-    give_up(request, 504, "NotAcknowledged",
+    give_up(request, 504, CODE_NOT_ACKNOWLEDGED,
             "the broker has not confirmed the change yet, but may still");
     cluster_refresh_cancel(request->changes->cluster, request);
     if (!request->is_appending)
@@ -169,7 +169,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)offset;
     request->is_appending = false;
     if (error != NULL && error_is(error))
-        give_up(request, 503, "Unknown", "the change may or may not have been accepted");
+        give_up(request, 503, CODE_UNKNOWN, "the change may or may not have been accepted");
     if (request->exchange == NULL)
         request_free(request);
     else
@@ -258,7 +258,7 @@ static bool may_take(const struct workflow_changes *changes, struct http_exchang
 {
     if (!changes->draining && changes->count < WORKFLOW_CHANGES_UNDER_WAY_MAX)
         return true;
-    http_respond_error(exchange, 503, changes->draining ? "ShuttingDown" : "Busy", "%s",
+    http_respond_error(exchange, 503, changes->draining ? CODE_SHUTTING_DOWN : CODE_BUSY, "%s",
                        changes->draining ? "this instance is shutting down"
                                          : "too many changes are under way: try again later");
     return false;
@@ -270,7 +270,7 @@ static void take(struct workflow_request *request, struct http_exchange *exchang
 {
     struct workflow_changes *changes = request->changes;
     if (is_busy_with(changes, request)) {
-        http_respond_error(exchange, 503, "Busy",
+        http_respond_error(exchange, 503, CODE_BUSY,
                            "another change of workflow %.*s is under way: try again later",
                            TEXT_ARG(request->name));
         request_free(request);
@@ -331,13 +331,13 @@ void workflow_changes_serve(struct workflow_changes *changes, enum workflow_chan
         return;
     if (change != WORKFLOW_ROLLBACK &&
         !number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "the version in the path: expected an integer from 1 to %d", INT32_MAX);
         return;
     }
     struct workflow_request *request = request_new(changes);
     if (read_change(request, exchange, &error) != ERROR_OK) {
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
         request_free(request);
     } else if (workflow_lifecycle_check(changes->cluster->workflows, change,
                                         text_of(http_param(exchange, "name")), (uint32_t)version,
@@ -417,7 +417,7 @@ static bool compile(struct workflow_request *request, struct http_exchange *exch
     char detail[80];
     snprintf(detail, sizeof(detail), "the text has %u error%s; nothing was deployed",
              problems->errors, problems->errors == 1 ? "" : "s");
-    json_t *problem = http_problem_new(400, TEXT("BadWorkflow"), text_of(detail));
+    json_t *problem = http_problem_new(400, error_code_text(CODE_BAD_WORKFLOW), text_of(detail));
     render_put(problem, "problems", render_problems(problems->items, problems->count));
     http_respond_problem(exchange, problem);
     return false;
@@ -436,7 +436,7 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
                    read_fields(request, body, &error) == ERROR_OK;
     json_decref(body);
     if (!is_read)
-        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     if (is_read && compile(request, exchange) &&
         workflow_topics_check(changes->cluster, request->deployment.workflow, exchange))
         take(request, exchange, "deploy workflow");
@@ -464,7 +464,7 @@ void workflow_changes_drain(struct workflow_changes *changes)
         return;
     changes->draining = true;
     DL_FOREACH_SAFE(changes->list, request, next) {
-        give_up(request, 503, "ShuttingDown",
+        give_up(request, 503, CODE_SHUTTING_DOWN,
                 "the change was sent, but this instance is shutting down");
         cluster_refresh_cancel(changes->cluster, request);
         if (!request->is_appending)

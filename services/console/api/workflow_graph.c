@@ -73,19 +73,19 @@ void serve_workflow_graph(struct http_exchange *exchange, void *userdata)
         return;
     bool as_json = text_empty(format_name) || text_equal(format_name, TEXT("json"));
     if (!as_json && !enum_names_find(&workflow_graph_format_names, format_name, &format)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "format: expected \"text\", \"dot\" or \"json\"");
         return;
     }
     if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "the version in the path: expected an integer from 1 to %d", INT32_MAX);
         return;
     }
     const struct workflow *workflow =
         workflow_registry_find(console->cluster->workflows, name, (uint32_t)version);
     if (workflow == NULL)
-        http_respond_error(exchange, 404, "UnknownWorkflow",
+        http_respond_error(exchange, 404, CODE_UNKNOWN_WORKFLOW,
                            "version %lld of this workflow is not deployed", (long long)version);
     else if (as_json)
         http_respond_json(exchange, 200, render_graph(workflow));

@@ -68,7 +68,7 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
         memcpy(unknown, cluster->topics.commands, sizeof(unknown));
     }
     if (missing < 0) {
-        http_respond_error(exchange, 503, "BrokerUnavailable",
+        http_respond_error(exchange, 503, CODE_BROKER_UNAVAILABLE,
                            "the broker does not say whether %s exists: try again later", unknown);
         return false;
     }
@@ -77,7 +77,7 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
              "%lld of the workflow's agents %s no requests topic, and nothing was deployed: the "
              "console creates no topics. Create them with `%s`, then deploy again",
              (long long)missing, missing == 1 ? "has" : "have", command);
-    json_t *problem = http_problem_new(409, TEXT("TopicsMissing"), text_of(detail));
+    json_t *problem = http_problem_new(409, error_code_text(CODE_TOPICS_MISSING), text_of(detail));
     render_put(problem, "command", json_string(command));
     http_respond_problem(exchange, problem);
     return false;

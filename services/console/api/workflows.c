@@ -124,7 +124,7 @@ static const struct workflow_entry *find_version(const struct console *console,
     const struct workflow_entry *entry =
         workflow_registry_entry(console->cluster->workflows, name, (uint32_t)version);
     if (entry == NULL)
-        http_respond_error(exchange, 404, "UnknownWorkflow",
+        http_respond_error(exchange, 404, CODE_UNKNOWN_WORKFLOW,
                            "version %lld of this workflow is not deployed", (long long)version);
     return entry;
 }
@@ -136,7 +136,7 @@ void serve_workflow(struct http_exchange *exchange, void *userdata)
     if (!console_is_open(console, exchange))
         return;
     if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "the version in the path: expected an integer from 1 to %d", INT32_MAX);
         return;
     }
@@ -171,7 +171,7 @@ void serve_workflow_diff(struct http_exchange *exchange, void *userdata)
         !api_read_int(exchange, "right", 0, 0, INT32_MAX, &versions[1]))
         return;
     if (versions[0] == 0 || versions[1] == 0) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "left and right: expected two versions, from 1 to %d", INT32_MAX);
         return;
     }

@@ -19,7 +19,7 @@
 
 static void bad_request(struct http_exchange *exchange, const char *message)
 {
-    http_respond_error(exchange, 400, "BadRequest", "%s", message);
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", message);
 }
 
 /* ---- one of them ---- */
@@ -177,7 +177,7 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
                  LOG_TEXT("by", operation->resolution.by));
         operation_begin(operation);
     } else {
-        operation_fail(operation, 400, "BadRequest", "%s", error.message);
+        operation_fail(operation, 400, CODE_BAD_REQUEST, "%s", error.message);
     }
     json_decref(body);
 }
@@ -218,7 +218,7 @@ void dead_letter_api_drain(struct dead_letter_api *letters)
     if (letters == NULL)
         return;
     DL_FOREACH_SAFE(letters->operations, operation, next)
-        operation_fail(operation, 503, "ShuttingDown",
+        operation_fail(operation, 503, CODE_SHUTTING_DOWN,
                        "this instance is shutting down; list the dead letters before you try "
                        "again, which is harmless");
     listings_drain(letters);

@@ -64,8 +64,8 @@ struct operation *operation_new(struct dead_letter_api *letters, struct http_exc
 void operation_begin(struct operation *operation);
 /* Answers the exchange if it has no answer yet; it goes on without one where something may have
  * been appended. */
-void operation_fail(struct operation *operation, int status, const char *code, const char *format,
-                    ...) __attribute__((format(printf, 4, 5)));
+void operation_fail(struct operation *operation, int status, enum error_code code,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 void operation_free(struct operation *operation);
 /* The follower of the partition got further. */
 void operations_moved(struct dead_letter_api *letters, int32_t partition);

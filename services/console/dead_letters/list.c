@@ -86,13 +86,13 @@ static bool read_parameters(struct http_exchange *exchange, struct listing *list
     listing->limit = (uint32_t)limit;
     filter->has_after = cursor != NULL && cursor[0] != '\0';
     if (filter->has_after && !dead_letter_cursor_decode(text_of(cursor), &filter->after)) {
-        http_respond_error(exchange, 400, "BadRequest",
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "cursor: expected the cursor of an earlier answer");
         return false;
     }
     if (filter->until == 0 || filter->since < filter->until)
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "since: expected a time before until");
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "since: expected a time before until");
     return false;
 }
 
@@ -136,9 +136,15 @@ static void answer(struct listing *listing)
     listing_free(listing);
 }
 
-static void fail(struct listing *listing, const char *code, const char *message)
+static void fail(struct listing *listing, enum error_code code, const char *message)
 {
     http_respond_error(listing->exchange, 503, code, "%s", message);
+    listing_free(listing);
+}
+
+static void fail_for(struct listing *listing, const struct error *error)
+{
+    http_respond_error_of(listing->exchange, 503, error);
     listing_free(listing);
 }
 
@@ -180,7 +186,7 @@ static void on_range(void *ctx, bool is_first, const struct error *error)
 {
     struct listing *listing = ctx;
     if (error != NULL) {
-        fail(listing, error_name_of(error), error->message);
+        fail_for(listing, error);
         return;
     }
     list_range(listing, is_first);
@@ -192,7 +198,7 @@ static void on_searched(void *ctx, bool is_first, const struct error *error)
     struct listing *listing = ctx;
     (void)is_first;
     if (error != NULL)
-        fail(listing, error_name_of(error), error->message);
+        fail_for(listing, error);
     else
         proceed(listing);
 }
@@ -231,7 +237,8 @@ static bool begin_reading(struct listing *listing)
     if (listing->is_reading)
         return true;
     if (letters->draining || letters->listing_count >= LISTINGS_MAX) {
-        fail(listing, "Busy", "too many lists of old dead letters are being read: try again later");
+        fail(listing, CODE_BUSY,
+             "too many lists of old dead letters are being read: try again later");
         return false;
     }
     listing->is_reading = true;
@@ -280,7 +287,7 @@ void listings_drain(struct dead_letter_api *letters)
 {
     struct listing *listing, *next;
     DL_FOREACH_SAFE(letters->listings, listing, next)
-        fail(listing, "ShuttingDown", "this instance is shutting down; try again");
+        fail(listing, CODE_SHUTTING_DOWN, "this instance is shutting down; try again");
 }
 
 /* ---- those of the index ---- */

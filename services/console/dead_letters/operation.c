@@ -22,7 +22,7 @@ struct operation *operation_new(struct dead_letter_api *letters, struct http_exc
                                 enum operation_kind kind, int32_t partition, int64_t offset)
 {
     if (letters->draining || letters->count >= DEAD_LETTER_OPERATIONS_MAX) {
-        http_respond_error(exchange, 503, "Busy", "%s",
+        http_respond_error(exchange, 503, CODE_BUSY, "%s",
                            letters->draining ? "this instance is shutting down"
                                              : "too many requests about dead letters are "
                                                "outstanding: try again later");
@@ -65,23 +65,30 @@ static void end(struct operation *operation)
         operation_free(operation);
 }
 
-static void respond(struct operation *operation, int status, const char *code, const char *message)
+static void respond(struct operation *operation, int status, struct text code, const char *message)
 {
     struct http_exchange *exchange = operation->exchange;
     operation->exchange = NULL;
     if (exchange != NULL)
-        http_respond_error(exchange, status, code, "%s", message);
+        http_respond_problem(exchange, http_problem_new(status, code, text_of(message)));
 }
 
-void operation_fail(struct operation *operation, int status, const char *code, const char *format,
-                    ...)
+void operation_fail(struct operation *operation, int status, enum error_code code,
+                    const char *format, ...)
 {
     char message[2 * ERROR_MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    respond(operation, status, code, message);
+    respond(operation, status, error_code_text(code), message);
+    end(operation);
+}
+
+/* With the code and the message of `error`. */
+static void fail_for(struct operation *operation, int status, const struct error *error)
+{
+    respond(operation, status, text_of(error_name_of(error)), error->message);
     end(operation);
 }
 
@@ -93,19 +100,19 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     switch (operation->state) {
     case OPERATION_FETCHES:
     case OPERATION_CATCHES_UP:
-        operation_fail(operation, 504, "NotRead",
+        operation_fail(operation, 504, CODE_NOT_READ,
                        "partition %" PRId32 " of the dead letters could not be read in time; "
                        "nothing was done",
                        operation->partition);
         return;
     case OPERATION_APPENDS: /* goes on: its resolution is to follow */
-        respond(operation, 504, "NotAcknowledged",
+        respond(operation, 504, error_code_text(CODE_NOT_ACKNOWLEDGED),
                 "the broker has not acknowledged the record yet; list the dead letters before you "
                 "try again, which is harmless");
         return;
     case OPERATION_RESOLVES:
     case OPERATION_CONFIRMS:
-        respond(operation, 504, "NotAcknowledged",
+        respond(operation, 504, error_code_text(CODE_NOT_ACKNOWLEDGED),
                 "what was done is not confirmed yet; list the dead letters before you try again, "
                 "which is harmless");
         end(operation);
@@ -150,7 +157,7 @@ static void respond_resolved_before(struct operation *operation,
                  ". Your replay was appended as well, to %.*s[%" PRId64 "] at offset %" PRId64
                  "; its reader drops the repeat",
                  TEXT_ARG(own->topic), own->replayed_partition, own->replayed_offset);
-    respond(operation, 409, "AlreadyResolved", message);
+    respond(operation, 409, error_code_text(CODE_ALREADY_RESOLVED), message);
 }
 
 static void confirm(struct operation *operation)
@@ -177,10 +184,12 @@ static void on_resolved(void *ctx, uint64_t token, int64_t offset, const struct 
         return;
     }
     if (error != NULL && error_is(error)) {
-        operation_fail(operation, 503, error_name_of(error),
-                       "%sthe record of it could not be written: %.300s. Trying again is harmless",
-                       operation->kind == OPERATION_REPLAY ? "it was replayed, but " : "",
-                       error->message);
+        struct error shown;
+        error_wrap(&shown, error,
+                   "%sthe record of it could not be written: %.300s. Trying again is harmless",
+                   operation->kind == OPERATION_REPLAY ? "it was replayed, but " : "",
+                   error->message);
+        fail_for(operation, 503, &shown);
         return;
     }
     operation->resolution_offset = offset;
@@ -203,7 +212,7 @@ static void resolve(struct operation *operation)
         operation->calls++;
         return;
     }
-    operation_fail(operation, 503, error_name_of(&error), "%s", error.message);
+    fail_for(operation, 503, &error);
 }
 
 /* ---- replaying ---- */
@@ -222,10 +231,12 @@ static void on_replayed(void *ctx, uint64_t token, int64_t offset, const struct 
         FAILPOINT("console.dead-letter.replayed");
         resolve(operation);
     } else if (error->class == ERROR_REJECT) {
-        operation_fail(operation, 409, error_name_of(error), "%s does not take the record: %.300s",
-                       operation->plan.topic, error->message);
+        struct error shown;
+        error_wrap(&shown, error, "%s does not take the record: %.300s", operation->plan.topic,
+                   error->message);
+        fail_for(operation, 409, &shown);
     } else {
-        operation_fail(operation, 503, "Unknown",
+        operation_fail(operation, 503, CODE_UNKNOWN,
                        "the record may or may not have been appended to %s; trying again is "
                        "harmless",
                        operation->plan.topic);
@@ -242,10 +253,10 @@ static int32_t count_partitions(struct operation *operation)
         return count;
     count = broker_partition_count(broker, topic, METADATA_MS);
     if (count == 0)
-        operation_fail(operation, 409, "UnknownTopic", "the topic %s does not exist any more",
+        operation_fail(operation, 409, CODE_UNKNOWN_TOPIC, "the topic %s does not exist any more",
                        topic);
     else if (count < 0)
-        operation_fail(operation, 503, "BrokerUnavailable",
+        operation_fail(operation, 503, CODE_BROKER_UNAVAILABLE,
                        "the broker does not say how many partitions %s has; try again later",
                        topic);
     return count > 0 ? count : 0;
@@ -260,7 +271,7 @@ static void replay(struct operation *operation)
         return;
     int32_t partition = plan->by_key ? broker_partition_of(plan->key, count) : plan->partition;
     if (partition >= count) {
-        operation_fail(operation, 409, "UnknownPartition",
+        operation_fail(operation, 409, CODE_UNKNOWN_PARTITION,
                        "%s has %" PRId32 " partitions; the record was in partition %" PRId32,
                        plan->topic, count, partition);
         return;
@@ -281,7 +292,7 @@ static void replay(struct operation *operation)
     if (broker_append(operation->letters->cluster->broker, &append, &error) == ERROR_OK)
         operation->calls++;
     else
-        operation_fail(operation, 503, error_name_of(&error), "%s", error.message);
+        fail_for(operation, 503, &error);
 }
 
 /* ---- catching up ---- */
@@ -297,7 +308,7 @@ static void act(struct operation *operation)
         respond_resolved_before(operation, entry->resolution, false);
         end(operation);
     } else if (state == DEAD_LETTER_STATE_REPLAYED || state == DEAD_LETTER_STATE_DISCARDED) {
-        operation_fail(operation, 409, "AlreadyResolved", "it was %s before",
+        operation_fail(operation, 409, CODE_ALREADY_RESOLVED, "it was %s before",
                        dead_letter_state_name(state));
     } else if (operation->kind == OPERATION_REPLAY) {
         replay(operation);
@@ -329,7 +340,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     if (operation->state == OPERATION_ENDED || operation->letters->draining) {
         end(operation);
     } else if (error != NULL && error_is(error)) {
-        operation_fail(operation, 503, error_name_of(error), "%s", error->message);
+        fail_for(operation, 503, error);
     } else {
         operation->until = high;
         operations_moved(operation->letters, operation->partition);
@@ -391,7 +402,7 @@ static void plan_replay(struct operation *operation, const struct broker_record 
     if (replay_plan(record, reading, operation->corrected, operation->resolution.by,
                     &cluster->topics, cluster->codec, arena, plan, &error) != ERROR_OK) {
         int status = error.code == CODE_BAD_VALUE ? 400 : 409;
-        operation_fail(operation, status, error_name_of(&error), "%s", error.message);
+        fail_for(operation, status, &error);
         return;
     }
     plan->key = arena_text(arena, plan->key);
@@ -412,13 +423,12 @@ static void on_fetched(void *ctx, const struct broker_record *record, const stru
     struct dead_letter_reading reading = {.partition = -1, .offset = -1, .headers = none};
     assert(operation->state == OPERATION_FETCHES);
     if (record == NULL) {
-        operation_fail(operation, error->class == ERROR_REJECT ? 404 : 503, error_name_of(error),
-                       "%s", error->message);
+        fail_for(operation, error->class == ERROR_REJECT ? 404 : 503, error);
         return;
     }
     if (!dead_letter_read(record, &reading)) {
         if (record->value.data == NULL || is_resolution(operation, record)) {
-            operation_fail(operation, 404, "UnknownDeadLetter",
+            operation_fail(operation, 404, CODE_UNKNOWN_DEAD_LETTER,
                            "%" PRId32 ":%" PRId64 " is not a dead letter", operation->partition,
                            operation->offset);
             return;
@@ -455,13 +465,13 @@ void operation_begin(struct operation *operation)
 {
     if (operation->partition >= dead_letter_topic_partitions(operation->letters->topic)) {
         operation_fail(
-            operation, 404, "UnknownDeadLetter",
+            operation, 404, CODE_UNKNOWN_DEAD_LETTER,
             "there is no such dead letter: the last partition of their topic is %" PRId32,
             dead_letter_topic_partitions(operation->letters->topic) - 1);
         return;
     }
     if (operation->kind != OPERATION_GET && is_contested(operation)) {
-        operation_fail(operation, 409, "InProgress",
+        operation_fail(operation, 409, CODE_IN_PROGRESS,
                        "another request is dealing with this dead letter; list it again");
         return;
     }

@@ -279,7 +279,7 @@ void changes_serve(struct changes *changes, const struct changes_filter *filter,
     struct watcher request = {.exchange = exchange, .seen = changes->next, .filter = *filter};
     bool known = cursor == NULL || changes_cursor_read(changes, cursor, &request.seen);
     if (changes->draining) {
-        http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
+        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
         return;
     }
     changes_watch(changes);

@@ -147,7 +147,7 @@ void events_serve(struct events *events, const struct changes_filter *filter,
     if (cursor == NULL)
         cursor = http_query(exchange, "after");
     if (events->draining) {
-        http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
+        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
         return;
     }
     struct event_stream *stream = calloc(1, sizeof(*stream));

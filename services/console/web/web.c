@@ -105,7 +105,7 @@ static void serve_asset(struct http_exchange *exchange, void *userdata)
     if (asset != NULL)
         respond_asset(exchange, 200, asset);
     else
-        http_respond_error(exchange, 404, "NotFound", "no such path");
+        http_respond_error(exchange, 404, CODE_NOT_FOUND, "no such path");
 }
 
 static void serve_description(struct http_exchange *exchange, void *userdata)
@@ -124,7 +124,7 @@ static void serve_missing(struct http_exchange *exchange, void *userdata)
     if (accept != NULL && strcasestr(accept, "text/html") != NULL)
         respond_asset(exchange, 404, asset);
     else
-        http_respond_error(exchange, 404, "NotFound", "no such path");
+        http_respond_error(exchange, 404, CODE_NOT_FOUND, "no such path");
 }
 
 void web_add_routes(struct http_server *server)

@@ -73,7 +73,7 @@ static void busy(struct http_exchange *exchange, void *userdata)
 {
     (void)userdata;
     http_set_header(exchange, "Retry-After", "7");
-    http_respond_error(exchange, 503, "Busy", "later");
+    http_respond_error(exchange, 503, CODE_BUSY, "later");
 }
 
 static void redirect(struct http_exchange *exchange, void *userdata)

@@ -252,7 +252,7 @@ Test(http_server, lets_a_handler_answer_later)
                               "HTTP/1.1 200"));
     cr_assert(!http_gone(http_kit_held));
     cr_assert_str_eq(http_header(http_kit_held, "host"), "localhost");
-    http_respond_error(http_kit_held, 409, "Busy", "order %s \"is\" busy", "a-1");
+    http_respond_error(http_kit_held, 409, CODE_BUSY, "order %s \"is\" busy", "a-1");
     http_kit_expect_answer(fd);
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 409"), "%s", http_kit_answer);
     cr_assert_str_eq(http_kit_body(http_kit_answer),
