@@ -14,9 +14,8 @@ static const struct {
     enum error_class class;
     char name[ERROR_CODE_SIZE];
 } rows[ERROR_CODE_COUNT] = {
-#define ERROR_CODE(constant, class, name) [CODE_##constant] = {ERROR_##class, name},
+#define ERROR_CODE(constant, class, name, text) [CODE_##constant] = {ERROR_##class, name},
 #include "base/errors.def"
-#undef ERROR_CODE
 };
 
 static enum error_class class_of(enum error_code code)

@@ -21,9 +21,8 @@ enum error_class {
 enum error_code {
     CODE_NONE,
     CODE_FOREIGN, /* a library's, which has its own name for it */
-#define ERROR_CODE(constant, class, name) CODE_##constant,
+#define ERROR_CODE(constant, class, name, text) CODE_##constant,
 #include "base/errors.def"
-#undef ERROR_CODE
     ERROR_CODE_COUNT
 };
 

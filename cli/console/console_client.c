@@ -128,7 +128,8 @@ static bool is_of_console(const json_t *json, int status)
 {
     const char *code = json_string_value(json_object_get(json, "code"));
     return json_is_object(json) &&
-           (status != 404 || (code != NULL && strcmp(code, error_code_name(CODE_NOT_FOUND)) != 0));
+           (status != 404 ||
+            (code != NULL && !text_equal(text_of(code), error_code_text(CODE_NOT_FOUND))));
 }
 
 static enum error_class parse_answer(const struct console_client *client,
@@ -199,7 +200,7 @@ void console_answer_deinit(struct console_answer *answer)
 static bool has_code(const struct console_answer *answer, enum error_code code)
 {
     const char *has = json_string_value(json_object_get(answer->json, "code"));
-    return has != NULL && strcmp(has, error_code_name(code)) == 0;
+    return text_equal(text_of(has), error_code_text(code));
 }
 
 static int code_of(const struct console_answer *answer)

@@ -8,14 +8,16 @@
  * the rest of a request: the oldest such connection is cut. So clients that open connections and
  * send nothing, or slowly, do not keep others out. */
 #include "platform/http/internal.h"
+#include "platform/http/json_answer.h"
 
 #include <assert.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { TICK_MS_MAX = 1000 };
+enum { TICK_MS_MAX = 1000, TIMEOUT_SIZE = 512 };
 
 static int64_t now_ms(const struct http_server *server)
 {
@@ -55,24 +57,34 @@ bool http_connection_is_reserved(struct MHD_Connection *mhd)
 
 /* ---- cutting ---- */
 
-#define TIMEOUT_BODY                                                          \
-    "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408," \
-    "\"code\":\"Timeout\",\"detail\":\"the request did not end in time\"}"
-_Static_assert(sizeof(TIMEOUT_BODY) - 1 == 121, "the Content-Length below");
+static void answer_timeout(int fd)
+{
+    char text[TIMEOUT_SIZE];
+    json_t *problem = http_problem_new(408, error_code_text(CODE_TIMEOUT),
+                                       TEXT("the request did not end in time"));
+    char *body = json_dumps(problem, JSON_COMPACT);
+    assert(body != NULL);
+    json_decref(problem);
+    int size = snprintf(text, sizeof(text),
+                        "HTTP/1.1 408 Request Timeout\r\n"
+                        "Connection: close\r\n"
+                        "Content-Type: " HTTP_PROBLEM_TYPE "\r\n"
+                        "Content-Length: %zu\r\n\r\n%s",
+                        strlen(body), body);
+    assert(size > 0 && (size_t)size < sizeof(text));
+    free(body);
+    send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
 
 /* libmicrohttpd sees the end of the stream, and closes. */
 static void cut(struct http_connection *connection, struct metrics_counter *counter, bool answer)
 {
-    static const char text[] = "HTTP/1.1 408 Request Timeout\r\n"
-                               "Connection: close\r\n"
-                               "Content-Type: application/problem+json\r\n"
-                               "Content-Length: 121\r\n\r\n" TIMEOUT_BODY;
     connection->cut = true;
     answer = answer && connection->server->tls == NULL; /* a clear text is not for a TLS client */
     if (counter != NULL)
         metrics_add(counter, 1);
     if (answer)
-        send(connection->fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        answer_timeout(connection->fd);
     shutdown(connection->fd, SHUT_RDWR);
 }
 

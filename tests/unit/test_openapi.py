@@ -35,9 +35,9 @@ CODES = {
          "services/console/**/*.c", "replica/view_report.c", "workflow/lifecycle.c", APPENDING,
          "kafka/client_conf.c", "engine/*.c"),
         START | {"BadField", "UnknownField", "Cancelled", "Completed", "Operator", "Resubmitted",
-                 "Skipped", "CommandQuarantined", "OrderStuck", "StandbyStalled", "StoreCorrupt",
-                 "StoreDamaged", "Superseded", "UnknownAttempt", "Incomplete", "OffsetOutOfRange",
-                 "Rejected"}),
+                 "Skipped", "InvalidCommand", "CommandQuarantined", "OrderStuck", "StandbyStalled",
+                 "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt", "Incomplete",
+                 "OffsetOutOfRange", "Rejected"}),
     "submission": (
         (*SERVER, "platform/http/waits.c", "services/submission/http_api.c",
          "services/submission/order_api.c", "services/submission/validate.c", "schemas/details.c",

@@ -4,8 +4,8 @@
 
     REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
 
-What stands between `<!-- config -->`, `<!-- cli -->` or `<!-- rights -->` and `<!-- end -->` is
-made here.
+What stands between `<!-- config -->`, `<!-- cli -->`, `<!-- rights -->` or a section of
+base/errors.def in small letters and `<!-- end -->` is made here.
 """
 
 import os
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import unittest
 
-from error_rows import of_class, used
+from error_rows import CODES, SECTIONS, names_of, of_class, table, used
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
@@ -23,22 +23,21 @@ FOLDER = ROOT / "docs" / "reference"
 MADE = {"config": ("configuration.md", ("config", "--docs")),
         "cli": ("cli.md", ("help", "--markdown")),
         "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown"))}
+ERRORS = FOLDER / "errors.md"
 
-# Sections of errors.md: the files whose codes they list, what stands before these codes if the
+# Sections of errors.def: the files whose codes they list, what stands before these codes if the
 # files have others, and codes from elsewhere.
 BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValue", "BadJson",
          "UnknownField", "BadField"}
-CODES = (
-    ("When a submission is refused", ("services/submission/validate.c",), "",
-     BYTES | {"Unreadable"}),
-    ("When the scheduler refuses a command", ("engine/*.c",),
+SOURCES = (
+    (("SUBMISSION",), ("services/submission/validate.c",), "", BYTES | {"Unreadable"}),
+    (("COMMAND", "OVERTAKEN"), ("engine/*.c",),
      r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
-    ("When a change of a workflow version is refused",
-     ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
-    ("When a report is ignored", ("engine/*.c",), r"\bignore\(ctx,\s*", set()),
-    ("Other dead letters",
-     ("services/scheduler/command_check.c", "services/scheduler/emitter_dead_letter.c",
-      "services/agent/core/intake.c"), r"[,?:(]\s*", BYTES),
+    (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
+    (("REPORT",), ("engine/*.c",), r"\bignore\(ctx,\s*", set()),
+    (("DEAD_LETTER",), ("services/scheduler/command_check.c", "engine/command.c",
+                        "services/scheduler/emitter_dead_letter.c", "services/agent/core/intake.c"),
+     r"[,?:(]\s*", BYTES),
 )
 
 # Where partitions are stopped and alerts raised.
@@ -55,19 +54,28 @@ def codes_in(text):
     return {code for cell in cells for code in re.findall(r"`([A-Z]\w+)`", cell)}
 
 
-def made(name, page):
-    """The page with its block as the program prints it today."""
-    text = subprocess.run([REEVE, *MADE[name][1]], capture_output=True, text=True, check=True,
+def printed(name):
+    return subprocess.run([REEVE, *MADE[name][1]], capture_output=True, text=True, check=True,
                           timeout=60).stdout
+
+
+def made(page, name, text):
+    """The page with this text in its block of this name."""
     block = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
     return block.sub(lambda _: f"<!-- {name} -->\n{text}<!-- end -->", page)
+
+
+def with_codes(page):
+    for section in SECTIONS:
+        page = made(page, section.lower(), table(section))
+    return page
 
 
 class ReferenceDocsTest(unittest.TestCase):
     def check(self, name):
         page = (FOLDER / MADE[name][0]).read_text(encoding="utf-8")
         self.assertIn(f"<!-- {name} -->", page)
-        self.assertEqual(page, made(name, page), "run this file with --write")
+        self.assertEqual(page, made(page, name, printed(name)), "run this file with --write")
 
     def test_configuration_is_that_of_the_program(self):
         self.check("config")
@@ -90,29 +98,41 @@ class ReferenceDocsTest(unittest.TestCase):
         self.assertEqual(sorted(shown - named), [], "in the page only")
         self.assertEqual(sorted(named - shown), [], "in the sources only")
 
+    def test_codes_are_those_of_the_rows(self):
+        page = ERRORS.read_text(encoding="utf-8")
+        for section in SECTIONS:
+            self.assertIn(f"<!-- {section.lower()} -->", page)
+        self.assertEqual(page, with_codes(page), "run this file with --write")
+
     def test_codes_are_those_of_the_sources(self):
-        page = (FOLDER / "errors.md").read_text(encoding="utf-8")
-        for heading, sources, before, others in CODES:
-            with self.subTest(heading=heading):
+        for sections, sources, before, others in SOURCES:
+            with self.subTest(sections=sections):
                 named = used(sources, before) & of_class("REJECT")
-                section = page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-                above = page.split(f"\n## {heading}\n", 1)[0] if "codes above" in section else ""
+                listed = names_of(*sections)
                 self.assertGreater(len(named), 3)
-                missing = named - codes_in(section + above)
-                self.assertEqual(sorted(missing), [], "in the sources only")
-                self.assertEqual(sorted(codes_in(section) - named - others), [], "in the page only")
+                above = names_of("SUBMISSION") if "DEAD_LETTER" in sections else set()
+                self.assertEqual(sorted(named - listed - above), [], "in the sources only")
+                self.assertEqual(sorted(listed - named - others), [], "in the rows only")
+
+    def test_every_code_is_used(self):
+        layers = ("engine", "platform", "schemas", "workflow", "statestore", "kafka", "replica",
+                  "leader", "services", "cli", "tools")
+        named = used(f"{layer}/**/*.c" for layer in layers)
+        self.assertEqual(sorted({name for _, name in CODES.values()} - named), [])
 
     def test_every_alert_of_the_sources_has_a_remedy(self):
         named = used(ALERTS_OF) & of_class("FATAL") | used(ALERTS_OF, r"alert\([^;]*?")
-        self.assertGreater(len(named), 25)
+        self.assertEqual(sorted(named - NO_ALERTS - names_of("ALERT")), [])
         page = (ROOT / "docs" / "operate" / "alerts.md").read_text(encoding="utf-8")
-        self.assertEqual(sorted(named - NO_ALERTS - codes_in(page)), [])
+        self.assertEqual(sorted(names_of("ALERT")), sorted(codes_in(page) - {"PaymentDeclined"}))
 
 
 def write():
     for name, (file, _) in MADE.items():
         page = FOLDER / file
-        page.write_text(made(name, page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(made(page.read_text(encoding="utf-8"), name, printed(name)),
+                        encoding="utf-8")
+    ERRORS.write_text(with_codes(ERRORS.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ static void take(void *ctx, int32_t at, const struct operator_alert *record)
 static bool is_open(const struct alerts *alerts, const struct alert *alert)
 {
     int64_t now = clock_wall_ms(alerts->cluster->service->clock);
-    if (strcmp(alert->code, error_code_name(CODE_ORDER_STUCK)) != 0)
+    if (!text_equal(text_of(alert->code), error_code_text(CODE_ORDER_STUCK)))
         return alert->open;
     return alert->open && now - alert->last_at <= CLUSTER_STUCK_OVER_MS;
 }
@@ -185,7 +185,7 @@ json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int
     DL_FOREACH(alerts->list, alert) {
         if (alert->partition != partition || alert->last_at < since || !is_open(alerts, alert))
             continue;
-        if (strcmp(alert->code, error_code_name(CODE_STANDBY_STALLED)) != 0)
+        if (!text_equal(text_of(alert->code), error_code_text(CODE_STANDBY_STALLED)))
             return render(alert, true);
         of_standby = of_standby == NULL ? alert : of_standby;
     }

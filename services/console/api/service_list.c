@@ -117,7 +117,7 @@ static bool has_code(const struct http_result *result, enum error_code code)
 {
     json_t *body = json_loadb(result->body.data, result->body.size, 0, NULL);
     const char *has = json_string_value(json_object_get(body, "code"));
-    bool same = has != NULL && strcmp(has, error_code_name(code)) == 0;
+    bool same = text_equal(text_of(has), error_code_text(code));
     json_decref(body);
     return same;
 }
