@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retry policies: which retrier takes a failure, and how long it waits. */
+#include "base/bytes.h"
 #include "engine/workflow.h"
 
 #include "base/names.h"
@@ -117,12 +118,8 @@ static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
 uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt)
 {
     assert(direction == 0 || direction == 1);
-    uint8_t tail[] = {'/',
-                      (uint8_t)direction,
-                      (uint8_t)attempt,
-                      (uint8_t)(attempt >> 8),
-                      (uint8_t)(attempt >> 16),
-                      (uint8_t)(attempt >> 24)};
+    uint8_t tail[6] = {'/', (uint8_t)direction};
+    bytes_put_le(tail + 2, attempt, 4);
     uint64_t hash = fnv(UINT64_C(0xcbf29ce484222325), order_id.data, order_id.size);
     hash = fnv(hash, "/", 1);
     hash = fnv(hash, step.data, step.size);

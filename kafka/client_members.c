@@ -2,6 +2,7 @@
 /* The members of a group. rd_kafka_list_groups() queries all brokers; the newer
  * DescribeConsumerGroups remembers a coordinator and keeps querying that one although the group has
  * moved (librdkafka 2.0). It blocks, so it is a job. */
+#include "base/bytes.h"
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -41,14 +42,11 @@ struct bytes {
 
 static bool take_int(struct bytes *bytes, size_t size, int32_t *ret_value)
 {
-    uint32_t value = 0;
     if (bytes->left < size)
         return false;
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | bytes->at[i];
+    *ret_value = (int32_t)bytes_get_be(bytes->at, size);
     bytes->at += size;
     bytes->left -= size;
-    *ret_value = (int32_t)value;
     return true;
 }
 

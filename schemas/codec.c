@@ -15,6 +15,7 @@
  * recursive schemas are refused. */
 #include "schemas/codec.h"
 
+#include "base/bytes.h"
 #include "schemas/learned.h"
 #include "schemas/schema_texts.h"
 
@@ -219,10 +220,7 @@ bool codec_peek(struct text bytes, uint64_t *ret_fingerprint)
 {
     if (bytes.size < FRAME_BYTES || memcmp(bytes.data, marker, sizeof(marker)) != 0)
         return false;
-    uint64_t fingerprint = 0;
-    for (int i = 7; i >= 0; i--)
-        fingerprint = fingerprint << 8 | (uint8_t)bytes.data[2 + i];
-    *ret_fingerprint = fingerprint;
+    *ret_fingerprint = bytes_get_le(bytes.data + sizeof(marker), 8);
     return true;
 }
 
@@ -253,8 +251,7 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     size_t start = buffer->size;
     uint8_t *frame = buffer->data + start;
     memcpy(frame, marker, sizeof(marker));
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(known->fingerprint >> (8 * i));
+    bytes_put_le(frame + sizeof(marker), known->fingerprint, 8);
     buffer->size += FRAME_BYTES;
     avro_plan_encode(known->plan, record, buffer);
     assert(buffer->size - start <= RECORD_BYTES_MAX);

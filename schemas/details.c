@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a submission must look like, and its identity. See codec.h. */
+#include "base/bytes.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "schemas/codec.h"
@@ -218,8 +219,7 @@ enum hash_tag {
 static void hash_number(XXH3_state_t *state, enum hash_tag tag, int64_t number)
 {
     uint8_t item[9] = {(uint8_t)tag};
-    for (int i = 0; i < 8; i++)
-        item[1 + i] = (uint8_t)((uint64_t)number >> (8 * i));
+    bytes_put_le(item + 1, (uint64_t)number, 8);
     XXH3_128bits_update(state, item, sizeof(item));
 }
 

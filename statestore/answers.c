@@ -2,13 +2,13 @@
 /* See answers.h. */
 #include "statestore/answers.h"
 
+#include "base/bytes.h"
 #include "base/numbers.h"
 #include "statestore/answers_series.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,9 +288,8 @@ void answers_close(struct answers *answers)
 
 static void write_head(const struct uuid *series, int64_t position, char at[KEY_HEAD_BYTES])
 {
-    uint64_t rising = htobe64((uint64_t)position ^ (UINT64_C(1) << 63));
     memcpy(at, series->bytes, sizeof(series->bytes));
-    memcpy(at + sizeof(series->bytes), &rising, sizeof(rising));
+    bytes_put_rising(at + sizeof(series->bytes), position);
 }
 
 static struct text write_key(const struct answers_key *key, char memory[KEY_BYTES_MAX])
@@ -305,11 +304,9 @@ static struct text write_key(const struct answers_key *key, char memory[KEY_BYTE
 /* Of a key of this series; INT64_MIN: it is of another one. */
 static int64_t read_position(const char *key, size_t size, const struct uuid *series)
 {
-    uint64_t rising;
     if (size < KEY_HEAD_BYTES || memcmp(key, series->bytes, sizeof(series->bytes)) != 0)
         return INT64_MIN;
-    memcpy(&rising, key + sizeof(series->bytes), sizeof(rising));
-    return (int64_t)(be64toh(rising) ^ (UINT64_C(1) << 63));
+    return bytes_get_rising(key + sizeof(series->bytes));
 }
 
 /* ---- the highest positions ---- */

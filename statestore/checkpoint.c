@@ -2,26 +2,12 @@
 /* The checkpoint as bytes. See checkpoint.h for the layout. */
 #include "statestore/checkpoint.h"
 
+#include "base/bytes.h"
+
 #include <assert.h>
 #include <xxhash.h>
 
 enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, FLAG_COMPLETE = 4, NUMBER_COUNT = 18 };
-
-static uint8_t *put_little_endian(uint8_t *at, uint64_t value, int size)
-{
-    for (int i = 0; i < size; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-    return at + size;
-}
-
-static uint64_t get_little_endian(const uint8_t **at, int size)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < size; i++)
-        value |= (uint64_t)(*at)[i] << (8 * i);
-    *at += size;
-    return value;
-}
 
 static void numbers_of(const struct checkpoint *checkpoint, uint64_t ret_numbers[NUMBER_COUNT])
 {
@@ -80,8 +66,8 @@ void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CH
     uint32_t flags = (checkpoint->has_first_claim ? FLAG_FIRST_CLAIM : 0u) |
                      (checkpoint->has_claim ? FLAG_CLAIM : 0u) |
                      (checkpoint->complete ? FLAG_COMPLETE : 0u);
-    uint8_t *at = put_little_endian(ret_bytes, CHECKPOINT_FORMAT, 4);
-    at = put_little_endian(at, flags, 4);
+    uint8_t *at = bytes_put_le(ret_bytes, CHECKPOINT_FORMAT, 4);
+    at = bytes_put_le(at, flags, 4);
     memset(at, 0, CLUSTER_ID_BYTES_MAX);
     memcpy(at, checkpoint->cluster_id, id_size);
     at += CLUSTER_ID_BYTES_MAX;
@@ -90,13 +76,13 @@ void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CH
     memcpy(at, checkpoint->claim_id.bytes, sizeof(checkpoint->claim_id.bytes));
     at += sizeof(checkpoint->claim_id.bytes);
     for (int i = 0; i < NUMBER_COUNT; i++)
-        at = put_little_endian(at, numbers[i], 8);
+        at = bytes_put_le(at, numbers[i], 8);
     for (int i = 0; i < CHECKPOINT_SKIPS_MAX; i++) {
-        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].from, 8);
-        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].to, 8);
-        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].at, 8);
+        at = bytes_put_le(at, (uint64_t)checkpoint->skips[i].from, 8);
+        at = bytes_put_le(at, (uint64_t)checkpoint->skips[i].to, 8);
+        at = bytes_put_le(at, (uint64_t)checkpoint->skips[i].at, 8);
     }
-    at = put_little_endian(at, XXH3_64bits(ret_bytes, (size_t)(at - ret_bytes)), 8);
+    at = bytes_put_le(at, XXH3_64bits(ret_bytes, (size_t)(at - ret_bytes)), 8);
     assert(at == ret_bytes + CHECKPOINT_BYTES);
 }
 
@@ -106,6 +92,13 @@ static enum error_class corrupt(const char *what, struct error *ret_error)
                      "the store's checkpoint %s: drop the store and fold again", what);
 }
 
+static uint64_t take(const uint8_t **at, size_t size)
+{
+    uint64_t value = bytes_get_le(*at, size);
+    *at += size;
+    return value;
+}
+
 enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_checkpoint,
                                    struct error *ret_error)
 {
@@ -113,19 +106,18 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     if (bytes.size < 4)
         return corrupt("is cut off", ret_error);
     const uint8_t *at = start;
-    uint64_t format = get_little_endian(&at, 4);
+    uint64_t format = take(&at, 4);
     if (format != CHECKPOINT_FORMAT)
         return error_set(ret_error, CODE_STORE_FORMAT,
                          "the store is of format %u, this release's are of %d: it is folded again",
                          (unsigned)format, CHECKPOINT_FORMAT);
     if (bytes.size != CHECKPOINT_BYTES)
         return corrupt("has the wrong size", ret_error);
-    const uint8_t *end = start + CHECKPOINT_BYTES - 8;
-    if (XXH3_64bits(start, CHECKPOINT_BYTES - 8) != get_little_endian(&end, 8))
+    if (XXH3_64bits(start, CHECKPOINT_BYTES - 8) != bytes_get_le(start + CHECKPOINT_BYTES - 8, 8))
         return corrupt("does not match its checksum", ret_error);
 
     struct checkpoint checkpoint = {0};
-    uint64_t flags = get_little_endian(&at, 4);
+    uint64_t flags = take(&at, 4);
     checkpoint.has_first_claim = (flags & FLAG_FIRST_CLAIM) != 0;
     checkpoint.has_claim = (flags & FLAG_CLAIM) != 0;
     checkpoint.complete = (flags & FLAG_COMPLETE) != 0;
@@ -139,12 +131,12 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     at += sizeof(checkpoint.claim_id.bytes);
     uint64_t numbers[NUMBER_COUNT];
     for (int i = 0; i < NUMBER_COUNT; i++)
-        numbers[i] = get_little_endian(&at, 8);
+        numbers[i] = take(&at, 8);
     set_numbers(&checkpoint, numbers);
     for (int i = 0; i < CHECKPOINT_SKIPS_MAX; i++) {
-        checkpoint.skips[i].from = (int64_t)get_little_endian(&at, 8);
-        checkpoint.skips[i].to = (int64_t)get_little_endian(&at, 8);
-        checkpoint.skips[i].at = (int64_t)get_little_endian(&at, 8);
+        checkpoint.skips[i].from = (int64_t)take(&at, 8);
+        checkpoint.skips[i].to = (int64_t)take(&at, 8);
+        checkpoint.skips[i].at = (int64_t)take(&at, 8);
     }
     if (checkpoint.skip_count < 0 || checkpoint.skip_count > CHECKPOINT_SKIPS_MAX)
         return corrupt("has too many skipped ranges", ret_error);

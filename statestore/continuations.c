@@ -2,6 +2,7 @@
 /* See continuations.h. The row in `meta`: offset and appended_at, 8 bytes each, little-endian. */
 #include "statestore/continuations.h"
 
+#include "base/bytes.h"
 #include "statestore/store_internal.h"
 
 #include <assert.h>
@@ -38,28 +39,14 @@ void continuations_forget(struct continuations *list, int64_t offset)
     memmove(list->places, list->places + gone, list->count * sizeof(list->places[0]));
 }
 
-static void put_number(uint8_t *at, int64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        at[i] = (uint8_t)((uint64_t)value >> (8 * i));
-}
-
-static int64_t get_number(const uint8_t *at)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return (int64_t)value;
-}
-
 void store_batch_put_continuations(struct store *store, struct store_batch *batch,
                                    const struct continuations *list)
 {
     uint8_t bytes[CONTINUATIONS_MAX * PLACE_BYTES];
     assert(list->count <= CONTINUATIONS_MAX);
     for (uint32_t i = 0; i < list->count; i++) {
-        put_number(bytes + i * PLACE_BYTES, list->places[i].offset);
-        put_number(bytes + i * PLACE_BYTES + 8, list->places[i].appended_at);
+        bytes_put_le(bytes + i * PLACE_BYTES, (uint64_t)list->places[i].offset, 8);
+        bytes_put_le(bytes + i * PLACE_BYTES + 8, (uint64_t)list->places[i].appended_at, 8);
     }
     store_batch_put_meta(store, batch, row_key,
                          (struct text){(const char *)bytes, list->count * PLACE_BYTES});
@@ -71,7 +58,8 @@ static bool decode(struct text row, struct continuations *list)
         return false;
     for (uint32_t at = 0; at < row.size; at += PLACE_BYTES) {
         const uint8_t *bytes = (const uint8_t *)row.data + at;
-        struct continuation_place place = {get_number(bytes), get_number(bytes + 8)};
+        struct continuation_place place = {(int64_t)bytes_get_le(bytes, 8),
+                                           (int64_t)bytes_get_le(bytes + 8, 8)};
         int64_t before = list->count > 0 ? list->places[list->count - 1].offset : -1;
         if (place.offset <= before)
             return false;

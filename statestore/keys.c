@@ -2,6 +2,8 @@
 /* Keys. See keys.h for the layouts. */
 #include "statestore/keys.h"
 
+#include "base/bytes.h"
+
 #include <assert.h>
 #include <xxhash.h>
 
@@ -11,8 +13,6 @@ _Static_assert(STORE_INDEX_COUNT <= 255 && DEADLINE_KIND_COUNT <= 255, "enums fi
 
 enum { DEADLINE_TAIL_BYTES = 1 + 1 + 4 }; /* 0 | kind | step BE4 */
 
-#define SIGN_BIT (UINT64_C(1) << 63)
-
 static void add_bytes(struct key *key, const void *data, size_t size)
 {
     assert(size <= KEY_BYTES_MAX - key->size);
@@ -21,20 +21,18 @@ static void add_bytes(struct key *key, const void *data, size_t size)
     key->size += (uint32_t)size;
 }
 
-static void add_big_endian(struct key *key, uint64_t value, int size)
+static void add_number(struct key *key, uint64_t value, size_t size)
 {
     uint8_t bytes[8];
-    for (int i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
-    add_bytes(key, bytes, (size_t)size);
+    bytes_put_be(bytes, value, size);
+    add_bytes(key, bytes, size);
 }
 
-static uint64_t get_big_endian(const char *data, int size)
+static void add_rising(struct key *key, int64_t value)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < size; i++)
-        value = value << 8 | (uint8_t)data[i];
-    return value;
+    uint8_t bytes[8];
+    bytes_put_rising(bytes, value);
+    add_bytes(key, bytes, sizeof(bytes));
 }
 
 bool key_may_hold(struct text order_id)
@@ -53,7 +51,7 @@ static void add_order_id(struct key *key, struct text order_id)
 void key_of_due_time(int64_t due_at, struct key *ret_key)
 {
     ret_key->size = 0;
-    add_big_endian(ret_key, (uint64_t)due_at ^ SIGN_BIT, 8);
+    add_rising(ret_key, due_at);
 }
 
 void key_of_due_order(int64_t due_at, struct text order_id, struct key *ret_key)
@@ -65,9 +63,9 @@ void key_of_due_order(int64_t due_at, struct text order_id, struct key *ret_key)
 void key_of_deadline(struct text order_id, const struct deadline *deadline, struct key *ret_key)
 {
     key_of_due_order(deadline->due_at, order_id, ret_key);
-    add_big_endian(ret_key, 0, 1);
-    add_big_endian(ret_key, (uint64_t)deadline->kind, 1);
-    add_big_endian(ret_key, deadline->step, 4);
+    add_number(ret_key, 0, 1);
+    add_number(ret_key, (uint64_t)deadline->kind, 1);
+    add_number(ret_key, deadline->step, 4);
 }
 
 bool key_to_deadline(struct text key, struct text *ret_order_id, struct deadline *ret_deadline)
@@ -80,8 +78,8 @@ bool key_to_deadline(struct text key, struct text *ret_order_id, struct deadline
     *ret_order_id = (struct text){key.data + 8, key.size - 8 - DEADLINE_TAIL_BYTES};
     *ret_deadline = (struct deadline){
         .kind = (enum deadline_kind)(uint8_t)tail[1],
-        .due_at = (int64_t)(get_big_endian(key.data, 8) ^ SIGN_BIT),
-        .step = (uint32_t)get_big_endian(tail + 2, 4),
+        .due_at = bytes_get_rising(key.data),
+        .step = (uint32_t)bytes_get_be(tail + 2, 4),
     };
     return true;
 }
@@ -92,15 +90,15 @@ void key_of_history(struct text order_id, int64_t offset, struct key *ret_key)
 {
     ret_key->size = 0;
     add_order_id(ret_key, order_id);
-    add_big_endian(ret_key, 0, 1);
-    add_big_endian(ret_key, (uint64_t)offset ^ SIGN_BIT, 8);
+    add_number(ret_key, 0, 1);
+    add_rising(ret_key, offset);
 }
 
 bool key_to_history(struct text key, uint32_t order_id_size, int64_t *ret_offset)
 {
     if (key.size != order_id_size + 1 + 8 || key.data[order_id_size] != 0)
         return false;
-    *ret_offset = (int64_t)(get_big_endian(key.data + order_id_size + 1, 8) ^ SIGN_BIT);
+    *ret_offset = bytes_get_rising(key.data + order_id_size + 1);
     return true;
 }
 
@@ -149,8 +147,8 @@ void key_of_index_prefix(enum store_index index, struct text value, struct key *
     assert((unsigned)index < STORE_INDEX_COUNT);
     assert(value.size <= INDEX_VALUE_BYTES_MAX);
     ret_key->size = 0;
-    add_big_endian(ret_key, (uint64_t)index, 1);
-    add_big_endian(ret_key, value.size, 2);
+    add_number(ret_key, (uint64_t)index, 1);
+    add_number(ret_key, value.size, 2);
     add_bytes(ret_key, value.data, value.size);
 }
 
@@ -158,7 +156,7 @@ void key_of_index(enum store_index index, struct text value, int64_t at, struct 
                   struct key *ret_key)
 {
     key_of_index_prefix(index, value, ret_key);
-    add_big_endian(ret_key, ~((uint64_t)at ^ SIGN_BIT), 8);
+    add_rising(ret_key, ~at);
     add_order_id(ret_key, order_id);
 }
 
@@ -166,7 +164,7 @@ bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_at, struct
 {
     if (key.size <= prefix_size + 8 || key.size > prefix_size + 8 + ORDER_ID_BYTES_MAX)
         return false;
-    *ret_at = (int64_t)(~get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
+    *ret_at = ~bytes_get_rising(key.data + prefix_size);
     *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};
     return true;
 }
@@ -181,16 +179,16 @@ void key_of_waiting_prefix(struct text queue, enum priority priority, struct key
 {
     assert(queue.size <= QUEUE_KEY_BYTES_MAX && (unsigned)priority < PRIORITY_COUNT);
     ret_key->size = 0;
-    add_big_endian(ret_key, WAITING_MARK, 1);
-    add_big_endian(ret_key, queue.size, 2);
+    add_number(ret_key, WAITING_MARK, 1);
+    add_number(ret_key, queue.size, 2);
     add_bytes(ret_key, queue.data, queue.size);
-    add_big_endian(ret_key, (uint64_t)priority, 1);
+    add_number(ret_key, (uint64_t)priority, 1);
 }
 
 void key_of_waiting(const struct waiting_row *row, struct key *ret_key)
 {
     key_of_waiting_prefix(row->queue, row->priority, ret_key);
-    add_big_endian(ret_key, (uint64_t)row->queued_at ^ SIGN_BIT, 8);
+    add_rising(ret_key, row->queued_at);
     add_order_id(ret_key, row->order_id);
 }
 
@@ -199,7 +197,7 @@ bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_a
 {
     if (key.size <= prefix_size + 8 || key.size > prefix_size + 8 + ORDER_ID_BYTES_MAX)
         return false;
-    *ret_queued_at = (int64_t)(get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
+    *ret_queued_at = bytes_get_rising(key.data + prefix_size);
     *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};
     return true;
 }
@@ -212,8 +210,8 @@ _Static_assert((int)ENDED_MARK > (int)WAITING_MARK, "nor that of waiting steps")
 void key_of_ended(int64_t ended_at, struct text order_id, struct key *ret_key)
 {
     ret_key->size = 0;
-    add_big_endian(ret_key, ENDED_MARK, 1);
-    add_big_endian(ret_key, (uint64_t)ended_at ^ SIGN_BIT, 8);
+    add_number(ret_key, ENDED_MARK, 1);
+    add_rising(ret_key, ended_at);
     add_order_id(ret_key, order_id);
 }
 
@@ -221,7 +219,7 @@ bool key_to_ended(struct text key, int64_t *ret_ended_at, struct text *ret_order
 {
     if (key.size <= 1 + 8 || key.size > 1 + 8 + ORDER_ID_BYTES_MAX)
         return false;
-    *ret_ended_at = (int64_t)(get_big_endian(key.data + 1, 8) ^ SIGN_BIT);
+    *ret_ended_at = bytes_get_rising(key.data + 1);
     *ret_order_id = (struct text){key.data + 1 + 8, key.size - 1 - 8};
     return true;
 }

@@ -2,6 +2,8 @@
 /* See log_check.h. */
 #include "statestore/log_check.h"
 
+#include "base/bytes.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +35,7 @@ static bool is_sound_block(const uint8_t *block, size_t size)
         const uint8_t *header = block + at;
         if (is_recyclable(header[6]))
             return false;
-        at += HEADER_BYTES + header[4] + ((size_t)header[5] << 8);
+        at += HEADER_BYTES + bytes_get_le(header + 4, 2);
     }
     return true;
 }

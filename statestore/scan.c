@@ -2,6 +2,7 @@
 /* Scans of orders, deadlines, histories and the console's indexes, and the digest. */
 #include "statestore/scan.h"
 
+#include "base/bytes.h"
 #include "statestore/seal.h"
 
 #include <assert.h>
@@ -217,8 +218,7 @@ enum error_class store_scan_index(struct store *store, enum store_index index, s
 static void digest_text(XXH3_state_t *state, struct text text)
 {
     uint8_t size[4];
-    for (int i = 0; i < 4; i++)
-        size[i] = (uint8_t)(text.size >> (8 * i));
+    bytes_put_le(size, text.size, 4);
     XXH3_128bits_update(state, size, sizeof(size));
     if (text.size > 0)
         XXH3_128bits_update(state, text.data, text.size);

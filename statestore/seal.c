@@ -2,6 +2,8 @@
 /* Hashes of rows. See seal.h. */
 #include "statestore/seal.h"
 
+#include "base/bytes.h"
+
 #include <xxhash.h>
 
 static uint64_t hash_of(uint64_t family, struct text key, struct text value)
@@ -12,9 +14,7 @@ static uint64_t hash_of(uint64_t family, struct text key, struct text value)
 
 void seal_make(uint64_t family, struct text key, struct text value, uint8_t ret_seal[SEAL_BYTES])
 {
-    uint64_t hash = hash_of(family, key, value);
-    for (int i = 0; i < SEAL_BYTES; i++)
-        ret_seal[i] = (uint8_t)(hash >> (8 * i));
+    bytes_put_le(ret_seal, hash_of(family, key, value), SEAL_BYTES);
 }
 
 bool seal_open(uint64_t family, struct text key, struct text sealed, struct text *ret_value)

@@ -2,6 +2,8 @@
 /* See table_check.h. */
 #include "statestore/table_check.h"
 
+#include "base/bytes.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,14 +36,6 @@ struct handle {
     uint64_t offset;
     uint64_t size;
 };
-
-static uint64_t little_endian(const uint8_t *bytes, int size)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < size; i++)
-        value |= (uint64_t)bytes[i] << (8 * i);
-    return value;
-}
 
 static bool take_varint(struct byte_range *bytes, uint64_t *ret_value)
 {
@@ -89,7 +83,7 @@ static uint8_t *read_block(int fd, uint64_t file_size, const struct handle *hand
 
 static bool matches_checksum(const uint8_t *block, uint64_t size)
 {
-    uint32_t expected = (uint32_t)little_endian(block + size + 1, 4);
+    uint32_t expected = (uint32_t)bytes_get_le(block + size + 1, 4);
     uint32_t checksum = (uint32_t)XXH3_64bits(block, (size_t)size);
     return (checksum ^ (uint32_t)block[size] * LAST_BYTE_PRIME) == expected;
 }
@@ -101,7 +95,7 @@ static bool find_properties(const uint8_t *block, uint64_t size, struct handle *
 {
     if (size < 4)
         return false;
-    uint64_t restarts = little_endian(block + size - 4, 4);
+    uint64_t restarts = bytes_get_le(block + size - 4, 4);
     if (restarts > (size - 4) / 4)
         return false;
     struct byte_range entries = {block, block + size - 4 - 4 * restarts};
@@ -125,8 +119,8 @@ static bool read_metaindex_handle(int fd, uint64_t file_size, struct handle *ret
 {
     uint8_t footer[FOOTER_BYTES];
     if (file_size < FOOTER_BYTES || !read_at(fd, file_size - FOOTER_BYTES, footer, FOOTER_BYTES) ||
-        little_endian(footer + FOOTER_BYTES - 8, 8) != TABLE_MAGIC ||
-        little_endian(footer + FOOTER_BYTES - 12, 4) != FORMAT || footer[0] != CHECKSUM_XXH3)
+        bytes_get_le(footer + FOOTER_BYTES - 8, 8) != TABLE_MAGIC ||
+        bytes_get_le(footer + FOOTER_BYTES - 12, 4) != FORMAT || footer[0] != CHECKSUM_XXH3)
         return false;
     return take_handle(&(struct byte_range){footer + 1, footer + 1 + HANDLES_BYTES}, ret_handle);
 }

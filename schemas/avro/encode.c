@@ -5,6 +5,7 @@
  * asserted. The limits are those of reading: what a newer version wrote is passed on whole. The
  * bytes of equal structs are equal: arrays and maps are one block, numbers have their shortest
  * form. */
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include "schemas/avro/plan.h"
 
@@ -51,8 +52,7 @@ static void write_decimal(struct buffer *buffer, int64_t unscaled)
 {
     assert(unscaled >= -DECIMAL_UNSCALED_MAX && unscaled <= DECIMAL_UNSCALED_MAX);
     uint8_t bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)unscaled >> (56 - 8 * i));
+    bytes_put_be(bytes, (uint64_t)unscaled, 8);
     uint32_t first = 0; /* leading bytes that only repeat the sign are left out */
     uint8_t sign = unscaled < 0 ? 0xff : 0;
     while (first < 7 && bytes[first] == sign && (bytes[first + 1] >= 0x80) == (sign != 0))

@@ -5,6 +5,7 @@
  *     count of queues u32, each: size of key u8, key, waiting i64 per priority
  *
  * A queue's key: workflow | 0 | version BE4 | step BE4 | direction | agent, or nothing */
+#include "base/bytes.h"
 #include "services/scheduler/router_internal.h"
 
 #include <assert.h>
@@ -17,21 +18,6 @@ _Static_assert(QUEUE_KEY_FIXED_BYTES + 2 * NAME_BYTES_MAX <= QUEUE_KEY_BYTES_MAX
 _Static_assert(QUEUE_KEY_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
 
 /* ---- queues ---- */
-
-static char *put_big_endian(char *at, uint32_t value)
-{
-    for (int i = 3; i >= 0; i--)
-        *at++ = (char)(uint8_t)(value >> (8 * i));
-    return at;
-}
-
-static uint32_t get_big_endian(const char *at)
-{
-    uint32_t value = 0;
-    for (int i = 0; i < 4; i++)
-        value = value << 8 | (uint8_t)at[i];
-    return value;
-}
 
 static char *put_text(char *at, struct text text)
 {
@@ -52,8 +38,8 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
     assert(step->agent.size <= NAME_BYTES_MAX);
     char *at = put_text(bytes, order->details.workflow);
     *at++ = '\0';
-    at = put_big_endian(at, order->details.workflow_version);
-    at = put_big_endian(at, index);
+    at = bytes_put_be(at, order->details.workflow_version, 4);
+    at = bytes_put_be(at, index, 4);
     *at++ = (char)step->direction;
     if (only_one)
         at = put_text(at, step->agent);
@@ -70,8 +56,8 @@ bool queue_key_parse(struct text key, struct text *ret_workflow, uint32_t *ret_v
         (uint8_t)end[9] >= DIRECTION_COUNT)
         return false;
     *ret_workflow = (struct text){key.data, size};
-    *ret_version = get_big_endian(end + 1);
-    *ret_step = get_big_endian(end + 5);
+    *ret_version = (uint32_t)bytes_get_be(end + 1, 4);
+    *ret_step = (uint32_t)bytes_get_be(end + 5, 4);
     *ret_direction = (enum direction)(uint8_t)end[9];
     *ret_agent = (struct text){end + QUEUE_KEY_FIXED_BYTES,
                                key.size - size - (uint32_t)QUEUE_KEY_FIXED_BYTES};
@@ -204,11 +190,8 @@ bool backlog_any_running(const struct backlog *backlog)
 
 static void append_number(struct buffer *buffer, uint64_t value, size_t size)
 {
-    assert(size >= 1 && size <= 8);
-    assert(size == 8 || value >> (8 * size) == 0);
     uint8_t bytes[8];
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(value >> (8 * i));
+    bytes_put_le(bytes, value, size);
     buffer_append(buffer, bytes, size);
 }
 
@@ -253,26 +236,11 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
     }
 }
 
-/* Takes a number off the front; false when it is not all there. */
-static bool take_number(struct text *rest, int size, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    assert(size >= 1 && size <= 8);
-    assert(rest->size == 0 || rest->data != NULL);
-    if (rest->size < (uint32_t)size)
-        return false;
-    for (int i = size - 1; i >= 0; i--)
-        value = value << 8 | (uint8_t)rest->data[i];
-    *rest = (struct text){rest->data + size, rest->size - (uint32_t)size};
-    *ret_value = value;
-    return true;
-}
-
 static bool take_text(struct text *rest, uint32_t most, struct text *ret_text)
 {
     uint64_t size = 0;
     assert(most <= UINT8_MAX);
-    if (!take_number(rest, 1, &size) || size == 0 || size > most || size > rest->size)
+    if (!bytes_take_le(rest, 1, &size) || size == 0 || size > most || size > rest->size)
         return false;
     *ret_text = (struct text){rest->data, (uint32_t)size};
     *rest = (struct text){rest->data + size, rest->size - (uint32_t)size};
@@ -282,7 +250,7 @@ static bool take_text(struct text *rest, uint32_t most, struct text *ret_text)
 static bool take_count(struct text *rest, int64_t *ret_count)
 {
     uint64_t count = 0;
-    if (!take_number(rest, 8, &count) || count > INT64_MAX / 4)
+    if (!bytes_take_le(rest, 8, &count) || count > INT64_MAX / 4)
         return false;
     *ret_count = (int64_t)count;
     return true;
@@ -324,13 +292,13 @@ static bool decode_tally(void *ctx, struct text tally)
     uint64_t agents = 0;
     uint64_t queues = 0;
     assert(backlog->agents == NULL && backlog->queues == NULL);
-    if (!take_number(&tally, 4, &agents))
+    if (!bytes_take_le(&tally, 4, &agents))
         return false;
     for (uint64_t i = 0; i < agents; i++) {
         if (!take_agent(backlog, &tally))
             return false;
     }
-    if (!take_number(&tally, 4, &queues))
+    if (!bytes_take_le(&tally, 4, &queues))
         return false;
     for (uint64_t i = 0; i < queues; i++) {
         if (!take_queue(backlog, &tally))

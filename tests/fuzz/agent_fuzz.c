@@ -9,6 +9,7 @@
  *   5  a body of AgentHealth on the topic of agents, behind its key and a NUL
  *   6  the note of a committed offset
  * Whatever comes out is appended to the log, where the codec asserts that it fits the limits. */
+#include "base/bytes.h"
 #include "platform/logger.h"
 #include "replica/agent_table.h"
 #include "services/agent/answers/answer_row.h"
@@ -164,7 +165,7 @@ static void feed_answer(struct text input)
     if (input.size < 3)
         return;
     uint8_t flags = (uint8_t)input.data[0];
-    int status = ((uint8_t)input.data[1] | (uint8_t)input.data[2] << 8) % 1000;
+    int status = (int)bytes_get_le(input.data + 1, 2) % 1000;
     site.answer = (struct http_result){.outcome = (enum http_outcome)(flags % HTTP_OUTCOME_COUNT),
                                        .timed_out = flags & 4,
                                        .body_cut = flags & 8,

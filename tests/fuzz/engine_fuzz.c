@@ -4,6 +4,7 @@
  *     what (1 byte), size (2 bytes, little-endian), a body of one of our schemas
  * where `what` (modulo 12) is 0 for the order's row, 1 for a Decision of the log, and 2 to 11 for a
  * command to be decided. What passes order_problem() and order_apply_problem() must not abort. */
+#include "base/bytes.h"
 #include "base/heap_arena.h"
 #include "engine/engine.h"
 #include "schemas/codec.h"
@@ -27,8 +28,7 @@ static bool decode(enum record_kind kind, struct text body, struct arena *arena,
     char *at = (char *)(uintptr_t)bytes.data;
     at[0] = (char)0xc3;
     at[1] = 0x01;
-    for (int i = 0; i < 8; i++)
-        at[2 + i] = (char)(uint8_t)(fingerprint >> (8 * i));
+    bytes_put_le(at + 2, fingerprint, 8);
     if (body.size > 0)
         memcpy(at + 10, body.data, body.size);
     return codec_decode(codec, bytes, true, arena, ret_record, NULL) == ERROR_OK;
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     heap_arena_init(&memory, 16384);
     for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
         uint8_t what = data[0] % WHATS;
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
+        size_t wanted = bytes_get_le(data + 1, 2);
         size_t taken = wanted < size - 3 ? wanted : size - 3;
         take(what, (struct text){(const char *)data + 3, (uint32_t)taken}, &order, &memory.arena);
         data += 3 + taken;

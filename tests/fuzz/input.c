@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/input.h"
 
+#include "base/bytes.h"
+
 void fuzz_entries(const uint8_t *data, size_t size, void (*take)(uint8_t what, struct text bytes))
 {
     for (int i = 0; i < FUZZ_ENTRIES_MAX && size >= 3; i++) {
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
+        size_t wanted = bytes_get_le(data + 1, 2);
         size_t taken = wanted < size - 3 ? wanted : size - 3;
         take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
         data += 3 + taken;
@@ -21,7 +23,6 @@ void fuzz_pairs(struct text bytes, void (*happen)(uint8_t what, uint8_t much))
 void fuzz_frame(struct buffer *buffer, uint64_t fingerprint)
 {
     uint8_t frame[10] = {0xc3, 0x01};
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    bytes_put_le(frame + 2, fingerprint, 8);
     buffer_append(buffer, frame, sizeof(frame));
 }

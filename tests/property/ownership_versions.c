@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_versions.h"
 
+#include "base/bytes.h"
 #include "base/heap_arena.h"
 #include "replica/admission.h"
 #include "schemas/avro/schema.h"
@@ -278,8 +279,7 @@ enum error_class __wrap_codec_decode(struct codec *codec, struct text bytes, boo
     }
     char *copy = arena_bytes(arena, bytes.size);
     memcpy(copy, bytes.data, bytes.size);
-    for (int i = 0; i < 8; i++)
-        copy[FINGERPRINT_AT + i] = (char)(versions.later[number] >> (8 * i));
+    bytes_put_le(copy + FINGERPRINT_AT, versions.later[number], 8);
     return __real_codec_decode(codec, (struct text){copy, bytes.size}, borrow, arena, ret_record,
                                ret_error);
 }

@@ -2,13 +2,13 @@
 /* See answer_cache.h. The rows are those of answer_row.c. */
 #include "services/agent/answers/answer_cache.h"
 
+#include "base/bytes.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_row.h"
 #include "statestore/answers.h"
 #include "statestore/store.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -166,12 +166,11 @@ static char *put(char *at, const void *bytes, size_t size)
 static struct answers_key key_of(const struct step_request *request, struct row_name *name)
 {
     const struct attempt_ref *ref = &request->ref;
-    uint32_t attempt = htobe32(ref->attempt);
     char *at = name->memory;
     assert(ref->step.size <= NAME_BYTES_MAX); /* the codec's limits */
     assert(request->order_id.size <= ORDER_ID_BYTES_MAX);
     *at++ = (char)ref->direction;
-    at = put(at, &attempt, sizeof(attempt));
+    at = bytes_put_be(at, ref->attempt, 4);
     *at++ = (char)(uint8_t)ref->step.size;
     at = put(at, ref->step.data, ref->step.size);
     at = put(at, request->order_id.data, request->order_id.size);

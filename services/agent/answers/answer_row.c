@@ -2,6 +2,7 @@
 /* See answer_row.h. */
 #include "services/agent/answers/answer_row.h"
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include "services/agent/core/sanitize.h"
 
@@ -25,8 +26,7 @@ _Static_assert(sizeof(struct row_head) <= 64, "it fits into ANSWER_ROW_BYTES_MAX
 
 static void put_text(char **at, struct text text)
 {
-    memcpy(*at, &text.size, sizeof(text.size));
-    *at += sizeof(text.size);
+    *at = bytes_put_le(*at, text.size, 4);
     if (text.size > 0)
         memcpy(*at, text.data, text.size);
     *at += text.size;
@@ -58,15 +58,11 @@ struct text answer_row_write(const struct agent_attempt *attempt, char memory[AN
 /* Borrowed from the row. */
 static bool take_text(struct text *rest, uint32_t limit, struct text *ret_text)
 {
-    uint32_t size;
-    if (rest->size < sizeof(size))
+    uint64_t size;
+    if (!bytes_take_le(rest, 4, &size) || size > rest->size || size > limit)
         return false;
-    memcpy(&size, rest->data, sizeof(size));
-    *rest = text_from(*rest, sizeof(size));
-    if (size > rest->size || size > limit)
-        return false;
-    *ret_text = (struct text){rest->data, size};
-    *rest = text_from(*rest, size);
+    *ret_text = (struct text){rest->data, (uint32_t)size};
+    *rest = text_from(*rest, (uint32_t)size);
     return utf8_valid(*ret_text);
 }
 

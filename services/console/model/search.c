@@ -7,6 +7,7 @@
  * position, so the page ends there for all of them: the earliest such position is the horizon. */
 #include "services/console/model/search.h"
 
+#include "base/bytes.h"
 #include "schemas/codec.h"
 #include "services/console/model/search_plan.h"
 
@@ -59,8 +60,7 @@ void search_cursor_set(struct search_cursor *cursor, enum search_sort sort, int6
 void search_cursor_encode(const struct search_cursor *cursor, char ret_text[SEARCH_CURSOR_SIZE])
 {
     char bytes[CURSOR_BYTES_MAX] = {(char)cursor->sort};
-    for (int i = 0; i < 8; i++)
-        bytes[1 + i] = (char)((uint64_t)cursor->at >> (8 * (7 - i)));
+    bytes_put_be(bytes + 1, (uint64_t)cursor->at, 8);
     memcpy(bytes + 9, cursor->id, cursor->id_size);
     base64_encode((struct text){bytes, 9 + cursor->id_size}, ret_text);
 }
@@ -70,16 +70,14 @@ bool search_cursor_decode(struct text text, struct search_cursor *ret_cursor)
     char bytes[CURSOR_BYTES_MAX];
     struct error error;
     uint32_t size = 0;
-    uint64_t at = 0;
     if (!base64_decode(text, bytes, sizeof(bytes), &size) || size < 10 ||
         bytes[0] < SEARCH_BY_CHANGE || bytes[0] > SEARCH_BY_ID)
         return false;
     struct text id = {bytes + 9, size - 9};
     if (order_id_validate(id, &error) != ERROR_OK)
         return false;
-    for (int i = 0; i < 8; i++)
-        at = at << 8 | (uint8_t)bytes[1 + i];
-    search_cursor_set(ret_cursor, (enum search_sort)bytes[0], (int64_t)at, id);
+    search_cursor_set(ret_cursor, (enum search_sort)bytes[0], (int64_t)bytes_get_be(bytes + 1, 8),
+                      id);
     return true;
 }
 

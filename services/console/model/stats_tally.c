@@ -10,6 +10,7 @@
  *         count of classes u8, each: class u8, count u32
  *
  * What a window or bucket does not count is left out. */
+#include "base/bytes.h"
 #include "services/console/model/stats_internal.h"
 
 #include <assert.h>
@@ -21,8 +22,7 @@ enum { FORMAT = 3 };
 static void put(struct buffer *buffer, uint64_t value, size_t size)
 {
     uint8_t bytes[8];
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(value >> (8 * i));
+    bytes_put_le(bytes, value, size);
     buffer_append(buffer, bytes, size);
 }
 
@@ -36,8 +36,7 @@ static void put_key(struct buffer *buffer, const char *key, uint32_t size)
 /* Writes `count` where `put(buffer, 0, 4)` made room for it. */
 static void set_count(struct buffer *buffer, size_t place, uint32_t count)
 {
-    for (size_t i = 0; i < 4; i++)
-        ((uint8_t *)buffer->data)[place + i] = (uint8_t)(count >> (8 * i));
+    bytes_put_le((uint8_t *)buffer->data + place, count, 4);
 }
 
 static void put_rates(struct buffer *buffer, const struct stats *stats)
@@ -113,11 +112,8 @@ void stats_encode(const void *ctx, struct buffer *buffer)
 static bool take(struct text *rest, size_t size, int64_t min, int64_t max, int64_t *ret_value)
 {
     uint64_t value = 0;
-    if (rest->size < size)
+    if (!bytes_take_le(rest, size, &value))
         return false;
-    for (size_t i = size; i > 0; i--)
-        value = value << 8 | (uint8_t)rest->data[i - 1];
-    *rest = text_from(*rest, (uint32_t)size);
     *ret_value = (int64_t)value;
     return *ret_value >= min && *ret_value <= max;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole agent on the broker in memory: requests in, reports out, commits, rebalances,
  * losses. */
+#include "base/bytes.h"
 #include "schemas/avro/schema.h"
 #include "tests/unit/agent/world.h"
 
@@ -166,9 +167,9 @@ Test(agent, keeps_a_request_that_only_a_newer_version_can_read)
     broker_memory_append(world->kafka, "t.schemas", 0, TEXT("newer"), text_of(avsc));
     world_advance(world, 1000);
     struct buffer bytes = {0};
-    buffer_append(&bytes, "\xc3\x01", 2);
-    for (int i = 0; i < 8; i++)
-        buffer_append(&bytes, &(uint8_t){(uint8_t)(fingerprint >> (8 * i))}, 1);
+    uint8_t frame[10] = {0xc3, 0x01};
+    bytes_put_le(frame + 2, fingerprint, 8);
+    buffer_append(&bytes, frame, sizeof(frame));
     buffer_append(&bytes, "\2A\x82\x01", 4); /* the order, and a step's name of 65 bytes */
     memset(name, 'x', sizeof(name));
     buffer_append(&bytes, name, sizeof(name));

@@ -5,6 +5,7 @@
 reeve_test(base
     SOURCES
         base64_test.c
+        bytes_test.c
         enum_names_test.c
         error_test.c
         names_test.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster that opens while the broker refuses appends: its schemas are published all the same,
  * before it is ready. */
+#include "base/bytes.h"
 #include "platform/logger.h"
 #include "replica/cluster.h"
 #include "schemas/avro/schema.h"
@@ -207,8 +208,7 @@ Test(cluster, reads_the_schemas_again_for_one_that_had_to_go)
     uint64_t fingerprint = avro_schema_fingerprint(type, &heap.arena);
     cr_assert_not(codec_knows(site->cluster->codec, fingerprint));
     char bytes[10 + 16 + 1] = "\xc3\x01";
-    for (int i = 0; i < 8; i++)
-        bytes[2 + i] = (char)(fingerprint >> (8 * i));
+    bytes_put_le(bytes + 2, fingerprint, 8);
     struct text value = {bytes, sizeof(bytes)};
     cr_assert_eq(codec_decode(site->cluster->codec, value, true, &heap.arena, &record, &error),
                  ERROR_REJECT);

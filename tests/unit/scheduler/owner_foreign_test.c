@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records in `events` that are not reeve's or cannot be read, and the reset that skips them. */
+#include "base/bytes.h"
 #include "schemas/avro/schema.h"
 #include "services/scheduler/owner_internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
@@ -21,8 +22,7 @@ static int64_t append_broken(struct owner_kit *kit)
 {
     uint8_t bytes[12] = {0xc3, 0x01};
     uint64_t fingerprint = codec_fingerprint(kit->codec, RECORD_DECISION);
-    for (int i = 0; i < 8; i++)
-        bytes[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    bytes_put_le(bytes + 2, fingerprint, 8);
     return append_raw(kit, (struct text){(const char *)bytes, sizeof(bytes)});
 }
 
@@ -333,8 +333,7 @@ static int64_t append_newer(struct owner_kit *kit, const char *field, struct tex
     claim.claim_id.bytes[0] = (uint8_t)field[0];
     kit->bytes.size = 0;
     codec_encode(kit->codec, RECORD_CLAIM, &claim, &kit->bytes);
-    for (int i = 0; i < 8; i++)
-        kit->bytes.data[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    bytes_put_le(kit->bytes.data + 2, fingerprint, 8);
     buffer_append(&kit->bytes, "", 1); /* the long 0 */
     return append_raw(kit, (struct text){(const char *)kit->bytes.data, (uint32_t)kit->bytes.size});
 }
@@ -442,8 +441,7 @@ static void stops_at_a_newer_decision(const char *piece, const char *newer)
     uint8_t bytes[26 + 13] = {0xc3, 0x01};
     static const uint8_t rest[13] = {2, 2, 0, 2, 'x', 0, 0, 0, 0, 1, 2, 0, 0};
     uint64_t fingerprint = fingerprint_of(&kit, text_of(avsc));
-    for (int i = 0; i < 8; i++)
-        bytes[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    bytes_put_le(bytes + 2, fingerprint, 8);
     memcpy(bytes + 26, rest, sizeof(rest));
     append_raw(&kit, (struct text){(const char *)bytes, sizeof(bytes)});
     assert_stops(&kit, process, "UnknownEvent");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of a newer version, whose limits are higher: in `events`, in `commands`, and where a
  * trimmed log begins. None of them is called a foreign one, and none is lost. */
+#include "base/bytes.h"
 #include "schemas/avro/schema.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
@@ -46,9 +47,9 @@ static void publish(enum record_kind kind, const char *piece, const char *newer)
     uint64_t fingerprint = avro_schema_fingerprint(type, &kit.heap.arena);
     broker_memory_append(kit.kafka, "p.schemas", 0, TEXT("newer"), text_of(avsc));
     bytes.size = 0;
-    buffer_append(&bytes, "\xc3\x01", 2);
-    for (int i = 0; i < 8; i++)
-        buffer_append(&bytes, &(uint8_t){(uint8_t)(fingerprint >> (8 * i))}, 1);
+    uint8_t frame[10] = {0xc3, 0x01};
+    bytes_put_le(frame + 2, fingerprint, 8);
+    buffer_append(&bytes, frame, sizeof(frame));
 }
 
 static void put_long(int64_t value)

@@ -2,6 +2,8 @@
 /* See kit.h. */
 #include "tests/unit/schemas/kit.h"
 
+#include "base/bytes.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,8 +94,9 @@ void put_bytes(struct buffer *buffer, const void *bytes, size_t size)
 void put_marker(struct buffer *buffer, uint64_t fingerprint)
 {
     put_bytes(buffer, "\xc3\x01", 2);
-    for (int i = 0; i < 8; i++)
-        put_bytes(buffer, &(uint8_t){(uint8_t)(fingerprint >> (8 * i))}, 1);
+    uint8_t bytes[8];
+    bytes_put_le(bytes, fingerprint, 8);
+    put_bytes(buffer, bytes, sizeof(bytes));
 }
 
 void put_long(struct buffer *buffer, int64_t value)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checkpoint as bytes: its layout is fixed, and it detects every change. */
+#include "base/bytes.h"
 #include "statestore/checkpoint.h"
 
 #include <criterion/criterion.h>
@@ -107,8 +108,7 @@ Test(statestore_checkpoint, rejects_other_formats)
         checkpoint_encode(&checkpoint, bytes);
         bytes[0] = (uint8_t)(CHECKPOINT_FORMAT + step);
         uint64_t sum = XXH3_64bits(bytes, CHECKPOINT_BYTES - 8);
-        for (int i = 0; i < 8; i++)
-            bytes[CHECKPOINT_BYTES - 8 + i] = (uint8_t)(sum >> (8 * i));
+        bytes_put_le(bytes + CHECKPOINT_BYTES - 8, sum, 8);
         enum error_class class =
             checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &decoded, NULL);
         cr_assert((class == ERROR_OK) == (step == 0));

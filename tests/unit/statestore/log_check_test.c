@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever bit of a record's header is flipped in RocksDB's logs, opening the store ends. RocksDB
  * alone would read some records again and again, for ever. */
+#include "base/bytes.h"
 #include "statestore/answers.h"
 #include "statestore/log_check.h"
 #include "tests/unit/statestore/kit_files.h"
@@ -37,7 +38,7 @@ static struct kit_file *find_log(struct kit_files *files, const char *part)
 static size_t next_header(const struct kit_file *log, size_t at)
 {
     const uint8_t *header = (const uint8_t *)log->bytes + at;
-    size_t next = at + HEADER_BYTES + header[4] + ((size_t)header[5] << 8);
+    size_t next = at + HEADER_BYTES + bytes_get_le(header + 4, 2);
     if (BLOCK_BYTES - next % BLOCK_BYTES < HEADER_BYTES)
         next += BLOCK_BYTES - next % BLOCK_BYTES;
     return next + HEADER_BYTES <= log->size ? next : log->size;
@@ -159,8 +160,7 @@ Test(statestore_log_check, answers_open_in_time_whatever_bit_of_a_header_is_flip
 static void add_record(struct kit_file *log, uint8_t type, size_t payload)
 {
     uint8_t *header = (uint8_t *)log->bytes + log->size;
-    header[4] = (uint8_t)payload;
-    header[5] = (uint8_t)(payload >> 8);
+    bytes_put_le(header + 4, payload, 2);
     header[TYPE_AT] = type;
     log->size += HEADER_BYTES + payload;
 }
