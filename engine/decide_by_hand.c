@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* What steps are done in now. */
+/* The direction of the steps now. */
 static enum direction direction_of(const struct order *order)
 {
     enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;

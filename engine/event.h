@@ -170,7 +170,7 @@ struct order_deadline_set {
 };
 
 /* Steps that the order has keep their rows, under their names; what waits for its next attempt, or
- * in a queue, is to be started anew. No step that was ever started is missing. */
+ * in a queue, is to be started again. No step that was ever started is missing. */
 struct order_migrated {
     uint32_t from_version;
     uint32_t workflow_version; /* from now on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which state an event leads to. Inside the engine only; who asks from outside which state may
- * follow which finds order_state_may_follow() and step_state_may_follow() in engine/order.h. */
+/* Which state an event leads to. Inside the engine only: for other layers, engine/order.h has
+ * order_state_may_follow() and step_state_may_follow(). */
 #ifndef ENGINE_LIFECYCLE_H
 #define ENGINE_LIFECYCLE_H
 

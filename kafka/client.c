@@ -390,7 +390,7 @@ static void kafka_free(struct broker *broker)
     kafka_silent_deinit(kafka);
     kafka_handle_close(&kafka->reader_handle);
     kafka_oauth_stop(kafka->oauth);
-    /* What was abandoned may still ask for a token. */
+    /* An abandoned handle may still ask for a token. */
     if (kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS))
         kafka_oauth_free(kafka->oauth);
     kafka_options_free(kafka);

@@ -56,7 +56,7 @@ void kafka_group_free(struct kafka_group *group);
 /* client_offsets.c */
 /* Answers the commit that the event is about. */
 void kafka_group_on_commit(struct kafka_group *group, rd_kafka_event_t *event);
-/* What waited for the dead client gets no result from it any more. */
+/* Requests that waited for the dead client get no result from it any more. */
 void kafka_group_fail_commits(struct kafka_group *group);
 /* Without answers. A query that a job makes goes on. */
 void kafka_group_drop_calls(struct kafka_group *group);

@@ -322,7 +322,7 @@ void follower_last_record(struct follower *follower, const struct broker_record 
         tail_lost(follower);
 }
 
-/* What is folded was readable once: another fold stops there. */
+/* Folded records were readable once: another fold stops there. */
 void follower_last_unreadable(struct follower *follower)
 {
     assert(follower->phase == PHASE_LAST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When does a reader doubt that the log still holds what it has folded? After an unclean election
- * the log may have lost its tail and have grown anew below the reader, which sees only that the
+ * the log may have lost its tail and have grown again below the reader, which sees only that the
  * next records do not fit. The record before the first of those is compared (follower_check.c). */
 #include "replica/follower_internal.h"
 

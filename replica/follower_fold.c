@@ -236,7 +236,7 @@ static int32_t partitions_of(const struct view_folded *folded)
     return folded->kind == RECORD_CLAIM ? folded->record->claim.partition_count : 0;
 }
 
-/* What is folded but not committed goes, so that the record is met again. */
+/* Drops what is folded but not committed, so that the record is met again. */
 static bool claim_differs(struct follower *follower, const struct view_folded *folded,
                           int64_t offset)
 {

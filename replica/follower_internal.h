@@ -124,7 +124,7 @@ void follower_refold(struct follower *follower, const struct checkpoint *skips);
 /* follower_flush.c */
 void follower_flush_begin(struct follower *follower);
 void follower_flush_end(struct follower *follower);
-/* What is committed is on the disk then, or a warning in the log. */
+/* Then the commits are on the disk, or there is a warning in the log. */
 void follower_flush_view(struct follower *follower);
 
 /* follower_stopped.c */
@@ -139,7 +139,7 @@ void follower_stopped_timer(struct follower *follower);
 void follower_stopped_schemas(struct follower *follower);
 
 /* follower_doubt.c */
-/* The log may have been cut and have grown anew below us. Anywhere: at a Decision of a claim never
+/* The log may have been cut and have grown again below us. Anywhere: at a Decision of a claim never
  * seen. Where we had arrived: at such a Claim, and at the first of the records that do not follow
  * what is folded, or that are foreign. (A long log holds many others.) `arrived`: it is the first
  * record after the end was met. The record must not be committed before the check: a crash between

@@ -44,7 +44,7 @@ struct answers_options {
  * FATAL "StoreCorrupt", "StoreIo", "StoreInUse" as store_open(). */
 enum error_class answers_open(const char *path, const struct answers_options *options, int64_t now,
                               struct answers **ret_answers, struct error *ret_error);
-/* What was put and not written is forgotten. NULL is allowed. */
+/* Forgets what was put and not written. NULL is allowed. */
 void answers_close(struct answers *answers);
 
 /* *ret_value is new (free with answers_value_free), .data NULL when there is none. Sees what was

@@ -38,7 +38,7 @@ const char *const store_family_names[FAMILY_COUNT] = {
 };
 
 /* Few shards: by default there would be enough that the filter of one table nearly fills one, and
- * each get would read it anew (77 us instead of 4). One thread reads, two write. */
+ * each get would read it again (77 us instead of 4). One thread reads, two write. */
 static rocksdb_cache_t *new_cache(uint64_t bytes)
 {
     rocksdb_lru_cache_options_t *options = rocksdb_lru_cache_options_create();

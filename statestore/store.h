@@ -35,7 +35,7 @@ bool store_has_failed(const struct error *error);
  * FATAL "StoreInUse": another process or handle has it; nothing was touched. */
 enum error_class store_open(struct store_env *env, const char *path, struct store **ret_store,
                             struct error *ret_error);
-/* What was not flushed is forgotten. NULL is allowed. Its batches were freed before. */
+/* Forgets what was not flushed. NULL is allowed. Its batches were freed before. */
 void store_close(struct store *store);
 /* Removes the closed store's directory, if it exists. FATAL "StoreInUse",
  * "StoreIo". */
@@ -72,7 +72,7 @@ void store_batch_put_history(struct store_batch *batch, struct text order_id, in
 /* All history of the order up to and with this offset, what the batch holds of it included. */
 void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through);
 /* Secondary indexes of the console, newest first. Numbers are in keys: they never change. The
- * first ones hold the time of an order's last change, and are written anew with each; the last
+ * first ones hold the time of an order's last change, and are written again with each; the last
  * three hold the time when it was accepted, and are written once. */
 enum store_index {
     INDEX_STATE = 0,

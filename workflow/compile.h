@@ -6,7 +6,7 @@
 #include "workflow/fields.h"
 #include "workflow/values.h"
 
-/* What steps that say nothing get. */
+/* The defaults of steps. */
 struct defaults {
     int64_t timeout_ms;
     struct retry_policy retry;

@@ -14,7 +14,7 @@ const struct enum_names workflow_graph_format_names = {format_names, GRAPH_FORMA
 
 /* ---- writing ---- */
 
-/* Bytes that go on where the buffer ends are counted, not written. */
+/* Bytes beyond the end of the buffer are counted, not written. */
 struct picture {
     char *data;
     size_t capacity;

@@ -140,7 +140,7 @@ static void wait_for_pace(struct bulk *bulk, struct bulk_progress *progress)
     pace_pass(&bulk->pace);
 }
 
-/* What fails for one does not keep the others from it, unless the console is away. */
+/* A refusal for one does not stop the others, unless the console is away. */
 static int send_all(struct bulk *bulk,
                     int (*send)(void *ctx, const char *id, struct output *output), void *ctx,
                     struct output *output, struct bulk_progress *progress)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve export events`: the records of the log as they are, whether or not readers count them.
- * What cannot be decoded is kept as bytes, so that nothing is missing. */
+ * A record that cannot be decoded is kept as bytes, so that nothing is missing. */
 #include "base/heap_arena.h"
 #include "cli/export/container.h"
 #include "cli/export/export.h"

@@ -23,7 +23,7 @@ static uint64_t hash_of(const struct broker_record *record)
     return XXH3_64bits(record->value.data, record->value.size);
 }
 
-/* What is committed never comes again. */
+/* Committed records never come again. */
 static void forget_committed(struct verify_fold *fold)
 {
     int64_t committed = view_committed(follower_view(fold->follower))->next_event_offset;

@@ -13,7 +13,7 @@ enum { RIGHTS_MAX = 11, OPERATIONS = 7, PREFIX_BYTES_MAX = 150 };
 enum {
     R = 1 << 0,  /* Read */
     W = 1 << 1,  /* Write */
-    D = 1 << 2,  /* Describe: who may read or write may describe as well */
+    D = 1 << 2,  /* Describe: part of Read and of Write */
     C = 1 << 3,  /* Create */
     DC = 1 << 4, /* DescribeConfigs */
     AC = 1 << 5, /* AlterConfigs */

@@ -172,7 +172,7 @@ static size_t note(struct granting *granting, rd_kafka_event_t *event)
 }
 
 /* librdkafka 2.0 drops the error of the response that lists no rules. A rule that no broker accepts
- * gets it: who may see rules when there are none is a super user, who may create some. */
+ * gets it: a user that may see rules when there are none is a super user, which may create some. */
 static enum error_class probe(struct granting *granting, struct error *ret_error)
 {
     char reason[REASON_SIZE];

@@ -152,7 +152,7 @@ const char *http_access_degraded(const struct http_access *access)
                             : NULL;
 }
 
-/* What could not be read is tried each time: not every reason changes the file. */
+/* A file that could not be read is tried each time: not every reason changes it. */
 static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct http_access *access = userdata;

@@ -64,7 +64,7 @@ void http_client_address(const struct http_exchange *exchange,
 
 /* ---- without authentication ---- */
 
-/* This machine's own programs may do everything. What comes through a proxy has a user, or it comes
+/* This machine's own programs may do everything. A request through a proxy has a user, or it comes
  * from a client that the proxy did not authenticate. */
 static void check_without_tokens(struct http_exchange *exchange)
 {

@@ -203,7 +203,7 @@ static void begin(struct http_server *server, struct MHD_Connection *mhd, void *
                                            .reserved = server->accepts_reserved,
                                            .since_ms = now_ms(server),
                                            .next = server->connections};
-    /* What one question is answered with is gone at the next: 1.0 answers all in the same place. */
+    /* Each question overwrites the answer to the last: 1.0 answers all in the same place. */
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info != NULL);

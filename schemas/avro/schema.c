@@ -255,7 +255,7 @@ static const struct avro_type *parse_named(struct parser *parser, enum avro_kind
     type->name = keep(parser, full);
     struct named *entry = &parser->named[parser->named_count++];
     *entry = (struct named){NULL, type->name};
-    /* What is inside inherits the namespace of the full name. */
+    /* Names inside inherit the namespace of the full name. */
     char inner[NAME_MAX_BYTES];
     snprintf(inner, sizeof(inner), "%s", full);
     char *dot = strrchr(inner, '.');

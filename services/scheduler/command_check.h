@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a record of commands[p] is a command that may be decided: the same rules as at the front
- * door, because a writer may be old, faulty or foreign. What fails becomes a dead letter. */
+ * door, because a writer may be old, faulty or foreign. A command that fails becomes a dead
+ * letter. */
 #ifndef SERVICES_SCHEDULER_COMMAND_CHECK_H
 #define SERVICES_SCHEDULER_COMMAND_CHECK_H
 

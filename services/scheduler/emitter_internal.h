@@ -151,7 +151,7 @@ struct effect_record {
 };
 
 /* emitter.c */
-/* A target has got on: it may have room for what waits in the log. */
+/* A target has made progress: it may have room for what waits in the log. */
 void emitter_progressed(struct emitter *emitter, struct effect_target *target);
 /* The last acknowledgement of a freed emitter has come. */
 void emitter_destroy(struct emitter *emitter);
@@ -180,7 +180,7 @@ void emitter_pop_done(struct emitter *emitter, struct effect_target *target);
 void emitter_acknowledged(struct emitter *emitter, struct effect_target *target);
 /* The producer holds the effect, or its dead letter, on the account of `holder`. */
 void emitter_hold(struct emission *effect, struct effect_target *holder);
-/* It no longer does. False: the effect is of no interest any more, and perhaps gone. */
+/* It no longer does. False: the effect no longer matters and may be gone. */
 bool emitter_let_go(struct emission *effect, struct effect_target *holder);
 int64_t emitter_now(const struct emitter *emitter);
 

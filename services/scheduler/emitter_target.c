@@ -59,7 +59,7 @@ static void fall_behind(struct emitter *emitter, struct effect_target *target,
     emitter->through_stale = true;
 }
 
-/* What waited for the number of partitions is read again for each of them. */
+/* Effects that waited for the number of partitions are read again for each of them. */
 static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
 {
     struct effect_target *unknown = topic->unknown;

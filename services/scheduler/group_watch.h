@@ -6,7 +6,7 @@
  *   with all the leaders that were measured, for 10 s, the instance reports it and leaves. It joins
  *   again as soon as its clock agrees with the brokers' time as it was measured last, and otherwise
  *   every few minutes, because the brokers' clocks may have been the wrong ones; its claims measure
- *   anew.
+ *   again.
  * - Only its version cannot read a partition, because a newer scheduler has written to the log. It
  *   leaves, and joins again half a minute later; each time it stays longer before it leaves. It
  *   stays if it owns all partitions, as the last member does: the other partitions need it.

@@ -125,7 +125,7 @@ static enum error_class read_head(struct owner *owner, struct command *cmd, stru
                                 cluster->partition_count, &owner->batch.arena, cmd, ret_error);
 }
 
-/* What is not a valid command becomes an undecodable one, never an error. */
+/* A record that is not a valid command becomes an undecodable one, never an error. */
 static enum decide_result read_command(struct owner *owner, struct pending_command *pending,
                                        struct command *cmd)
 {

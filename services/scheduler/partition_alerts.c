@@ -171,7 +171,7 @@ static bool runs_any(const struct partition_alerts *alerts)
     return false;
 }
 
-/* Who raised it will not close it, and it is for us to do so, if the partition is ours. */
+/* The instance that raised it will not close it. We do, if the partition is ours. */
 static bool is_left(const struct partition_alerts *alerts, const struct open_alert *open)
 {
     bool own = strcmp(open->by, alerts->cluster->service->instance_id) == 0;

@@ -6,7 +6,7 @@
  * instance as the owner, in answer to a question that was asked after the cause and not long ago.
  *
  * An owner that is killed closes nothing. The next one follows <p>.alerts and closes what is open
- * there and was raised by others: each by a record of its own, in the name of who raised it. An
+ * there and was raised by others: each by a record of its own, in the name of its raiser. An
  * instance that starts again closes what it had raised about itself, with its next Claim. An alert
  * that a process was cut off with, and that arrives later, is closed in the same way. Loop thread
  * only. */

@@ -17,7 +17,7 @@ struct standby {
     standby_open open_owner;
     void *ctx;
     struct membership *membership; /* borrowed; NULL: not begun, or ended */
-    struct owner **owners;         /* by partition; NULL: does not stand by for it */
+    struct owner **owners;         /* by partition; NULL: no standby for it */
     int64_t count;                 /* scheduler.standby */
     struct error open_error;       /* of the last partition that could not be opened */
     int32_t open_failed;           /* that partition; -1: none */
@@ -29,7 +29,7 @@ struct standby {
     struct metrics_gauge *lag;
 };
 
-/* ---- which members stand by ---- */
+/* ---- which members have a standby ---- */
 
 static uint64_t weight(const char *instance, int32_t partition)
 {

@@ -2,12 +2,12 @@
 /* Warm standbys: this process also folds the logs of some partitions that other schedulers own, so
  * that a takeover folds only the rest.
  *
- * librdkafka accepts no assignor of ours, so each scheduler computes which partitions it stands by
- * for. Every few seconds it asks the group for its members and their partitions. The first N by
- * rendezvous hashing of (partition, instance), without the owner, are the standbys. All schedulers
- * come to the same result; until they do, a partition has a standby more or less. Correctness does
- * not depend on it: a scheduler without a standby folds from its last checkpoint on disk. Loop
- * thread only. */
+ * librdkafka accepts no assignor of ours, so each scheduler computes which partitions it opens a
+ * standby for. Every few seconds it asks the group for its members and their partitions. The first
+ * N by rendezvous hashing of (partition, instance), without the owner, are the standbys. All
+ * schedulers come to the same result; until they do, a partition has a standby more or less.
+ * Correctness does not depend on it: a scheduler without a standby folds from its last checkpoint
+ * on disk. Loop thread only. */
 #ifndef SERVICES_SCHEDULER_STANDBY_H
 #define SERVICES_SCHEDULER_STANDBY_H
 
@@ -16,7 +16,7 @@
 
 struct standby;
 
-/* A new owner that stands by for the partition, or NULL with an error. */
+/* A new owner in the state STANDBY, or NULL with an error. */
 typedef struct owner *(*standby_open)(void *ctx, int32_t partition, struct error *ret_error);
 
 /* New; NULL when scheduler.standby is 0. Call standby_begin once there is a membership. */

@@ -139,7 +139,7 @@ static void answer_differs(struct http_submission *request, const char *field)
     request->exchange = NULL;
 }
 
-/* What cannot be found out now is for the scheduler to decide, as without a console. */
+/* If it cannot be found out now, the scheduler decides, as without a console. */
 static void on_known(void *ctx, int status, const json_t *body, const char *why)
 {
     struct http_submission *request = ctx;

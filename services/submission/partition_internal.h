@@ -40,7 +40,7 @@ struct submission_partition {
     bool suspended;
     bool paused;
     int64_t held_since_ms; /* monotonic: when what waits stopped the reader; 0: it reads */
-    int64_t progress_ms;   /* monotonic: when it last got on */
+    int64_t progress_ms;   /* monotonic: of its last progress */
     struct error trouble;  /* why it has to read again; OK: it does not */
     int64_t alerted_ms;    /* monotonic; 0: never */
     int64_t again_ms;

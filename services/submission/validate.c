@@ -164,8 +164,9 @@ static bool was_cut(const struct submitted_record *record)
     return record->value.size < record->value_bytes;
 }
 
-/* Of a record that was refused before its fields were known: who gets a status, if id and reply
- * topic can be read and are valid. The refusal stands; it may have to wait for the reply topic. */
+/* Of a record that was refused before its fields were known: the receiver of a status, if id and
+ * reply topic can be read and are valid. The refusal stands; it may have to wait for the reply
+ * topic. */
 static void find_sender(const struct validator *validator, const struct submitted_record *record,
                         unsigned fresh, struct arena *arena, struct validation *validation)
 {

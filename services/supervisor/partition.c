@@ -273,7 +273,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
             see_deadline(partition, order_id, &deadlines[i]);
 }
 
-/* What was folded may have been rolled back: the index is read again. */
+/* The fold may have been rolled back: the index is read again. */
 static void on_checked(void *ctx)
 {
     struct supervisor_partition *partition = ctx;

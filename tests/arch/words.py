@@ -28,5 +28,8 @@ WORDS = {
     r"\bleisure\b": "name the delay",
     r"\bwho (dies|crashes|owns|reads|writes)\b": "the process that",
     r"\bin vain\b": "without effect",
+    r"\b[Aa]new\b": "again; made anew: recreated",
+    r"\bof no account\b": "does not matter",
+    r"\bby and by\b": "gradually, in time",
     r"\bone that is well\b": "healthy",
 }

@@ -274,7 +274,7 @@ Test(broker_faults, finds_the_earliest_record_after_the_first_ones_are_deleted)
     lab_close(&lab);
 }
 
-/* A reader that has read the earliest record must not begin anew at a later one: the records
+/* A reader that has read the earliest record must not begin again at a later one: the records
  * between were never read. It is paused long enough to give up what it fetched. */
 Test(broker_faults, reports_records_that_are_deleted_after_the_earliest_was_read)
 {

@@ -17,7 +17,7 @@
  * that no owner wrote; and so does another owner, which has to fold what the first one wrote.
  *
  * What takes long to make is kept for the next input: the process with its schemas and its
- * workflow, and the store. Topics, clock and dice begin anew; so does the process after an input
+ * workflow, and the store. Topics, clock and dice begin again; so does the process after an input
  * that may have taught it something. */
 #include "platform/logger.h"
 #include "services/scheduler/owner.h"

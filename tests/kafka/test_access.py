@@ -242,7 +242,7 @@ class AccessTest(unittest.TestCase):
             self.assertNotRegex(service.stderr, "(?i)authoriz")
         self.assertEqual(self.refusals(), [])
 
-        # Who may create topics may not see or change the rights.
+        # The user that may create topics may not see or change the rights.
         for action in ("--check", "--apply"):
             crowd.reeve("admin", "topics", "acl", action, code=65)
         # An application may not write to the trusted topics.

@@ -282,7 +282,7 @@ class ConsoleTest(StageTest):
         self.console.terminate()
         self.console.drop_data()
         self.console.start()
-        self.assertEqual(self.everything(), before, "folded anew")
+        self.assertEqual(self.everything(), before, "folded again")
         # Consoles join no group: each has every partition.
         second = self.stage.cluster.add("console", name="console-again")
         self.wait_folded(second)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finished orders leave the stores of every service, by records of their owners, also when one of
-these is killed; and a store that is folded anew has them no more."""
+these is killed; and a store that is folded again has them no more."""
 
 import json
 import unittest

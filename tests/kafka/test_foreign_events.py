@@ -220,7 +220,7 @@ class OtherStopsTest(ForeignCase):
         self.wait_for_alert("CommandsDiffer")
         for number, command in ((0, len(old)), (1, 0)):
             crowd.cluster.reeve("partition", "reset", "--partition", number, "--next-command",
-                                command, "--by", "olga", "--reason", "made anew", "--yes")
+                                command, "--by", "olga", "--reason", "recreated", "--yes")
         crowd.wait_ready()
         self.wait_processed(crowd.submit(10))
 

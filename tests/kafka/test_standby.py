@@ -81,7 +81,7 @@ class StaticTest(unittest.TestCase):
 
 
 class StandbyTest(unittest.TestCase):
-    """Three schedulers; each stands by for the partitions that it does not own."""
+    """Three schedulers; each has a standby for every partition that it does not own."""
 
     def test_every_takeover_is_warm(self):
         broker = Broker.shared()
@@ -92,7 +92,7 @@ class StandbyTest(unittest.TestCase):
                 for number in (1, 2, 3)]
         names = crowd.submit(60)
         for service in trio:
-            wait_for(lambda s=service: f"{s.name} runs two, stands by for four:\n{s.tail()}",
+            wait_for(lambda s=service: f"{s.name} runs two, has standbys for four:\n{s.tail()}",
                      lambda s=service: (s.metric("reeve_partitions_running") == 2 and
                                         s.metric("reeve_partitions_warm") == 4), 60)
         crowd.wait_for_end(names)
@@ -124,7 +124,7 @@ class StandbyTest(unittest.TestCase):
                 self.assertLessEqual(line["folded"],
                                      line["claim_offset"] + 1 - ends[line["partition"]], line)
         for service in others:
-            wait_for(f"{service.name} stands by for the other three", lambda s=service:
+            wait_for(f"{service.name} has standbys for the other three", lambda s=service:
                      s.metric("reeve_partitions_warm") == 3, 60)
         # `verify --live` also compares the stores of the standbys.
         self.assertEqual(crowd.findings(), [])

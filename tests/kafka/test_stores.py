@@ -178,7 +178,7 @@ class StoppedTest(unittest.TestCase):
     def try_reset(self, number, next_command, *flags, check=True):
         return self.crowd.cluster.reeve(
             "partition", "reset", "--partition", number, "--next-command", next_command,
-            "--by", "olga", "--reason", "the topic was made anew", *flags, check=check)
+            "--by", "olga", "--reason", "the topic was recreated", *flags, check=check)
 
     def reset(self, next_command):
         for number in range(2):
@@ -219,13 +219,13 @@ class StoppedTest(unittest.TestCase):
             ends[record.partition] = record.offset + 1
         self.reset(ends.get)
         crowd.wait_ready(60)
-        self.read_anew()
+        self.read_again()
         names = crowd.submit(20)
         crowd.wait_for_end(names)
         self.assertEqual(check(crowd.cluster), [])
         self.assertEqual(crowd.verify(), [])
 
-    def read_anew(self):
+    def read_again(self):
         for tail in self.crowd.tails.values():
             tail.close()
         self.crowd.tails, self.crowd.events = {}, []

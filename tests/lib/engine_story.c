@@ -217,7 +217,7 @@ static enum command_kind kind_of(const char *word)
 /* The step, or all. */
 static struct text resubmitted(struct story *story, const struct words *words)
 {
-    bool all = is(words->at[1], "anew") || is(words->at[1], "all");
+    bool all = is(words->at[1], "new-key") || is(words->at[1], "all");
     return keep(story, all ? "" : words->at[1]);
 }
 
@@ -261,7 +261,7 @@ static struct command command_of(struct story *story, const struct words *words)
     case COMMAND_RESUBMIT_STEP:
         cmd.resubmit_step =
             (struct resubmit_step){id,  resubmitted(story, words), TEXT("anna"),
-                                   why, has(words, "anew"),        strtoll(words->at[2], NULL, 10)};
+                                   why, has(words, "new-key"),     strtoll(words->at[2], NULL, 10)};
         break;
     case COMMAND_EXTEND_STEP:
         cmd.extend_step = extension_of(story, words);

@@ -15,7 +15,7 @@
  *     submit misplaced (wrong key)
  *     ok STEP ATTEMPT [undo] | fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
- *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [anew]
+ *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [new-key]
  *     garbage | quarantine
  *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
  *     migrate VERSION [retired | from VERSION | of WORKFLOW]

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Drawn anew in every process, or REEVE_SEED. */
+/* Drawn again in every process, or REEVE_SEED. */
 uint64_t seed_first(void);
 /* REEVE_PROPERTY_CASES, otherwise `cases`. */
 uint64_t seed_cases(uint64_t cases);

@@ -205,7 +205,7 @@ static void run_slice(uint32_t slice)
     uint64_t all = seed_cases(CASES);
     uint64_t cases = all / SLICES + (slice < all % SLICES);
     uint64_t seed = seed_first() + slice * (all / SLICES + 1);
-    /* Each case gets its memory anew; half of the time would go into its pages. */
+    /* Each case gets new memory; half of the time would go into its pages. */
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     for (uint64_t i = 0; i < cases; i++) {

@@ -47,7 +47,7 @@ static const char *const rare_names[] = {
     [RARE_VOUCHED] = "resubmitted with a new key that was vouched for",
     [RARE_VOUCH_REFUSED] = "vouched for no effect of what was applied",
     [RARE_EXPIRED] = "expired",
-    [RARE_SUBMITTED_ANEW] = "submitted anew after its expiry",
+    [RARE_SUBMITTED_AGAIN] = "submitted again after its expiry",
     [RARE_COMPLETED] = "completed by hand",
     [RARE_COMPLETED_UNSTARTED] = "completed by hand before any attempt",
     [RARE_COMPLETED_LAST_ERROR] = "left Error by hand",
@@ -175,7 +175,7 @@ static void accepted(struct rules *rules, const struct order_accepted *event)
     rules->margin_ms = event->margin_ms;
     rules->content_hash = event->details.content_hash;
     rules->phase = PHASE_FORWARD;
-    rules->rare[RARE_SUBMITTED_ANEW] += rules->expired;
+    rules->rare[RARE_SUBMITTED_AGAIN] += rules->expired;
     for (uint32_t i = 0; i < event->step_count; i++)
         rules->steps[i].agent = event->steps[i].agent;
     RULE(rules, rules_peek(rules, 1).kind == EVENT_ORDER_STARTED, "accepted, not started");

@@ -30,11 +30,11 @@ void senders_customer(void)
     history_command(&cmd);
 }
 
-void senders_resubmit(struct text step, bool anew, int64_t timeout_ms)
+void senders_resubmit(struct text step, bool new_generation, int64_t timeout_ms)
 {
     struct command cmd = {.kind = COMMAND_RESUBMIT_STEP, .order_id = TEXT("order-7")};
-    cmd.resubmit_step = (struct resubmit_step){cmd.order_id,           step, TEXT("anna"),
-                                               TEXT("it is repaired"), anew, timeout_ms};
+    cmd.resubmit_step = (struct resubmit_step){cmd.order_id,           step,           TEXT("anna"),
+                                               TEXT("it is repaired"), new_generation, timeout_ms};
     history_command(&cmd);
 }
 

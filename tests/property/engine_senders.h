@@ -9,9 +9,9 @@
 /* Mostly the same content. */
 struct order_details senders_submission(void);
 void senders_customer(void); /* submits again, or cancels */
-/* `step` empty: all; `anew`: it is known that nothing was applied; `timeout_ms` 0: the
+/* `step` empty: all; `new_generation`: it is known that nothing was applied; `timeout_ms` 0: the
  * workflow's. */
-void senders_resubmit(struct text step, bool anew, int64_t timeout_ms);
+void senders_resubmit(struct text step, bool new_generation, int64_t timeout_ms);
 void senders_compensate(void);
 void senders_pause(bool pause); /* else: resume */
 void senders_migrate(void);

@@ -12,7 +12,7 @@ enum {
     ORDERS_MAX = 3, /* of a record */
     ZOMBIE_PERCENT = 20,
     DEATH_PERCENT = 40,
-    ANEW_PERCENT = 50
+    AGAIN_PERCENT = 50
 };
 
 static bool percent(struct world *world, uint32_t percent)
@@ -65,6 +65,6 @@ void expiry_act(struct world *world)
         world->expiry_dies_at = percent(world, 50) ? "expiry.append" : "expiry.acknowledged";
     if (percent(world, ZOMBIE_PERCENT))
         expire_late(world);
-    if (percent(world, ANEW_PERCENT))
+    if (percent(world, AGAIN_PERCENT))
         submit_order(world, some_order(world, &world->chaos.own[CHAOS_EXPIRY]));
 }

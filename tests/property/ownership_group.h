@@ -12,7 +12,7 @@ bool group_assigns(const struct world *world);
 void group_boot(struct world *world, struct instance *instance);
 /* The process ends; what it owns is closed. */
 void group_shut(struct instance *instance);
-/* All members that the coordinator hears of share the partitions anew. */
+/* All members that the coordinator hears of share the partitions again. */
 void group_rebalance(struct world *world);
 /* One member loses its partitions. */
 void group_expire(struct instance *instance);

@@ -234,9 +234,9 @@ static const char *take_over_at_rest(struct world *world)
 }
 
 /* What is left of a trimmed log is enough: the store is that of a fold of all of it. */
-static const char *begin_anew_at_rest(struct world *world)
+static const char *begin_again_at_rest(struct world *world)
 {
-    trim_begin_anew(world);
+    trim_begin_again(world);
     rest(world);
     return compare_stores(world);
 }
@@ -296,7 +296,7 @@ static const char *make_peace(struct world *world)
     if (failed == NULL)
         failed = take_over_at_rest(world);
     if (failed == NULL)
-        failed = begin_anew_at_rest(world);
+        failed = begin_again_at_rest(world);
     return failed;
 }
 

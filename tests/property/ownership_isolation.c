@@ -53,7 +53,7 @@ enum broken {
     BROKEN_COUNT
 };
 
-/* Who needs what is broken. */
+/* What needs the thing that is broken. */
 enum needs { NEEDS_NONE, NEEDS_SPARE, NEEDS_PARTITION };
 
 static const struct {

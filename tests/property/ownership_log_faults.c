@@ -28,11 +28,11 @@ enum log_fault {
     LOG_TAIL_REGROWN, /* by another owner */
     LOG_TRIMMED,      /* beyond the checkpoint of the store */
     LOG_TRIMMED_STORE_LOST,
-    LOG_CREATED_ANEW,
-    LOG_CREATED_ANEW_REGROWN, /* by another owner */
+    LOG_RECREATED,
+    LOG_RECREATED_REGROWN, /* by another owner */
     LOG_OF_OTHER_CLUSTER,
-    COMMANDS_CREATED_ANEW,
-    COMMANDS_CREATED_ANEW_REGROWN,
+    COMMANDS_RECREATED,
+    COMMANDS_RECREATED_REGROWN,
     COMMANDS_TRIMMED_UNDECIDED,
     COMMANDS_TRIMMED_DECIDED,
     PARTITIONS_ADDED,
@@ -51,11 +51,11 @@ static const struct expected faults[] = {
     [LOG_TAIL_REGROWN] = {"regrown tail", NULL, false, false},
     [LOG_TRIMMED] = {"trimmed log", "LogTruncated", false, false},
     [LOG_TRIMMED_STORE_LOST] = {"trimmed log, no store", "LogTruncated", false, false},
-    [LOG_CREATED_ANEW] = {"log created anew", "LogDiffers", true, true},
-    [LOG_CREATED_ANEW_REGROWN] = {"another log", "LogDiffers", false, true},
+    [LOG_RECREATED] = {"log recreated", "LogDiffers", true, true},
+    [LOG_RECREATED_REGROWN] = {"another log", "LogDiffers", false, true},
     [LOG_OF_OTHER_CLUSTER] = {"other cluster", "LogDiffers", false, true},
-    [COMMANDS_CREATED_ANEW] = {"commands created anew", "CommandsOutOfRange", true, true},
-    [COMMANDS_CREATED_ANEW_REGROWN] = {"other commands", "CommandsDiffer", false, true},
+    [COMMANDS_RECREATED] = {"commands recreated", "CommandsOutOfRange", true, true},
+    [COMMANDS_RECREATED_REGROWN] = {"other commands", "CommandsDiffer", false, true},
     [COMMANDS_TRIMMED_UNDECIDED] = {"commands trimmed before they are decided",
                                     "CommandsOutOfRange", false, false},
     [COMMANDS_TRIMMED_DECIDED] = {"commands trimmed after they are decided", NULL, true, false},
@@ -140,7 +140,7 @@ static void lose_tail(struct world *world)
     broker_memory_truncate(world->kafka, "p.events", HIT, end - lost);
 }
 
-static void make_anew(struct world *world, const char *topic)
+static void recreate(struct world *world, const char *topic)
 {
     broker_memory_topic(world->kafka, topic, world->partitions);
     world_advance(world, 1000);
@@ -172,21 +172,21 @@ static void apply_fault(struct world *world, enum log_fault fault)
         instance_lose_stores(world, &world->instances[0]);
         broker_memory_trim(world->kafka, "p.events", HIT, log_end(world, "p.events", HIT) - 1);
         break;
-    case LOG_CREATED_ANEW:
-        make_anew(world, "p.events");
+    case LOG_RECREATED:
+        recreate(world, "p.events");
         break;
-    case LOG_CREATED_ANEW_REGROWN:
-        make_anew(world, "p.events");
+    case LOG_RECREATED_REGROWN:
+        recreate(world, "p.events");
         run_another(world);
         break;
     case LOG_OF_OTHER_CLUSTER:
         broker_memory_set_cluster_id(world->kafka, "memory-2");
         break;
-    case COMMANDS_CREATED_ANEW:
-        make_anew(world, "p.commands");
+    case COMMANDS_RECREATED:
+        recreate(world, "p.commands");
         break;
-    case COMMANDS_CREATED_ANEW_REGROWN:
-        make_anew(world, "p.commands");
+    case COMMANDS_RECREATED_REGROWN:
+        recreate(world, "p.commands");
         send_commands(world, ends);
         break;
     case COMMANDS_TRIMMED_UNDECIDED:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who dies deciding a command leaves an Attempt of it, and a command with five is quarantined. In a
- * process with several partitions another one may guard its own command in that moment, and the
- * innocent command would collect Attempts too: so meanwhile no other partition decides. */
+/* A scheduler that crashes while it decides a command leaves an Attempt of it, and a command with
+ * five is quarantined. In a process with several partitions another one may guard its own command
+ * in that moment, and the innocent command would also collect Attempts: so meanwhile no other
+ * partition decides. */
 #include "tests/property/ownership_history.h"
 
 #include "platform/failpoint.h"

@@ -30,7 +30,7 @@ static struct rules *rules_of(struct model *model, struct model_order *order,
     order->rules->rare = model->rare;
     for (uint32_t i = 0; i + 1 < model->order_count; i++)
         if (model->orders[i].expired && text_equal(model->orders[i].id, order->id))
-            world_count(model->world, SOMETIMES_ANEW);
+            world_count(model->world, SOMETIMES_AGAIN);
     order->rules->routing_unknown = world->routed;
     return order->rules;
 }

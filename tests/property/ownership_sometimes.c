@@ -63,7 +63,7 @@ static const char *const names[] = {
     [SOMETIMES_NO_EXTENSION] = "not extended",
     [SOMETIMES_EXPIRED] = "orders expired",
     [SOMETIMES_EXPIRY_OF_ZOMBIE] = "zombies that expire orders",
-    [SOMETIMES_ANEW] = "accepted anew",
+    [SOMETIMES_AGAIN] = "accepted again",
     [SOMETIMES_TAIL_LOST] = "tails lost",
     [SOMETIMES_TAIL_EFFECT] = "effects of what is lost",
     [SOMETIMES_TRIMMED] = "logs trimmed",
@@ -86,7 +86,7 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == SOMETIMES_COUNT, "every situation has a name");
 
-/* Places that are passed rarely get more than their share, lest no crash ever falls on them. */
+/* Places that are passed rarely get more than their share, so that crashes fall on them as well. */
 static const struct {
     const char *failpoint;
     uint32_t weight;

@@ -66,7 +66,7 @@ enum sometimes {
     SOMETIMES_NO_EXTENSION,       /* or not: the workflow bounds it, or it is over */
     SOMETIMES_EXPIRED,            /* orders that had ended */
     SOMETIMES_EXPIRY_OF_ZOMBIE,   /* an Expiry that does not count */
-    SOMETIMES_ANEW,               /* the id of an expired order was accepted again */
+    SOMETIMES_AGAIN,              /* the id of an expired order was accepted again */
     SOMETIMES_TAIL_LOST,          /* of a log, while all else goes on */
     SOMETIMES_TAIL_EFFECT,        /* an effect of a Decision that is lost */
     SOMETIMES_TRIMMED,            /* a log */

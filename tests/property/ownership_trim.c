@@ -25,7 +25,7 @@ enum {
     FORGET_PERCENT = 5,
     ZOMBIE_PERCENT = 30,
     NEWER_PERCENT = 1,
-    ANEW_PERCENT = 40,
+    AGAIN_PERCENT = 40,
     FORGOTTEN_PERCENT = 30,
     FORGOTTEN_RECORDS = 20,
     DEATH_PERCENT = 70,
@@ -236,7 +236,7 @@ static void count_begun_later(struct world *world, int32_t partition,
 }
 
 /* With empty stores, in which it takes the partition. */
-static void begin_anew(struct world *world, struct instance *instance, int32_t partition)
+static void begin_again(struct world *world, struct instance *instance, int32_t partition)
 {
     instance_shut(world, instance);
     instance_lose_stores(world, instance);
@@ -317,10 +317,10 @@ static void act_once(struct world *world)
         trouble(world);
     if (trim_start(world, partition) > 0 && percent(world, FORGOTTEN_PERCENT)) {
         forget(world, partition);
-        begin_anew(world, &world->instances[roll(world, INSTANCES)], partition);
+        begin_again(world, &world->instances[roll(world, INSTANCES)], partition);
     }
-    if (trim_start(world, partition) > 0 && percent(world, ANEW_PERCENT))
-        begin_anew(world, &world->instances[roll(world, INSTANCES)], partition);
+    if (trim_start(world, partition) > 0 && percent(world, AGAIN_PERCENT))
+        begin_again(world, &world->instances[roll(world, INSTANCES)], partition);
     if (percent(world, CALM_PERCENT))
         let_go_on(world);
     if (percent(world, DEATH_PERCENT))
@@ -401,11 +401,11 @@ static const char *check_start(struct world *world, int32_t partition, int64_t s
     return NULL;
 }
 
-void trim_begin_anew(struct world *world)
+void trim_begin_again(struct world *world)
 {
     for (int32_t p = 0; world->trims != NULL && p < world->partitions; p++)
         if (trim_start(world, p) > 0)
-            begin_anew(world, &world->instances[0], p);
+            begin_again(world, &world->instances[0], p);
 }
 
 const char *trim_check(struct world *world)

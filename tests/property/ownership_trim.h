@@ -27,7 +27,7 @@ bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end)
 /* The claim of an owner that was fenced; false: there was none in this partition. */
 bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id);
 /* At rest: an owner of a trimmed log goes on with an empty store. */
-void trim_begin_anew(struct world *world);
+void trim_begin_again(struct world *world);
 /* NULL, or what is gone that is needed. */
 const char *trim_check(struct world *world);
 

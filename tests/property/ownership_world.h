@@ -19,7 +19,7 @@
  *     ownership_deployments  versions of the workflow that come and are retired, and orders that
  *                          move between them
  *     ownership_extensions agents that ask for more time
- *     ownership_expiry     orders that expire, and are submitted anew
+ *     ownership_expiry     orders that expire, and are submitted again
  *     ownership_tail       logs that lose their tail while all this goes on
  *     ownership_trim       logs that lose their beginning, by their owners
  *     ownership_garbage    records in the log that stop its readers

@@ -76,7 +76,7 @@ bool broker_memory_step(struct broker_memory_cluster *cluster);
 uint64_t broker_memory_settle(struct broker_memory_cluster *cluster, uint64_t steps_max);
 /* The cluster's PRNG, so that a test's own choices follow from the same seed: 0 .. bound-1. */
 uint64_t broker_memory_random(struct broker_memory_cluster *cluster, uint64_t bound);
-/* The PRNG begins anew. */
+/* The PRNG begins again. */
 void broker_memory_seed(struct broker_memory_cluster *cluster, uint64_t seed);
 
 /* ---- topics and logs ---- */
@@ -158,7 +158,7 @@ void broker_memory_fail_producer(struct broker *broker, enum broker_producer pro
 void broker_memory_commit(struct broker_memory_cluster *cluster, const char *group,
                           const char *topic, int32_t partition, int64_t offset);
 
-/* The members of `group` share the partitions of its topic anew: those that own something get
+/* The members of `group` share the partitions of its topic again: those that own something get
  * revoked(), then each gets assigned(). Expired members are left out and get revoked(lost)
  * once they are reachable. */
 void broker_memory_rebalance(struct broker_memory_cluster *cluster, const char *group);

@@ -73,7 +73,7 @@ void agent_intake_drain(struct agent_intake *intake);
 void agent_intake_halt(struct agent_intake *intake);
 /* Closes all readers and forgets the partitions. */
 void agent_intake_close(struct agent_intake *intake);
-/* What kept queued requests from beginning may be over. */
+/* The reason why queued requests wait may be gone. */
 void agent_intake_continue(struct agent_intake *intake);
 void agent_intake_settled(struct agent_intake *intake, const struct request_receipt *receipt);
 /* A queued request may begin, if the circuit limits the calls. */

@@ -220,7 +220,7 @@ static void read_range(struct listing *listing)
     dead_letter_topic_scan(topic, partition, listing->from, before, on_letter, on_range, listing);
 }
 
-/* What was found so far is an answer. */
+/* The letters found so far are an answer. */
 static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct listing *listing = userdata;

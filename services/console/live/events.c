@@ -57,7 +57,7 @@ static bool write_changes(struct event_stream *stream, json_t *list)
     /* No line of JSON ends before the object does. */
     char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text != NULL && strchr(text, '\n') == NULL);
-    /* What no buffer can hold is not sent, and the client reads the orders instead. */
+    /* An event that no buffer can hold is not sent; the client reads the orders instead. */
     bool fits = strlen(text) + CHANGES_CURSOR_SIZE + 64 <= HTTP_STREAM_BUFFER_MAX;
     bool written = fits ? write_event(stream, "changes", text) : write_event(stream, "reset", "{}");
     free(text);

@@ -237,7 +237,7 @@ static void on_dropped(void *ctx)
     partition->claim_count = 0;
 }
 
-/* What is folded afterwards is still new to watchers. */
+/* Records folded afterwards are still new to watchers. */
 static void on_paused(void *ctx)
 {
     struct console_partition *partition = ctx;

@@ -177,8 +177,8 @@ class Takeover:
         return time.monotonic() - begun
 
     def owner_and_standby(self, first, second):
-        """(owner, standby), once one scheduler owns the partition and the other stands by."""
-        wait_for(lambda: f"one owns and one stands by:\n{first.tail()}\n{second.tail()}",
+        """(owner, standby), once one scheduler owns the partition and the other has a standby."""
+        wait_for(lambda: f"one owns and one has a standby:\n{first.tail()}\n{second.tail()}",
                  lambda: sorted((s.metric("reeve_partitions_running") or 0,
                                  s.metric("reeve_partitions_warm") or 0)
                                 for s in (first, second)) == [(0, 1), (1, 0)], self.patience)

@@ -90,8 +90,8 @@ Test(cli_order_filter, turns_times_into_those_of_the_api)
            "?since=2010-12-01T00%3A00%3A00.000Z");
 }
 
-/* An empty value would select every order, and one that is not UTF-8 none: not what anyone means
- * who gives a filter. */
+/* An empty value would select every order, and one that is not UTF-8 none: an operator who gives a
+ * filter means neither. */
 Test(cli_order_filter, refuses_values_that_are_none)
 {
     static const char *const times[] = {"",    "soon", "1291191960000", "5",

@@ -169,11 +169,11 @@ Test(console_api, gives_the_same_answers_after_a_restart_and_without_the_stores)
     world_close(world);
     world_wipe(world);
     world_open(world);
-    json_t *anew = ask_all();
-    cr_assert(json_equal(before, anew));
+    json_t *folded = ask_all();
+    cr_assert(json_equal(before, folded));
     json_decref(before);
     json_decref(again);
-    json_decref(anew);
+    json_decref(folded);
 }
 
 /* Also by a console that begins with a store that has folded it. */

@@ -173,7 +173,7 @@ Test(engine_operator, issues_a_new_key_when_an_operator_confirms_no_effect)
          "fail A 2 No none => StepFailed(A do 2 No unknown x2) StepExhausted(A do 2)"
          " OrderFailed(No) AlertRaised(No)\n"
          "compensate => CommandRejected(PastPivot)\n"
-         "resubmit A anew => StepResubmitted(A do 2 g1) OrderResumed(Resubmitted)"
+         "resubmit A new-key => StepResubmitted(A do 2 g1) OrderResumed(Resubmitted)"
          " AlertClosed(Resubmitted) StepStarted(A do 3 g1)\n"
          "requests A(do 3 o-1/A/do/1)\n"
          "fail A 3 No none => StepFailed(A do 3 No none x1) StepRetryScheduled(A do 3 +0)"
@@ -189,7 +189,7 @@ Test(engine_operator, issues_a_new_key_for_the_named_step_only)
          "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
          " OrderFailed(No) AlertRaised(No)\n"
          "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)\n"
-         "resubmit A anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
+         "resubmit A new-key => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
          " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
          " StepStarted(B do 2)\n");
     TELL("A{e} B{e}",
@@ -197,7 +197,7 @@ Test(engine_operator, issues_a_new_key_for_the_named_step_only)
          "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
          " OrderFailed(No) AlertRaised(No)\n"
          "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)\n"
-         "resubmit anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g1)"
+         "resubmit new-key => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g1)"
          " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
          " StepStarted(B do 2 g1)\n");
 }
@@ -209,9 +209,9 @@ Test(engine_operator, issues_no_new_key_for_what_was_reported_as_applied)
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
          "fail A 1 No applied => StepFailed(A do 1 No applied x1) StepExhausted(A do 1)"
          " OrderFailed(No) AlertRaised(No)\n"
-         "resubmit A anew => CommandRejected(EffectRemains)\n"
+         "resubmit A new-key => CommandRejected(EffectRemains)\n"
          "said an attempt of step A was applied\n"
-         "resubmit anew => CommandRejected(EffectRemains)\n"
+         "resubmit new-key => CommandRejected(EffectRemains)\n"
          "resubmit A => StepResubmitted(A do 1 g0) OrderResumed(Resubmitted)"
          " AlertClosed(Resubmitted) StepStarted(A do 2)\n"
          "fail A 2 No none => StepFailed(A do 2 No applied x1) StepExhausted(A do 2)"
@@ -220,7 +220,7 @@ Test(engine_operator, issues_no_new_key_for_what_was_reported_as_applied)
          " StepStarted(A undo 1)\n"
          "fail A 1 No applied undo => StepFailed(A undo 1 No applied x1) StepExhausted(A undo 1)"
          " OrderFailed(No) AlertRaised(No)\n"
-         "resubmit anew => CommandRejected(EffectRemains)\n"
+         "resubmit new-key => CommandRejected(EffectRemains)\n"
          "said an undo of step A was applied\n"
          "resubmit => StepResubmitted(A undo 1 g0) OrderResumed(Resubmitted)"
          " AlertClosed(Resubmitted) StepStarted(A undo 2)\n");
@@ -234,9 +234,9 @@ Test(engine_operator, issues_a_new_key_next_to_a_step_that_was_applied)
          "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
          " OrderFailed(No) AlertRaised(No)\n"
          "fail B 1 No applied => StepFailed(B do 1 No applied x1) StepExhausted(B do 1)\n"
-         "resubmit anew => CommandRejected(EffectRemains)\n"
-         "resubmit B anew => CommandRejected(EffectRemains)\n"
-         "resubmit A anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
+         "resubmit new-key => CommandRejected(EffectRemains)\n"
+         "resubmit B new-key => CommandRejected(EffectRemains)\n"
+         "resubmit A new-key => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
          " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
          " StepStarted(B do 2)\n");
 }

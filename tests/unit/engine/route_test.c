@@ -226,7 +226,7 @@ Test(engine_route, sends_a_new_key_to_any_agent)
                       "capacity x=unhealthy y=1\n"
                       "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
                       " StepExhausted(A do 1) OrderFailed(Busy) AlertRaised(Busy)\n"
-                      "resubmit A anew => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
+                      "resubmit A new-key => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
                       " AlertClosed(Resubmitted) StepStarted(A do 2 g1 @y)\n");
 }
 

@@ -216,7 +216,8 @@ static void expect_refusal(const char *why)
     cr_expect(strstr(error.message, why) != NULL, "%s", error.message);
 }
 
-/* Who may write into the folder may have made it, to something that only the present user owns. */
+/* Any user that may write into the folder may have made the link, to something that only the
+ * present user owns. */
 Test(http_tokens, does_not_change_links)
 {
     char target[PATH_SIZE];

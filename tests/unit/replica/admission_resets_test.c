@@ -19,7 +19,7 @@ struct history {
     int64_t end;
     int64_t may_begin; /* by the last Trimmed */
     uint8_t claims;
-    struct checkpoint follows; /* never begins anew of its own accord */
+    struct checkpoint follows; /* never begins again of its own accord */
     struct checkpoint visits;
     uint64_t forgotten;
     uint64_t refused;

@@ -402,7 +402,7 @@ Test(agent_table, forgets_outdated_records_with_the_table)
     cr_assert_eq(seen.outdated, 0);
 }
 
-/* A reader that begins anew, as after its topic was away, meets them all again. */
+/* A reader that begins again, as after its topic was away, meets them all again. */
 Test(agent_table, does_not_call_gone_what_vanished_long_ago)
 {
     struct seen seen = {.changed = 0};

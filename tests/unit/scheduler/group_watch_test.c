@@ -87,7 +87,7 @@ Test(group_watch, leaves_when_the_clock_is_wrong_and_joins_when_it_is_right)
 }
 
 /* The brokers' clock was the wrong one. */
-Test(group_watch, joins_again_after_a_while_to_measure_anew)
+Test(group_watch, joins_again_after_a_while_to_measure_again)
 {
     static struct member member;
     begin(&member, 2);

@@ -50,7 +50,7 @@ struct owner_kit_process *owner_kit_host(struct owner_kit *kit, const char *name
                                          const char *standbys);
 /* Boots a process; `routed`: its agent may run `calls` steps at once (0: no router). */
 struct owner_kit_process *owner_kit_boot(struct owner_kit *kit, const char *name, int64_t calls);
-/* It owns the partition from now on, or stands by for it. */
+/* It owns the partition from now on, or has a standby for it. */
 struct owner *owner_kit_own(struct owner_kit_process *process, int32_t partition);
 struct owner *owner_kit_stand_by(struct owner_kit_process *process, int32_t partition);
 void owner_kit_release(struct owner_kit_process *process, int32_t partition);

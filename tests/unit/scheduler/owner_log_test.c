@@ -102,7 +102,7 @@ Test(owner_log, follows_a_log_that_became_shorter)
     cr_assert_eq(view_checkpoint(owner_view(owner))->next_command_offset, ORDERS);
 }
 
-Test(owner_log, stops_at_a_log_that_was_created_anew)
+Test(owner_log, stops_at_a_log_that_was_recreated)
 {
     begin();
     broker_memory_topic(kit.kafka, "p.events", 1);
@@ -113,7 +113,7 @@ Test(owner_log, stops_at_a_log_that_was_created_anew)
 }
 
 /* The store may be the only copy of what is gone. */
-Test(owner_log, keeps_its_store_after_a_crash_when_the_log_was_created_anew)
+Test(owner_log, keeps_its_store_after_a_crash_when_the_log_was_recreated)
 {
     begin();
     const struct owner *owner = owner_kit_own(process, 0);
@@ -249,7 +249,7 @@ Test(owner_log, decides_nothing_after_its_own_claim_behind_other_records)
     cr_assert(owner_is_running(owner));
 }
 
-/* The topic is created anew, with the same third-party record where the standby had arrived: the
+/* The topic is recreated, with the same third-party record where the standby had arrived: the
  * logs differ only at their beginning. */
 Test(owner_log, notices_while_it_follows_that_a_foreign_record_is_in_another_log)
 {
@@ -316,7 +316,7 @@ Test(owner_log, notices_while_it_follows_that_there_is_a_gap)
 
 /* ---- the commands ---- */
 
-Test(owner_log, stops_at_commands_that_were_created_anew)
+Test(owner_log, stops_at_commands_that_were_recreated)
 {
     begin();
     broker_memory_topic(kit.kafka, "p.commands", 1);

@@ -395,7 +395,7 @@ Test(owner_trimmed, begins_only_where_a_record_that_counts_names_the_place)
     assert_has_all_orders(owner);
 }
 
-static void claim_anew(void)
+static void claim_again(void)
 {
     struct record record = {.kind = RECORD_CLAIM,
                             .claim = {.claim_id = {{55}},
@@ -416,7 +416,7 @@ static void expect_begins_after_a_zombie(bool is_claimed)
     say_falsely(99, -1);
     folded.next_command_offset += is_claimed;
     if (is_claimed)
-        claim_anew();
+        claim_again();
     state_all();
     forget_to(zombie);
     const struct owner *owner = own_with_an_empty_store();
@@ -447,7 +447,7 @@ Test(owner_trimmed, begins_after_a_zombie_whose_claim_ends_after_the_statements)
     start = go_on(-1);
     for (uint32_t i = 0; i < ORDERS; i++)
         restate(&orders[i]);
-    claim_anew();
+    claim_again();
     go_on(start);
     go_on(-1);
     forget_to(zombie);

@@ -294,7 +294,7 @@ static bool take_archive_back(const char *name, void *ctx)
     return false;
 }
 
-/* Its reader begins anew while the orders are restated. */
+/* Its reader begins again while the orders are restated. */
 Test(owner_trims, keeps_what_a_group_reads_again)
 {
     begin(KEEP_MS);

@@ -108,7 +108,7 @@ Test(scheduler, stays_in_its_group_when_it_owns_all_partitions)
 
 /* ---- standbys ---- */
 
-/* Each owns one partition and stands by for the other. */
+/* Each owns one partition and has a standby for the other. */
 static void begin_with_standbys(struct member *ret_first, struct member *ret_second)
 {
     owner_kit_begin(&kit, PARTITIONS);

@@ -17,7 +17,7 @@ void kit_init(struct kit *kit);
 void kit_deinit(struct kit *kit);
 
 struct text text_of_buffer(const struct buffer *buffer);
-/* Encoded anew; the caller deinits the buffer. `record` as codec_decode() gives it. */
+/* Encoded again; the caller deinits the buffer. `record` as codec_decode() gives it. */
 struct buffer kit_encode(struct kit *kit, const struct record *record);
 /* Into kit->record; the class. Bytes are copied so that reading beyond them is seen by a sanitizer.
  */

@@ -37,7 +37,7 @@ void stage_end(struct stage *stage, size_t index, bool crash);
 void stage_turn(struct stage *stage, uint32_t steps, int64_t ms);
 /* Runs until nothing happens any more and everything is committed. */
 void stage_settle(struct stage *stage);
-/* All members share the partitions anew. */
+/* All members share the partitions again. */
 void stage_rebalance(struct stage *stage);
 
 /* Deploys w:version on the topic. */
