@@ -30,12 +30,6 @@ struct reading {
     struct error error;
 };
 
-static const struct output_column columns[] = {
-    {"role", "ROLE", false},     {"leader", "LEADER", false},    {"term", "TERM", true},
-    {"since", "SINCE", true},    {"progress", "PROGRESS", true}, {"lease", "LEASE", true},
-    {"status", "STATUS", false},
-};
-
 /* ---- reading ---- */
 
 static struct election_log *log_of(struct reading *reading, struct text name)
@@ -128,41 +122,33 @@ static json_t *time_of(int64_t ms)
     return ms > 0 ? json_codec_time(ms) : json_null();
 }
 
-static json_t *row_of(const struct role *role, enum cli_output output, bool append_times,
-                      int64_t now)
+static json_t *row_of(const struct role *role, bool append_times, int64_t now)
 {
     const struct election_log *log = &role->log;
-    bool table = output == CLI_OUTPUT_TABLE;
-    json_t *since = time_of(log->since_ms);
-    json_t *progress = time_of(log->progress_at);
-    json_t *row = json_object();
-    json_object_set_new(row, "role", json_string(role->name));
-    json_object_set_new(row, "leader", log->term < 0 ? json_null() : json_string(log->instance));
-    json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
-    json_object_set_new(row, "since", table ? output_age(since, now) : json_incref(since));
-    json_object_set_new(row, "progress", table ? output_age(progress, now) : json_incref(progress));
-    if (table)
-        json_object_set_new(row, "lease", output_duration(log->lease_ms));
-    else
-        json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
-    json_object_set_new(row, "rank", json_integer(log->rank));
-    json_object_set_new(row, "leads",
-                        json_boolean(log->term >= 0 && !log->released &&
-                                     (!append_times || now <= log->last_ms + log->lease_ms)));
-    json_object_set_new(row, "status", status_of(log, append_times, now));
-    json_decref(since);
-    json_decref(progress);
-    return row;
+    bool led = log->term >= 0;
+    bool holds_lease = !append_times || now <= log->last_ms + log->lease_ms;
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "role", role->name, "leader",
+                     led ? log->instance : NULL, "term",
+                     led ? json_integer(log->term) : json_null(), "since", time_of(log->since_ms),
+                     "progress", time_of(log->progress_at), "lease_ms", (json_int_t)log->lease_ms,
+                     "rank", (json_int_t)log->rank, "leads", led && !log->released && holds_lease,
+                     "status", status_of(log, append_times, now));
 }
+
+static const struct output_column columns[] = {
+    {"ROLE", "role", output_value, false},      {"LEADER", "leader", output_value, false},
+    {"TERM", "term", output_value, true},       {"SINCE", "since", output_age, true},
+    {"PROGRESS", "progress", output_age, true}, {"LEASE", "lease_ms", output_duration, true},
+    {"STATUS", "status", output_value, false},  {0},
+};
 
 static int show(const struct cli *cli, const struct reading *reading)
 {
     const struct role *role;
     int64_t now = clock_wall_ms(clock_real());
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(cli, columns);
     LL_FOREACH(reading->roles, role)
-        output_row(output, row_of(role, cli->output, reading->append_times, now));
+        output_row(output, row_of(role, reading->append_times, now));
     return output_finish(output, EXIT_CODE_OK);
 }
 

@@ -12,7 +12,6 @@
 
 enum {
     PIECE_ROWS = 200,
-    CELL_SIZE = 1024,
     CELL_COLUMNS_MAX = 80,
     GAP = 2, /* between columns */
     NUMBER_SIZE = 40,
@@ -25,38 +24,80 @@ struct output {
     const struct output_column *columns;
     size_t column_count;
     bool single;
+    bool omits_empty;
     bool titled;
     size_t line_columns; /* 0: the table is not compact */
     size_t written;      /* rows, JSON */
     size_t *widths;      /* a column's width never shrinks from piece to piece */
-    bool *hidden;        /* of a compact table: the column is empty */
+    bool *hidden;        /* columns; of a compact table those that are empty */
     size_t owed;         /* blanks before the next cell of the line that is not empty */
-    json_t *pending;     /* of a table */
+    json_t *pending;     /* of a table: lists of cells, which are safe texts */
 };
 
-struct output *output_new(FILE *out, enum cli_output format, const struct output_column *columns,
-                          size_t column_count)
+static bool is_continuation(unsigned char c)
 {
+    return (c & 0xc0) == 0x80;
+}
+
+static size_t columns_of(const char *text)
+{
+    size_t columns = 0;
+    for (; *text != '\0'; text++)
+        columns += !is_continuation((unsigned char)*text);
+    return columns;
+}
+
+struct output *output_new(const struct cli *cli, const struct output_column *columns)
+{
+    size_t count = 0;
     struct output *output = calloc(1, sizeof(*output));
-    assert(output != NULL && column_count > 0);
-    *output = (struct output){.out = out,
-                              .format = format,
+    assert(output != NULL && (columns != NULL || cli->output != CLI_OUTPUT_TABLE));
+    while (columns != NULL && columns[count].title != NULL)
+        count++;
+    *output = (struct output){.out = cli->out,
+                              .format = cli->output,
                               .columns = columns,
-                              .column_count = column_count,
-                              .widths = calloc(column_count, sizeof(size_t)),
-                              .hidden = calloc(column_count, sizeof(bool)),
+                              .column_count = count,
+                              .widths = calloc(count + 1, sizeof(size_t)),
+                              .hidden = calloc(count + 1, sizeof(bool)),
                               .pending = json_array()};
     assert(output->widths != NULL && output->hidden != NULL && output->pending != NULL);
+    for (size_t at = 0; at < count; at++)
+        output->widths[at] = columns_of(columns[at].title);
     return output;
 }
 
-void output_width(struct output *output, const char *key, size_t width)
+static void widen(struct output *output, size_t at, size_t columns)
+{
+    output->widths[at] = columns > output->widths[at] ? columns : output->widths[at];
+}
+
+static size_t find_column(const struct output *output, const char *title)
 {
     size_t at = 0;
-    while (at < output->column_count && strcmp(output->columns[at].key, key) != 0)
+    while (at < output->column_count && strcmp(output->columns[at].title, title) != 0)
         at++;
+    return at;
+}
+
+void output_hide(struct output *output, const char *title)
+{
+    size_t at = find_column(output, title);
+    assert(at < output->column_count || output->columns == NULL);
+    output->hidden[at] = true;
+}
+
+void output_width(struct output *output, const char *title, size_t width)
+{
+    size_t at = find_column(output, title);
     assert(at < output->column_count && !output->titled);
-    output->widths[at] = width;
+    widen(output, at, width);
+}
+
+void output_columns(struct output *output, const struct output_column *columns)
+{
+    assert(columns[output->column_count].title == NULL);
+    output->columns = columns;
 }
 
 void output_single(struct output *output)
@@ -71,12 +112,12 @@ void output_compact(struct output *output, size_t line_columns)
     output->line_columns = line_columns;
 }
 
-/* ---- texts ---- */
-
-static bool is_continuation(unsigned char c)
+void output_omit_empty(struct output *output)
 {
-    return (c & 0xc0) == 0x80;
+    output->omits_empty = true;
 }
+
+/* ---- texts ---- */
 
 /* Control characters (C0, DEL, C1), and those that reorder or hide text: U+061C, U+200B to U+200F,
  * U+2028 to U+202E, U+2060 to U+2069, U+FEFF. */
@@ -96,7 +137,7 @@ static bool steers_terminal(const uint8_t *at, uint32_t size)
 }
 
 /* '?' in place of what steers the terminal and of bytes that are not UTF-8. */
-static size_t clean(const char *text, char ret_cell[CELL_SIZE])
+static size_t clean(const char *text, char ret_cell[OUTPUT_CELL_SIZE])
 {
     const uint8_t *at = (const uint8_t *)text;
     size_t left = strlen(text);
@@ -105,7 +146,7 @@ static size_t clean(const char *text, char ret_cell[CELL_SIZE])
         uint32_t read = utf8_character_size(at, left);
         bool shown = read > 0 && !steers_terminal(at, read);
         uint32_t written = shown ? read : 1;
-        if (size + written >= CELL_SIZE)
+        if (size + written >= OUTPUT_CELL_SIZE)
             break;
         if (shown)
             memcpy(ret_cell + size, at, written);
@@ -115,17 +156,9 @@ static size_t clean(const char *text, char ret_cell[CELL_SIZE])
         at += read > 0 ? read : 1;
         left -= read > 0 ? read : 1;
     }
-    assert(size < CELL_SIZE);
+    assert(size < OUTPUT_CELL_SIZE);
     ret_cell[size] = '\0';
     return size;
-}
-
-static size_t columns_of(const char *text)
-{
-    size_t columns = 0;
-    for (; *text != '\0'; text++)
-        columns += !is_continuation((unsigned char)*text);
-    return columns;
 }
 
 /* Cuts the cell to `width` columns, "..." at its end. */
@@ -141,7 +174,7 @@ static void cut(char *cell, size_t width)
 
 void output_text(FILE *out, const char *text, size_t width)
 {
-    char cell[CELL_SIZE];
+    char cell[OUTPUT_CELL_SIZE];
     clean(text, cell);
     if (width > 0)
         cut(cell, width);
@@ -150,24 +183,20 @@ void output_text(FILE *out, const char *text, size_t width)
 
 /* ---- cells ---- */
 
-static const json_t *find(const json_t *row, const char *key)
+static const json_t *find(const json_t *row, const char *path)
 {
     const json_t *at = row;
-    while (at != NULL && *key != '\0') {
-        size_t size = strcspn(key, ".");
-        char name[64];
-        snprintf(name, sizeof(name), "%.*s", (int)size, key);
-        at = json_object_get(at, name);
-        key += size + (key[size] == '.');
+    while (at != NULL && *path != '\0') {
+        size_t size = strcspn(path, ".");
+        at = json_is_array(at) ? json_array_get(at, strtoul(path, NULL, 10))
+                               : json_object_getn(at, path, size);
+        path += size + (path[size] == '.');
     }
     return at;
 }
 
-static void cell_of(const struct output *output, const json_t *row, size_t at,
-                    char ret_cell[CELL_SIZE])
+static void print_value(const json_t *value, char ret_cell[OUTPUT_CELL_SIZE])
 {
-    const struct output_column *column = &output->columns[at];
-    const json_t *value = find(row, column->key);
     char *dumped = NULL;
     ret_cell[0] = '\0';
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
@@ -195,16 +224,52 @@ static void cell_of(const struct output *output, const json_t *row, size_t at,
         free(dumped);
         break;
     }
-    /* What ends a line pushes nothing aside. */
-    if (!output->single && at + 1 < output->column_count)
-        cut(ret_cell, CELL_COLUMNS_MAX);
+}
+
+void output_cell(const struct output_column *column, const json_t *row,
+                 char ret_cell[OUTPUT_CELL_SIZE])
+{
+    json_t *shown = column->format(find(row, column->path));
+    print_value(shown, ret_cell);
+    json_decref(shown);
+}
+
+static bool is_last(const struct output *output, size_t at)
+{
+    do
+        at++;
+    while (at < output->column_count && output->hidden[at]);
+    return at == output->column_count;
+}
+
+static json_t *cells_of(const struct output *output, const json_t *row)
+{
+    char cell[OUTPUT_CELL_SIZE];
+    json_t *cells = json_array();
+    for (size_t at = 0; at < output->column_count; at++) {
+        output_cell(&output->columns[at], row, cell);
+        /* What ends a line pushes nothing aside. */
+        if (!output->single && !is_last(output, at))
+            cut(cell, CELL_COLUMNS_MAX);
+        json_array_append_new(cells, json_string(cell));
+    }
+    assert(json_array_size(cells) == output->column_count);
+    return cells;
+}
+
+static const char *cell_at(const json_t *cells, size_t at)
+{
+    return json_string_value(json_array_get(cells, at));
 }
 
 /* Blanks are printed before the next cell that is not empty, so no line ends with some. */
-static void print_cell(struct output *output, size_t at, char *cell)
+static void print_cell(struct output *output, size_t at, const char *text)
 {
+    char cell[OUTPUT_CELL_SIZE];
     size_t width = output->widths[at];
-    assert(at < output->column_count && !output->hidden[at]);
+    if (output->hidden[at])
+        return;
+    snprintf(cell, sizeof(cell), "%s", text);
     if (output->line_columns > 0)
         cut(cell, width);
     size_t columns = columns_of(cell);
@@ -224,42 +289,27 @@ static void end_line(struct output *output)
     output->owed = 0;
 }
 
-static void widen(struct output *output, const json_t *row)
+static void print_table_single(const struct output *output, const json_t *cells)
 {
-    char cell[CELL_SIZE];
-    for (size_t at = 0; at < output->column_count; at++) {
-        cell_of(output, row, at, cell);
-        size_t columns = columns_of(cell), title = columns_of(output->columns[at].title);
-        size_t width = columns > title ? columns : title;
-        output->widths[at] = width > output->widths[at] ? width : output->widths[at];
-    }
-}
-
-static void print_table_single(struct output *output, const json_t *row)
-{
-    char cell[CELL_SIZE];
     size_t width = 0;
-    for (size_t at = 0; at < output->column_count; at++) {
-        size_t columns = columns_of(output->columns[at].title);
-        width = columns > width ? columns : width;
-    }
-    for (size_t at = 0; at < output->column_count; at++) {
-        cell_of(output, row, at, cell);
-        fprintf(output->out, "%-*s  %s\n", (int)width, output->columns[at].title, cell);
-    }
+    for (size_t at = 0; at < output->column_count; at++)
+        if (!output->hidden[at] && output->widths[at] > width)
+            width = output->widths[at];
+    for (size_t at = 0; at < output->column_count; at++)
+        if (!output->hidden[at])
+            fprintf(output->out, "%-*s  %s\n", (int)width, output->columns[at].title,
+                    cell_at(cells, at));
 }
 
 static void hide_empty_columns(struct output *output)
 {
     size_t index;
-    json_t *row;
-    char cell[CELL_SIZE];
+    json_t *cells;
     for (size_t at = 0; at < output->column_count; at++) {
-        output->hidden[at] = true;
-        json_array_foreach(output->pending, index, row) {
-            cell_of(output, row, at, cell);
-            output->hidden[at] = output->hidden[at] && cell[0] == '\0';
-        }
+        bool empty = true;
+        json_array_foreach(output->pending, index, cells)
+            empty = empty && cell_at(cells, at)[0] == '\0';
+        output->hidden[at] = output->hidden[at] || empty;
     }
 }
 
@@ -286,13 +336,8 @@ static void shrink_to_line(struct output *output)
 
 static void print_titles(struct output *output)
 {
-    char cell[CELL_SIZE];
-    for (size_t at = 0; at < output->column_count; at++) {
-        if (output->hidden[at])
-            continue;
-        clean(output->columns[at].title, cell);
-        print_cell(output, at, cell);
-    }
+    for (size_t at = 0; at < output->column_count; at++)
+        print_cell(output, at, output->columns[at].title);
     end_line(output);
     output->titled = true;
 }
@@ -300,23 +345,19 @@ static void print_titles(struct output *output)
 static void print_table(struct output *output)
 {
     size_t index;
-    json_t *row;
-    char cell[CELL_SIZE];
-    json_array_foreach(output->pending, index, row)
-        widen(output, row);
+    json_t *cells;
+    json_array_foreach(output->pending, index, cells)
+        for (size_t at = 0; at < output->column_count; at++)
+            widen(output, at, columns_of(cell_at(cells, at)));
     if (output->line_columns > 0) {
         hide_empty_columns(output);
         shrink_to_line(output);
     }
     if (!output->titled)
         print_titles(output);
-    json_array_foreach(output->pending, index, row) {
-        for (size_t at = 0; at < output->column_count; at++) {
-            if (output->hidden[at])
-                continue;
-            cell_of(output, row, at, cell);
-            print_cell(output, at, cell);
-        }
+    json_array_foreach(output->pending, index, cells) {
+        for (size_t at = 0; at < output->column_count; at++)
+            print_cell(output, at, cell_at(cells, at));
         end_line(output);
     }
     json_array_clear(output->pending);
@@ -335,28 +376,34 @@ static void print_json(struct output *output, const json_t *row)
     output->written++;
 }
 
+static void add_to_table(struct output *output, json_t *cells)
+{
+    if (output->single)
+        print_table_single(output, cells);
+    else
+        json_array_append(output->pending, cells);
+    if (output->line_columns == 0 && json_array_size(output->pending) >= PIECE_ROWS)
+        print_table(output);
+    json_decref(cells);
+}
+
 void output_row(struct output *output, json_t *row)
 {
     if (row == NULL)
         row = json_object();
-    switch (output->format) {
-    case CLI_OUTPUT_JSON:
-    case CLI_OUTPUT_JSONL:
+    if (output->format == CLI_OUTPUT_TABLE)
+        add_to_table(output, cells_of(output, row));
+    else
         print_json(output, row);
-        break;
-    case CLI_OUTPUT_TABLE:
-        if (output->single) {
-            print_table_single(output, row);
-        } else {
-            json_array_append(output->pending, row);
-            if (output->line_columns == 0 && json_array_size(output->pending) >= PIECE_ROWS)
-                print_table(output);
-        }
-        break;
-    case CLI_OUTPUT_COUNT:
-        break;
-    }
     json_decref(row);
+}
+
+void output_rows(struct output *output, const json_t *list)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(list, i, row)
+        output_row(output, json_incref(row));
 }
 
 void output_flush(struct output *output)
@@ -372,8 +419,9 @@ int output_finish(struct output *output, int code)
         return code;
     bool lists = output->format == CLI_OUTPUT_JSON && !output->single;
     bool failed = code != EXIT_CODE_OK;
+    bool titles = !output->titled && !failed && !output->omits_empty;
     if (output->format == CLI_OUTPUT_TABLE && !output->single &&
-        (json_array_size(output->pending) > 0 || (!output->titled && !failed)))
+        (json_array_size(output->pending) > 0 || titles))
         print_table(output);
     if (lists && output->written > 0)
         fputs("\n]\n", output->out);
@@ -387,19 +435,46 @@ int output_finish(struct output *output, int code)
     return written || failed ? code : EXIT_CODE_INTERNAL;
 }
 
-int output_list(const struct cli *cli, const struct output_column *columns, size_t column_count,
-                const json_t *list, json_t *(*row_of)(const json_t *item, int64_t now))
+int output_list(const struct cli *cli, const struct output_column *columns, const json_t *list)
 {
-    size_t i;
-    json_t *item;
-    int64_t now = clock_wall_ms(clock_real());
-    struct output *output = output_new(cli->out, cli->output, columns, column_count);
-    json_array_foreach(list, i, item)
-        output_row(output, cli->output == CLI_OUTPUT_TABLE ? row_of(item, now) : json_incref(item));
+    struct output *output = output_new(cli, columns);
+    output_rows(output, list);
     return output_finish(output, EXIT_CODE_OK);
 }
 
-/* ---- times ---- */
+int output_one(const struct cli *cli, const struct output_column *columns, json_t *row)
+{
+    struct output *output = output_new(cli, columns);
+    output_single(output);
+    output_row(output, row);
+    return output_finish(output, EXIT_CODE_OK);
+}
+
+void output_fields(const struct cli *cli, const struct output_column *fields, int width,
+                   const json_t *row)
+{
+    char cell[OUTPUT_CELL_SIZE];
+    for (; fields->title != NULL; fields++) {
+        output_cell(fields, row, cell);
+        if (cell[0] != '\0')
+            fprintf(cli->out, "%-*s  %s\n", width, fields->title, cell);
+    }
+}
+
+/* ---- formats ---- */
+
+json_t *output_value(const json_t *value)
+{
+    return json_incref((json_t *)(uintptr_t)value);
+}
+
+json_t *output_pair(const json_t *object, const char *code, const char *message)
+{
+    const char *first = json_string_value(json_object_get(object, code));
+    const char *second = json_string_value(json_object_get(object, message));
+    return json_sprintf("%s%s%s", first != NULL ? first : "",
+                        first != NULL && second != NULL ? ": " : "", second != NULL ? second : "");
+}
 
 enum { SECONDS_END = 19, MILLISECONDS_END = 23 };
 
@@ -443,7 +518,7 @@ static json_t *seconds_text(const char *before, long long seconds)
     return json_sprintf("%s%lldd", before, seconds / 86400);
 }
 
-json_t *output_age(const json_t *time, int64_t now)
+json_t *output_age_at(const json_t *time, int64_t now)
 {
     int64_t at;
     if (!output_read_time(time, &at))
@@ -452,8 +527,15 @@ json_t *output_age(const json_t *time, int64_t now)
     return seconds_text(ms < -999 ? "in " : "", (ms < 0 ? -ms : ms) / 1000);
 }
 
-json_t *output_duration(int64_t ms)
+json_t *output_age(const json_t *time)
 {
-    assert(ms >= 0);
-    return ms < 2000 ? json_sprintf("%lldms", (long long)ms) : seconds_text("", ms / 1000);
+    return output_age_at(time, clock_wall_ms(clock_real()));
+}
+
+json_t *output_duration(const json_t *ms)
+{
+    long long count = json_integer_value(ms);
+    if (!json_is_integer(ms) || count < 0)
+        return NULL;
+    return count < 2000 ? json_sprintf("%lldms", count) : seconds_text("", count / 1000);
 }

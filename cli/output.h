@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands print: a table for operators, JSON or JSON lines for programs, from the same rows;
- * and how times of the API are shown in tables. */
+/* What commands print: JSON or JSON lines for programs, and for operators a table of the same rows,
+ * in which each column shows what is at its path. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -8,30 +8,58 @@
 
 #include <jansson.h>
 
+enum { OUTPUT_CELL_SIZE = 1024 };
+
+/* What a cell shows of a value (NULL: the row has none): new; NULL and null are an empty cell. */
+typedef json_t *output_format(const json_t *value);
+
+/* A table of columns ends with a row without a title. */
 struct output_column {
-    const char *key;   /* in the row's object; "a.b" is b within a */
     const char *title; /* "ORDER" */
-    bool right;        /* numbers are aligned to the right */
+    const char *path;  /* in the row: "a.b" is b within a, "a.0" the first of a; "" is the row */
+    output_format *format;
+    bool right; /* numbers are aligned to the right */
 };
+
+/* As it is: text, a number, yes or no. */
+json_t *output_value(const json_t *value);
+/* Of a time of the API. */
+json_t *output_time(const json_t *time);                /* "2010-12-01 08:26:03" (UTC) */
+json_t *output_time_ms(const json_t *time);             /* "2010-12-01 08:26:03.123" */
+json_t *output_age(const json_t *time);                 /* "12s", "5m", "3h", "4d"; "in 12s" */
+json_t *output_age_at(const json_t *time, int64_t now); /* for tests */
+/* Of milliseconds: "350ms", "12s", "5m", "3h", "4d" */
+json_t *output_duration(const json_t *ms);
+/* "CODE: MESSAGE" of two texts in an object, one of them, or "". */
+json_t *output_pair(const json_t *object, const char *code, const char *message);
+/* A time of the API, in milliseconds since the epoch. False: it is none, such as null. */
+bool output_read_time(const json_t *time, int64_t *ret_ms);
 
 struct output;
 
-/* New. `columns` are what a table shows (borrowed); JSON shows the whole rows. */
-struct output *output_new(FILE *out, enum cli_output format, const struct output_column *columns,
-                          size_t column_count);
+/* New. `columns` (borrowed) are what a table shows, NULL without one; JSON shows whole rows. */
+struct output *output_new(const struct cli *cli, const struct output_column *columns);
+/* The table leaves the column out. */
+void output_hide(struct output *output, const char *title);
 /* The column is at least this wide: for rows that are printed one by one, before the next is
  * known. */
-void output_width(struct output *output, const char *key, size_t width);
+void output_width(struct output *output, const char *title, size_t width);
+/* The rows that follow are of another kind: other columns under the same titles. */
+void output_columns(struct output *output, const struct output_column *columns);
 /* There will be one row: JSON is that object rather than a list, a table shows its fields one below
  * the other. */
 void output_single(struct output *output);
 /* A table leaves out columns that are empty in all rows, and shortens its widest texts until a line
  * has at most `line_columns` columns. All rows stay in memory until output_finish(). */
 void output_compact(struct output *output, size_t line_columns);
+/* A table without rows prints nothing, rather than its titles. */
+void output_omit_empty(struct output *output);
 /* A JSON object, stolen; NULL (json_pack failed: text that is not UTF-8) shows an empty one. Unless
  * it is compact, a table is printed in pieces of some hundred rows, so that a long one begins at
  * once and takes little memory. */
 void output_row(struct output *output, json_t *row);
+/* All of a JSON list. */
+void output_rows(struct output *output, const json_t *list);
 /* Prints what is pending, so that a follower sees it now. */
 void output_flush(struct output *output);
 /* Frees. If `code` is not EXIT_CODE_OK and there was no row, nothing is printed: neither titles nor
@@ -39,22 +67,19 @@ void output_flush(struct output *output);
  * does nothing. */
 int output_finish(struct output *output, int code);
 
-/* All of a JSON list: its items as they are, or in a table the rows that are made of them now.
- * The exit code. */
-int output_list(const struct cli *cli, const struct output_column *columns, size_t column_count,
-                const json_t *list, json_t *(*row_of)(const json_t *item, int64_t now));
+/* A list and nothing else; the exit code. */
+int output_list(const struct cli *cli, const struct output_column *columns, const json_t *list);
+/* The one row, stolen: an object, or its fields one below the other. The exit code. */
+int output_one(const struct cli *cli, const struct output_column *columns, json_t *row);
+/* What a table shows in a column of the row; it is safe on a terminal. */
+void output_cell(const struct output_column *column, const json_t *row,
+                 char ret_cell[OUTPUT_CELL_SIZE]);
+/* Of a row, the fields that are not empty, one below the other: titles have `width` columns. */
+void output_fields(const struct cli *cli, const struct output_column *fields, int width,
+                   const json_t *row);
 
 /* Text from elsewhere, safe on a terminal: control characters are shown as '?'. Writes at most
  * `width` columns (0 = all), with "..." where it was cut. */
 void output_text(FILE *out, const char *text, size_t width);
-
-/* A time of the API, in milliseconds since the epoch. False: it is none, such as null. */
-bool output_read_time(const json_t *time, int64_t *ret_ms);
-/* The same for people. All new; "" if it is none. */
-json_t *output_time(const json_t *time);             /* "2010-12-01 08:26:03" (UTC) */
-json_t *output_time_ms(const json_t *time);          /* "2010-12-01 08:26:03.123" */
-json_t *output_age(const json_t *time, int64_t now); /* "12s", "5m", "3h", "4d"; "in 12s" */
-/* "350ms", "12s", "5m", "3h", "4d" */
-json_t *output_duration(int64_t ms);
 
 #endif

@@ -93,56 +93,60 @@ static int fail(const struct cli *cli, const struct error *error)
 /* ---- rows ---- */
 
 /* 0 = never. */
-static json_t *time_of(const struct cli *cli, int64_t ms)
+static json_t *time_of(int64_t ms)
 {
-    bool table = cli->output == CLI_OUTPUT_TABLE;
-    if (ms == 0)
-        return table ? json_string("never") : json_null();
-    json_t *time = json_codec_time(ms);
-    if (!table)
-        return time;
-    json_t *shown = output_time(time);
-    json_decref(time);
-    return shown;
+    return ms != 0 ? json_codec_time(ms) : json_null();
+}
+
+static json_t *time_or_never(const json_t *time)
+{
+    return json_is_null(time) ? json_string("never") : output_time(time);
+}
+
+/* "reply-to=orders.replies.web id-prefix=web-" */
+static json_t *bindings_text(const json_t *bindings)
+{
+    char text[HTTP_BINDING_COUNT * (HTTP_BINDING_SIZE + 16)] = "";
+    size_t size = 0;
+    const char *key;
+    json_t *to;
+    json_object_foreach((json_t *)(uintptr_t)bindings, key, to)
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s=%s", size > 0 ? " " : "",
+                                 key, json_string_value(to));
+    return json_string(text);
 }
 
 static const struct output_column columns[] = {
-    {"name", "NAME", false},
-    {"role", "ROLE", false},
-    {"created_at", "CREATED (UTC)", false},
-    {"expires_at", "EXPIRES (UTC)", false},
-    {"status", "STATUS", false},
-    {"bound_to", "BOUND TO", false},
+    {"NAME", "name", output_value, false},
+    {"ROLE", "role", output_value, false},
+    {"CREATED (UTC)", "created_at", time_or_never, false},
+    {"EXPIRES (UTC)", "expires_at", time_or_never, false},
+    {"STATUS", "status", output_value, false},
+    {"BOUND TO", "bound_to", bindings_text, false},
+    {0},
 };
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-/* In a table one text, else an object by key; null = it is not bound. */
-static json_t *bindings_of(const struct cli *cli, const struct http_bindings *bindings)
+/* null = it is not bound. */
+static json_t *bindings_of(const struct http_bindings *bindings)
 {
-    char shown[HTTP_BINDING_COUNT * (HTTP_BINDING_SIZE + 16)] = "";
-    size_t size = 0;
     json_t *object = json_object();
-    for (int i = 0; i < HTTP_BINDING_COUNT; i++) {
-        const char *key = http_binding_key((enum http_binding)i);
-        if (bindings->to[i][0] == '\0')
-            continue;
-        json_object_set_new(object, key, json_string(bindings->to[i]));
-        size += (size_t)snprintf(shown + size, sizeof(shown) - size, "%s%s=%s", size > 0 ? " " : "",
-                                 key, bindings->to[i]);
-    }
-    if (cli->output != CLI_OUTPUT_TABLE && size > 0)
+    for (int i = 0; i < HTTP_BINDING_COUNT; i++)
+        if (bindings->to[i][0] != '\0')
+            json_object_set_new(object, http_binding_key((enum http_binding)i),
+                                json_string(bindings->to[i]));
+    if (json_object_size(object) > 0)
         return object;
     json_decref(object);
-    return size > 0 ? json_string(shown) : json_null();
+    return json_null();
 }
 
-static json_t *row_of(const struct cli *cli, const struct http_token *token, int64_t now)
+static json_t *row_of(const struct http_token *token, int64_t now)
 {
     bool expired = token->expires_ms != 0 && token->expires_ms <= now;
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "name", token->name, "role",
-                     http_role_name(token->role), "created_at", time_of(cli, token->created_ms),
-                     "expires_at", time_of(cli, token->expires_ms), "bound_to",
-                     bindings_of(cli, &token->bindings), "status", expired ? "expired" : "valid");
+                     http_role_name(token->role), "created_at", time_of(token->created_ms),
+                     "expires_at", time_of(token->expires_ms), "bound_to",
+                     bindings_of(&token->bindings), "status", expired ? "expired" : "valid");
 }
 
 /* ---- verbs ---- */
@@ -154,12 +158,9 @@ static int print_added(struct cli *cli, const char *name, enum http_role role, c
         fprintf(cli->out, "%s\n", token);
         return fflush(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
     }
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
-    output_single(output);
-    output_row(output, json_pack("{s:s, s:s, s:s, s:o}", "name", name, "role", http_role_name(role),
-                                 "token", token, "expires_at", time_of(cli, expires_ms)));
-    int code = output_finish(output, EXIT_CODE_OK);
-    return fflush(cli->out) == 0 ? code : EXIT_CODE_INTERNAL;
+    return output_one(cli, NULL,
+                      json_pack("{s:s, s:s, s:s, s:o}", "name", name, "role", http_role_name(role),
+                                "token", token, "expires_at", time_of(expires_ms)));
 }
 
 /* --agent may be repeated. */
@@ -228,9 +229,9 @@ static int run_list(struct cli *cli)
     if (find_file(cli, &path, &error) != ERROR_OK ||
         http_tokens_read(path, &tokens, &error) != ERROR_OK)
         return cli_fail(cli, &error);
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
+    struct output *output = output_new(cli, columns);
     for (size_t i = 0; i < tokens.count; i++)
-        output_row(output, row_of(cli, &tokens.of[i], now));
+        output_row(output, row_of(&tokens.of[i], now));
     http_tokens_deinit(&tokens);
     return output_finish(output, EXIT_CODE_OK);
 }
@@ -248,10 +249,7 @@ static int run_revoke(struct cli *cli)
         fprintf(cli->out, "revoked %s: %s has no token of that name now\n", name, path);
         return fflush(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
     }
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
-    output_single(output);
-    output_row(output, json_pack("{s:s, s:s}", "revoked", name, "file", path));
-    return output_finish(output, EXIT_CODE_OK);
+    return output_one(cli, NULL, json_pack("{s:s, s:s}", "revoked", name, "file", path));
 }
 
 /* ---- the table ---- */

@@ -14,7 +14,7 @@
 
 struct topic_findings {
     const struct cli *cli;
-    struct output *output; /* a table: made with the first finding, so that none has no titles */
+    struct output *output;
     uint32_t counts[TOPICS_FINDING_COUNT];
 };
 
@@ -23,12 +23,11 @@ _Static_assert(sizeof(finding_names) / sizeof(finding_names[0]) == TOPICS_FINDIN
                "every finding has a name");
 
 static const struct output_column columns[] = {
-    {"finding", "FINDING", false}, {"topic", "TOPIC", false}, {"message", "DETAIL", false}};
-
-static struct output *new_output(const struct cli *cli)
-{
-    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-}
+    {"FINDING", "finding", output_value, false},
+    {"TOPIC", "topic", output_value, false},
+    {"DETAIL", "message", output_value, false},
+    {0},
+};
 
 static void on_finding(void *ctx, enum topics_finding finding, const char *topic, const char *line)
 {
@@ -43,8 +42,6 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
     /* The column before names the topic. */
     if (strncmp(line, topic, size) == 0 && line[size] == ':')
         line += size + 1 + strspn(line + size + 1, " ");
-    if (findings->output == NULL)
-        findings->output = new_output(findings->cli);
     output_row(findings->output, json_pack("{s:s, s:s, s:s}", "finding", finding_names[finding],
                                            "topic", topic, "message", line));
 }
@@ -101,8 +98,8 @@ static int apply_or_check(struct cli *cli, bool apply)
         plan.partitions = (int32_t)config_int(cli->config, "partitions");
     plan.replication_factor = (int32_t)config_int(cli->config, "replication.factor");
     plan.allow_weaker = apply && cli_flag_given(cli, "allow-weaker");
-    struct topic_findings findings = {
-        .cli = cli, .output = cli->output == CLI_OUTPUT_TABLE ? NULL : new_output(cli)};
+    struct topic_findings findings = {.cli = cli, .output = output_new(cli, columns)};
+    output_omit_empty(findings.output);
     class = apply ? topics_apply(&plan, on_finding, &findings, &error)
                   : topics_check(&plan, on_finding, &findings, &error);
     if (class != ERROR_OK)

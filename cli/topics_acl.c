@@ -29,9 +29,14 @@ _Static_assert(sizeof(finding_names) / sizeof(finding_names[0]) == RIGHTS_FINDIN
                "every finding has a name");
 
 static const struct output_column columns[] = {
-    {"finding", "FINDING", false},     {"principal", "PRINCIPAL", false},
-    {"operation", "OPERATION", false}, {"resource", "RESOURCE", false},
-    {"name", "NAME", false},           {"pattern", "PATTERN", false}};
+    {"FINDING", "finding", output_value, false},
+    {"PRINCIPAL", "principal", output_value, false},
+    {"OPERATION", "operation", output_value, false},
+    {"RESOURCE", "resource", output_value, false},
+    {"NAME", "name", output_value, false},
+    {"PATTERN", "pattern", output_value, false},
+    {0},
+};
 
 /* ---- the plan ---- */
 
@@ -137,8 +142,8 @@ static int print(struct acl *acl)
     struct rights_rule *rules = NULL;
     size_t count = 0;
     if (rights_rules(&acl->plan, &rules, &count, &error) != ERROR_OK)
-        return cli_fail(acl->cli, &error);
-    if (acl->output == NULL) {
+        return output_finish(acl->output, cli_fail(acl->cli, &error));
+    if (acl->cli->output == CLI_OUTPUT_TABLE) {
         for (size_t i = 0; i < count;)
             i += write_command(acl, &rules[i], count - i);
     } else {
@@ -157,9 +162,6 @@ static void on_finding(void *ctx, enum rights_finding finding, const struct righ
     acl->counts[finding]++;
     if (finding == RIGHTS_EXISTS && acl->cli->output == CLI_OUTPUT_TABLE)
         return;
-    if (acl->output == NULL)
-        acl->output = output_new(acl->cli->out, acl->cli->output, columns,
-                                 sizeof(columns) / sizeof(columns[0]));
     output_row(acl->output, row_of(finding_names[finding], rule));
 }
 
@@ -199,9 +201,8 @@ int cli_topics_acl(struct cli *cli)
     struct acl *acl = calloc(1, sizeof(*acl));
     assert(acl != NULL);
     acl->cli = cli;
-    if (cli->output != CLI_OUTPUT_TABLE)
-        acl->output =
-            output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    acl->output = output_new(cli, columns);
+    output_omit_empty(acl->output);
     int code;
     if (make_plan(acl, &error) != ERROR_OK)
         code = output_finish(acl->output, cli_fail(cli, &error));

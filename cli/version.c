@@ -10,15 +10,16 @@
 #define REEVE_VERSION "unknown"
 #endif
 
-static const struct output_column columns[] = {{"name", "NAME", false},
-                                               {"version", "VERSION", false}};
-static const struct output_column schema_columns[] = {{"record", "RECORD", false},
-                                                      {"fingerprint", "FINGERPRINT", false}};
+static const struct output_column schema_columns[] = {
+    {"RECORD", "record", output_value, false},
+    {"FINGERPRINT", "fingerprint", output_value, false},
+    {0},
+};
 
 static int run_schemas(struct cli *cli)
 {
     struct codec *codec = codec_new();
-    struct output *out = output_new(cli->out, cli->output, schema_columns, 2);
+    struct output *out = output_new(cli, schema_columns);
     for (int kind = 1; kind < RECORD_KIND_COUNT; kind++) {
         char fingerprint[17];
         snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
@@ -38,10 +39,8 @@ static int run(struct cli *cli)
         fprintf(cli->out, "reeve %s\n", REEVE_VERSION);
         return EXIT_CODE_OK;
     }
-    struct output *out = output_new(cli->out, cli->output, columns, 2);
-    output_single(out);
-    output_row(out, json_pack("{s:s, s:s}", "name", "reeve", "version", REEVE_VERSION));
-    return output_finish(out, EXIT_CODE_OK);
+    return output_one(cli, NULL,
+                      json_pack("{s:s, s:s}", "name", "reeve", "version", REEVE_VERSION));
 }
 
 static const struct cli_flag flags[] = {

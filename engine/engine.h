@@ -194,7 +194,7 @@ void deadline_command(const struct order *order, const struct deadline *deadline
                       struct command *ret_cmd);
 
 extern const struct enum_names status_kind_names;
-const char *status_kind_name(enum status_kind kind);
+const char *status_kind_name(enum status_kind kind); /* for tests */
 const char *deadline_kind_name(enum deadline_kind kind);
 
 #endif

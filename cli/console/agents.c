@@ -10,66 +10,67 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct output_column columns[] = {
-    {"agent", "AGENT", false},      {"instance", "INSTANCE", false},
-    {"capacity", "CAPACITY", true}, {"in_flight", "IN FLIGHT", true},
-    {"queued", "QUEUED", true},     {"partitions", "PARTITIONS", true},
-    {"p50", "P50", true},           {"p95", "P95", true},
-    {"errors", "ERRORS", true},     {"circuit", "CIRCUIT", false},
-    {"version", "VERSION", false},  {"age", "LAST REPORT", true},
-    {"paused", "PAUSED", false},    {"last_error", "LAST ERROR", false},
-};
-static const struct output_column pause_columns[] = {
-    {"agent", "AGENT", false},   {"state", "STATE", false},        {"by", "BY", false},
-    {"reason", "REASON", false}, {"instances", "INSTANCES", true},
-};
-
-static void copy(json_t *row, const json_t *agent, const char *name)
+/* Only instances have numbers. */
+static json_t *milliseconds(const json_t *ms)
 {
-    json_object_set(row, name, json_object_get(agent, name));
+    return json_is_integer(ms) ? json_sprintf("%lld ms", (long long)json_integer_value(ms)) : NULL;
 }
 
-static json_t *milliseconds(const json_t *agent, const char *name)
+static json_t *percent(const json_t *permille)
 {
-    return json_sprintf("%lld ms", (long long)json_integer_value(json_object_get(agent, name)));
+    long long count = json_integer_value(permille);
+    return json_is_integer(permille) ? json_sprintf("%lld.%lld %%", count / 10, count % 10) : NULL;
 }
 
-/* "ann, 5 min ago: the bank is down", or nothing. */
-static json_t *pause_text(const json_t *pause, int64_t now)
+static json_t *instance_or_none(const json_t *instance)
+{
+    return json_is_string(instance) ? output_value(instance) : json_string("none");
+}
+
+/* "by ann, 5m ago: the bank is down", or nothing. */
+static json_t *pause_text(const json_t *pause)
 {
     if (!json_is_object(pause))
-        return json_string("");
+        return NULL;
     const char *by = json_string_value(json_object_get(pause, "by"));
     const char *reason = json_string_value(json_object_get(pause, "reason"));
-    json_t *age = output_age(json_object_get(pause, "at"), now);
-    json_t *text = json_sprintf("by %s, %s ago: %s", by != NULL ? by : "?",
-                                json_is_string(age) ? json_string_value(age) : "?",
+    json_t *age = output_age(json_object_get(pause, "at"));
+    json_t *text = json_sprintf("by %s, %s ago: %s", by != NULL ? by : "?", json_string_value(age),
                                 reason != NULL ? reason : "");
     json_decref(age);
     return text;
 }
 
-static json_t *row_of(const json_t *agent, int64_t now)
+static json_t *pause_state(const json_t *pause)
 {
-    static const char *const same[] = {"agent",      "instance", "capacity", "in_flight", "queued",
-                                       "partitions", "circuit",  "version",  "last_error"};
-    long long permille = json_integer_value(json_object_get(agent, "errors_permille"));
-    json_t *row = json_object();
-    if (!json_is_string(json_object_get(agent, "instance"))) {
-        copy(row, agent, "agent");
-        json_object_set_new(row, "instance", json_string("none"));
-        json_object_set_new(row, "paused", pause_text(json_object_get(agent, "paused"), now));
-        return row;
-    }
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
-        copy(row, agent, same[i]);
-    json_object_set_new(row, "p50", milliseconds(agent, "latency_p50_ms"));
-    json_object_set_new(row, "p95", milliseconds(agent, "latency_p95_ms"));
-    json_object_set_new(row, "errors", json_sprintf("%lld.%lld %%", permille / 10, permille % 10));
-    json_object_set_new(row, "age", output_age(json_object_get(agent, "heard_at"), now));
-    json_object_set_new(row, "paused", pause_text(json_object_get(agent, "paused"), now));
-    return row;
+    return json_string(json_is_object(pause) ? "paused" : "active");
 }
+
+static const struct output_column columns[] = {
+    {"AGENT", "agent", output_value, false},
+    {"INSTANCE", "instance", instance_or_none, false},
+    {"CAPACITY", "capacity", output_value, true},
+    {"IN FLIGHT", "in_flight", output_value, true},
+    {"QUEUED", "queued", output_value, true},
+    {"PARTITIONS", "partitions", output_value, true},
+    {"P50", "latency_p50_ms", milliseconds, true},
+    {"P95", "latency_p95_ms", milliseconds, true},
+    {"ERRORS", "errors_permille", percent, true},
+    {"CIRCUIT", "circuit", output_value, false},
+    {"VERSION", "version", output_value, false},
+    {"LAST REPORT", "heard_at", output_age, true},
+    {"PAUSED", "paused", pause_text, false},
+    {"LAST ERROR", "last_error", output_value, false},
+    {0},
+};
+static const struct output_column pause_columns[] = {
+    {"AGENT", "agent", output_value, false},
+    {"STATE", "paused", pause_state, false},
+    {"BY", "paused.by", output_value, false},
+    {"REASON", "paused.reason", output_value, false},
+    {"INSTANCES", "instances", output_value, true},
+    {0},
+};
 
 static bool has_instance(const json_t *list, const char *agent)
 {
@@ -136,9 +137,10 @@ static void add_named(struct cli *cli, json_t *list)
     console_answer_deinit(&answer);
 }
 
-/* Of one agent, or of all if `name` is NULL. */
-static int show(struct cli *cli, const char *name)
+/* Of one agent, or of all. */
+static int show(struct cli *cli)
 {
+    const char *name = cli->argument_count > 0 ? cli->arguments[0] : NULL;
     struct console_path path = {.size = 0};
     struct console_answer answer;
     int code = EXIT_CODE_OK;
@@ -163,19 +165,9 @@ static int show(struct cli *cli, const char *name)
     /* That the data are old was said before. */
     if (!complete && !old)
         cli_warn(cli, CODE_INCOMPLETE, "the console is still reading: some agents may be missing");
-    code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
+    code = output_list(cli, columns, list);
     console_answer_deinit(&answer);
     return name != NULL && none && code == EXIT_CODE_OK ? EXIT_CODE_NEGATIVE : code;
-}
-
-static int list(struct cli *cli)
-{
-    return show(cli, NULL);
-}
-
-static int get(struct cli *cli)
-{
-    return show(cli, cli->arguments[0]);
 }
 
 /* ---- pause and resume ---- */
@@ -189,24 +181,8 @@ static void warn_unserved(const struct cli *cli, const json_t *answer, const cha
              named ? "" : ", and no deployed workflow names it: check the spelling");
 }
 
-static int print_pause(const struct cli *cli, const json_t *answer)
-{
-    const json_t *pause = json_object_get(answer, "paused");
-    const char *by = json_string_value(json_object_get(pause, "by"));
-    const char *reason = json_string_value(json_object_get(pause, "reason"));
-    struct output *output = output_new(cli->out, cli->output, pause_columns,
-                                       sizeof(pause_columns) / sizeof(pause_columns[0]));
-    json_t *row = json_copy((json_t *)(uintptr_t)answer);
-    if (cli->output == CLI_OUTPUT_TABLE) {
-        json_object_set_new(row, "state", json_string(json_is_object(pause) ? "paused" : "active"));
-        json_object_set_new(row, "by", json_string(by != NULL ? by : ""));
-        json_object_set_new(row, "reason", json_string(reason != NULL ? reason : ""));
-    }
-    output_row(output, row);
-    return output_finish(output, EXIT_CODE_OK);
-}
-
-static int change(struct cli *cli, const char *action)
+/* The verb is the action. */
+static int change(struct cli *cli)
 {
     struct error error;
     struct console_client client;
@@ -221,7 +197,8 @@ static int change(struct cli *cli, const char *action)
         return cli_fail(cli, &error);
     console_path_add(&path, "/api/agents/");
     console_path_add_segment(&path, agent);
-    console_path_add(&path, action);
+    console_path_add(&path, "/");
+    console_path_add(&path, cli->verb->name);
     bool answered = console_client_init(cli, &client, &error) == ERROR_OK &&
                     console_query(&client, &path, body, &answer, &error) == ERROR_OK;
     json_decref(body);
@@ -229,7 +206,9 @@ static int change(struct cli *cli, const char *action)
         return cli_fail(cli, &error);
     if (answer.status == 200) {
         warn_unserved(cli, answer.json, agent);
-        code = print_pause(cli, answer.json);
+        struct output *output = output_new(cli, pause_columns);
+        output_row(output, json_incref(answer.json));
+        code = output_finish(output, EXIT_CODE_OK);
     } else {
         code = console_refused(cli, &answer, agent);
     }
@@ -237,17 +216,6 @@ static int change(struct cli *cli, const char *action)
     return code;
 }
 
-static int pause_agent(struct cli *cli)
-{
-    return change(cli, "/pause");
-}
-
-static int resume_agent(struct cli *cli)
-{
-    return change(cli, "/resume");
-}
-
-static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 static const struct cli_flag change_flags[] = {
     SIGNATURE_FLAGS("the topic of agents"), CONSOLE_FLAG, {NULL, NULL, NULL}};
 
@@ -258,10 +226,10 @@ static const struct cli_verb verbs[] = {
                    "is alive. Agents without one are listed if they are paused or a workflow names "
                    "them.",
         .examples = "reeve agents list\nreeve agents list --output json",
-        .flags = flags,
+        .flags = console_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = list,
+        .run = show,
     },
     {
         .name = "get",
@@ -270,10 +238,10 @@ static const struct cli_verb verbs[] = {
         .arguments_max = 1,
         .summary = "Shows the instances of an agent that are alive. Exit code 1: none is.",
         .examples = "reeve agents get carrier-a",
-        .flags = flags,
+        .flags = console_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = get,
+        .run = show,
     },
     {
         .name = "pause",
@@ -288,7 +256,7 @@ static const struct cli_verb verbs[] = {
         .flags = change_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = pause_agent,
+        .run = change,
     },
     {
         .name = "resume",
@@ -301,7 +269,7 @@ static const struct cli_verb verbs[] = {
         .flags = change_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = resume_agent,
+        .run = change,
     },
 };
 

@@ -3,62 +3,68 @@
  * partitions. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "platform/clock.h"
 #include "replica/settings.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct output_column columns[] = {
-    {"what", "ABOUT", false}, {"time", "SINCE (UTC)", false}, {"age", "AGE", true},
-    {"code", "CODE", false},  {"step", "STEP", false},        {"message", "MESSAGE", false},
+static json_t *order_text(const json_t *order_id)
+{
+    return json_sprintf("order %s", json_string_value(order_id));
+}
+
+static json_t *partition_text(const json_t *partition)
+{
+    return json_sprintf("partition %lld", (long long)json_integer_value(partition));
+}
+
+/* Of the step at fault if it has an error, else of the order. */
+static json_t *cause(const json_t *order, const char *of_step, const char *of_order)
+{
+    const json_t *step = json_array_get(json_object_get(order, "steps_in_error"), 0);
+    return json_incref(json_is_string(json_object_get(step, "error_name"))
+                           ? json_object_get(step, of_step)
+                           : json_object_get(order, of_order));
+}
+
+static json_t *code_of(const json_t *order)
+{
+    return cause(order, "error_name", "reason_code");
+}
+
+static json_t *message_of(const json_t *order)
+{
+    return cause(order, "error_message", "reason");
+}
+
+static const struct output_column order_columns[] = {
+    {"ABOUT", "order_id", order_text, false},
+    {"SINCE (UTC)", "updated_at", output_time, false},
+    {"AGE", "updated_at", output_age, true},
+    {"CODE", "", code_of, false},
+    {"STEP", "steps_in_error.0.step", output_value, false},
+    {"MESSAGE", "", message_of, false},
+    {0},
+};
+static const struct output_column partition_columns[] = {
+    {"ABOUT", "partition", partition_text, false},
+    {"SINCE (UTC)", "last_at", output_time, false},
+    {"AGE", "last_at", output_age, true},
+    {"CODE", "code", output_value, false},
+    {"STEP", "step", output_value, false},
+    {"MESSAGE", "message", output_value, false},
+    {0},
 };
 
-static json_t *order_row(const json_t *order, int64_t now)
-{
-    json_t *row = json_object();
-    const json_t *at_fault = json_array_get(json_object_get(order, "steps_in_error"), 0);
-    const json_t *code = json_object_get(at_fault, "error_name");
-    const json_t *message = json_object_get(at_fault, "error_message");
-    if (!json_is_string(code)) {
-        code = json_object_get(order, "reason_code");
-        message = json_object_get(order, "reason");
-    }
-    const json_t *time = json_object_get(order, "updated_at");
-    json_object_set_new(
-        row, "what",
-        json_sprintf("order %s", json_string_value(json_object_get(order, "order_id"))));
-    json_object_set_new(row, "time", output_time(time));
-    json_object_set_new(row, "age", output_age(time, now));
-    json_object_set(row, "code", (json_t *)(uintptr_t)code);
-    json_object_set(row, "step", json_object_get(at_fault, "step"));
-    json_object_set(row, "message", (json_t *)(uintptr_t)message);
-    return row;
-}
-
-static json_t *partition_row(const json_t *alert, int64_t now)
-{
-    json_t *row = json_object();
-    const json_t *time = json_object_get(alert, "last_at");
-    json_object_set_new(row, "what",
-                        json_sprintf("partition %lld", (long long)json_integer_value(
-                                                           json_object_get(alert, "partition"))));
-    json_object_set_new(row, "time", output_time(time));
-    json_object_set_new(row, "age", output_age(time, now));
-    json_object_set(row, "code", json_object_get(alert, "code"));
-    json_object_set(row, "message", json_object_get(alert, "message"));
-    return row;
-}
-
-static void print(struct cli *cli, struct output *output, const json_t *body, const char *name,
-                  const char *about, json_t *(*row)(const json_t *alert, int64_t now))
+static void print(struct output *output, const struct output_column *columns, const json_t *list,
+                  const char *about)
 {
     size_t i;
     json_t *alert;
-    int64_t now = clock_wall_ms(clock_real());
-    json_array_foreach(json_object_get(body, name), i, alert) {
+    output_columns(output, columns);
+    json_array_foreach(list, i, alert) {
         json_object_set_new(alert, "about", json_string(about));
-        output_row(output, cli->output == CLI_OUTPUT_TABLE ? row(alert, now) : json_incref(alert));
+        output_row(output, json_incref(alert));
     }
 }
 
@@ -70,8 +76,7 @@ static int run(struct cli *cli)
     int code = EXIT_CODE_OK;
     if (cli->argument_count > 0 && strcmp(cli->arguments[0], "list") != 0)
         return cli_usage(cli, "unknown command \"alerts %.60s\"", cli->arguments[0]);
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(cli, order_columns);
     do {
         path = (struct console_path){.size = 0};
         console_path_add(&path, "/api/alerts");
@@ -82,9 +87,10 @@ static int run(struct cli *cli)
             break;
         json_decref(cursor);
         cursor = json_incref(json_object_get(answer.json, "next"));
-        print(cli, output, answer.json, "orders", "order", order_row);
+        print(output, order_columns, json_object_get(answer.json, "orders"), "order");
         if (!json_is_string(cursor)) {
-            print(cli, output, answer.json, "partitions", "partition", partition_row);
+            print(output, partition_columns, json_object_get(answer.json, "partitions"),
+                  "partition");
             console_warn_incomplete(cli, answer.json);
         }
         console_answer_deinit(&answer);

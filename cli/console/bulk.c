@@ -89,9 +89,9 @@ static const char *name_of(const struct bulk *bulk)
 static int list_only(const struct bulk *bulk)
 {
     struct cli *cli = bulk->cli;
-    struct output *output = output_new(cli->out, cli->output, &bulk->kind->id, 1);
+    struct output *output = output_new(cli, bulk->kind->columns);
     for (size_t i = 0; i < bulk->count; i++)
-        output_row(output, json_pack("{s:s}", bulk->kind->id.key, bulk->ids[i]));
+        output_row(output, json_pack("{s:s}", bulk->kind->columns[0].path, bulk->ids[i]));
     int code = output_finish(output, EXIT_CODE_OK);
     if (cli->output == CLI_OUTPUT_TABLE)
         fprintf(cli->err, "%zu %s; nothing was sent (--dry-run)\n", bulk->count, name_of(bulk));
@@ -166,8 +166,7 @@ static int check_all(struct bulk *bulk, const struct bulk_action *action)
 {
     struct cli *cli = bulk->cli;
     struct bulk_progress progress = {.done = 0};
-    struct output *output =
-        output_new(cli->out, cli->output, action->check_columns, action->check_column_count);
+    struct output *output = output_new(cli, action->check_columns);
     int code = output_finish(output, send_all(bulk, action->check, action->ctx, output, &progress));
     if (cli->output == CLI_OUTPUT_TABLE)
         fprintf(cli->err,
@@ -190,8 +189,7 @@ int bulk_run(struct bulk *bulk, const struct bulk_action *action)
         fprintf(cli->err, "No %s matches.\n", bulk->kind->one);
     if (!confirm(bulk, action->verb, &code))
         return code;
-    struct output *output =
-        output_new(cli->out, cli->output, action->columns, action->column_count);
+    struct output *output = output_new(cli, action->columns);
     code = output_finish(output, send_all(bulk, action->send, action->ctx, output, &progress));
     if (!bulk->listed && bulk->count > 0 && table)
         fprintf(cli->err, "%zu of %zu %s: done; %zu refused%s\n", progress.done - progress.refused,

@@ -17,9 +17,9 @@
 
 /* What they are. */
 struct bulk_kind {
-    const char *one;         /* "order" */
-    const char *many;        /* "orders" */
-    struct output_column id; /* of --dry-run */
+    const char *one;                 /* "order" */
+    const char *many;                /* "orders" */
+    struct output_column columns[2]; /* of --dry-run: the id, and the end */
     enum error_class (*check_id)(const char *id, struct error *ret_error);
 };
 
@@ -44,7 +44,6 @@ enum error_class bulk_add_arguments(struct bulk *bulk, int count, struct error *
 struct bulk_action {
     const char *verb; /* "cancel" */
     const struct output_column *columns;
-    size_t column_count;
     /* Does it to one of them: a row, or an error that is reported. Returns the exit code:
      * EXIT_CODE_NEGATIVE keeps the others from nothing, any other ends the command. */
     int (*send)(void *ctx, const char *id, struct output *output);
@@ -52,7 +51,6 @@ struct bulk_action {
      * NULL: --dry-run only lists them. */
     int (*check)(void *ctx, const char *id, struct output *output);
     const struct output_column *check_columns;
-    size_t check_column_count;
     void *ctx;
 };
 /* All of them, or what --dry-run says. Returns the highest of the exit codes. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct cli_flag console_flags[] = {CONSOLE_FLAG, {0}};
+
 /* ---- the address ---- */
 
 /* Operator commands go to that URL: only to one that this user or root wrote. */
@@ -332,8 +334,18 @@ bool console_get(struct cli *cli, const struct console_path *path,
     return false;
 }
 
+bool console_all_true(const json_t *list, const char *name)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(list, i, item) {
+        if (!json_is_true(json_object_get(item, name)))
+            return false;
+    }
+    return true;
+}
+
 int console_show(struct cli *cli, const struct console_path *path,
-                 const struct output_column *columns, size_t column_count,
                  int (*print)(struct cli *cli, const json_t *body))
 {
     struct console_answer answer;
@@ -345,10 +357,7 @@ int console_show(struct cli *cli, const struct console_path *path,
         code = print(cli, answer.json);
         code = ferror(cli->out) == 0 ? code : EXIT_CODE_INTERNAL;
     } else {
-        struct output *output = output_new(cli->out, cli->output, columns, column_count);
-        output_single(output);
-        output_row(output, json_incref(answer.json));
-        code = output_finish(output, EXIT_CODE_OK);
+        code = output_one(cli, NULL, json_incref(answer.json));
     }
     console_answer_deinit(&answer);
     return code;

@@ -22,6 +22,7 @@ enum {
     {                                                                      \
         "console", "URL", "The console's address; console.url by default." \
     }
+extern const struct cli_flag console_flags[]; /* that one alone */
 
 /* Where the console is: --console, console.url, the URL that one wrote to http.url in DIR/console,
  * DIR/dev/console or DIR with DIR = data.dir or reeve-data, else http://127.0.0.1:8080, which gets
@@ -79,8 +80,10 @@ void console_warn_waiting(const struct cli *cli, const json_t *body);
 /* GETs the path and prints the answer: a table with `print`, which returns the exit code, and any
  * other format as it came. Warns about partitions that it lacks. Returns the exit code. */
 int console_show(struct cli *cli, const struct console_path *path,
-                 const struct output_column *columns, size_t column_count,
                  int (*print)(struct cli *cli, const json_t *body));
+
+/* Whether all of a list have `name`, and it is true. */
+bool console_all_true(const json_t *list, const char *name);
 
 /* GET, with its errors reported. False: *ret_code is the exit code. */
 bool console_get(struct cli *cli, const struct console_path *path,

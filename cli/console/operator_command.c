@@ -5,21 +5,14 @@
 
 #include <assert.h>
 
+/* Of the Decision, the text of its first event. */
 static const struct output_column columns[] = {
-    {"order_id", "ORDER", false},
-    {"state", "STATE", false},
-    {"version", "VERSION", true},
-    {"event", "EVENT", false},
+    {"ORDER", "order_id", output_value, false},
+    {"STATE", "state", output_value, false},
+    {"VERSION", "version", output_value, true},
+    {"EVENT", "events.0.words", output_value, false},
+    {0},
 };
-
-/* The Decision with the text of its first event, for a table. */
-static json_t *row_of(const struct cli *cli, json_t *decision)
-{
-    const json_t *event = json_array_get(json_object_get(decision, "events"), 0);
-    if (cli->output == CLI_OUTPUT_TABLE)
-        json_object_set(decision, "event", json_object_get(event, "words"));
-    return json_incref(decision);
-}
 
 /* NULL: REJECT. */
 static json_t *body_of(struct cli *cli, const struct operator_verb *command, char **last,
@@ -69,15 +62,16 @@ static int send_one(void *ctx, const char *order_id, struct output *output)
     if (answer.status != 200)
         code = console_refused(run->cli, &answer, order_id);
     else
-        output_row(output, row_of(run->cli, answer.json));
+        output_row(output, json_incref(answer.json));
     console_answer_deinit(&answer);
     return code;
 }
 
 static const struct output_column check_columns[] = {
-    {"order_id", "ORDER", false},
-    {"result", "RESULT", false},
-    {"detail", "REASON", false},
+    {"ORDER", "order_id", output_value, false},
+    {"RESULT", "result", output_value, false},
+    {"REASON", "detail", output_value, false},
+    {0},
 };
 
 /* Whether the order's command would be accepted now. */
@@ -107,12 +101,9 @@ int operator_command_run(struct cli *cli, const struct operator_verb *command)
     struct run run = {.cli = cli, .command = command};
     const struct bulk_action action = {.verb = command->action,
                                        .columns = columns,
-                                       .column_count = sizeof(columns) / sizeof(columns[0]),
                                        .send = send_one,
                                        .check = command->add_query != NULL ? check_one : NULL,
                                        .check_columns = check_columns,
-                                       .check_column_count =
-                                           sizeof(check_columns) / sizeof(check_columns[0]),
                                        .ctx = &run};
     int code = EXIT_CODE_OK;
     int id_count = cli->argument_count - command->last_count;

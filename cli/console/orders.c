@@ -38,7 +38,6 @@ static const struct cli_flag get_flags[] = {
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
-static const struct cli_flag console_flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 static const struct cli_flag watch_flags[] = {
     {"state", "STATE", "Only changes to this state."},
     {"workflow", "NAME", "Only orders of this workflow."},

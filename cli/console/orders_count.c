@@ -5,26 +5,26 @@
 #include "cli/output.h"
 #include "platform/clock.h"
 
+/* A number, or an object of one that may be too low: "at least 1000". */
+static json_t *number_of(const json_t *number)
+{
+    const json_t *orders = json_is_object(number) ? json_object_get(number, "orders") : number;
+    if (!json_is_false(json_object_get(number, "exact")))
+        return output_value(orders);
+    return json_sprintf("at least %lld", (long long)json_integer_value(orders));
+}
+
 static const struct output_column columns[] = {
-    {"workflow", "WORKFLOW", false},
-    {"Pending", "PENDING", true},
-    {"Processing", "PROCESSING", true},
-    {"Processed", "PROCESSED", true},
-    {"Compensating", "COMPENSATING", true},
-    {"Compensated", "COMPENSATED", true},
-    {"Error", "ERROR", true},
-    {"orders", "ORDERS", true},
-};
-
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-/* Of each version: /api/counts lists them one by one. */
-static const struct output_column version_columns[] = {
-    {"workflow", "WORKFLOW", false},      {"version", "VERSION", true},
-    {"Pending", "PENDING", true},         {"Processing", "PROCESSING", true},
-    {"Processed", "PROCESSED", true},     {"Compensating", "COMPENSATING", true},
-    {"Compensated", "COMPENSATED", true}, {"Error", "ERROR", true},
-    {"orders", "ORDERS", true},
+    {"WORKFLOW", "workflow", output_value, false},
+    {"VERSION", "version", output_value, true},
+    {"PENDING", "Pending", number_of, true},
+    {"PROCESSING", "Processing", number_of, true},
+    {"PROCESSED", "Processed", number_of, true},
+    {"COMPENSATING", "Compensating", number_of, true},
+    {"COMPENSATED", "Compensated", number_of, true},
+    {"ERROR", "Error", number_of, true},
+    {"ORDERS", "orders", number_of, true},
+    {0},
 };
 
 /* Columns of the states and of their sum. */
@@ -51,8 +51,7 @@ static int print_versions(const struct cli *cli, const json_t *counts)
 {
     size_t i;
     const json_t *version;
-    struct output *output = output_new(cli->out, cli->output, version_columns,
-                                       sizeof(version_columns) / sizeof(version_columns[0]));
+    struct output *output = output_new(cli, columns);
     json_array_foreach(json_object_get(counts, "by_version"), i, version) {
         const json_t *by_state = json_object_get(version, "by_state");
         json_t *row = json_is_object(by_state) ? row_of_states(by_state) : json_object();
@@ -67,43 +66,33 @@ static int print_workflows(const struct cli *cli, const json_t *counts)
 {
     const char *workflow;
     json_t *by_state;
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
-    if (cli->output == CLI_OUTPUT_TABLE) {
-        json_object_foreach(json_object_get(counts, "by_workflow"), workflow, by_state)
-            print_count(output, workflow, by_state);
-        print_count(output, "all", json_object_get(counts, "by_state"));
-    } else {
-        output_single(output);
-        output_row(output, json_incref((json_t *)(uintptr_t)counts));
-    }
+    if (cli->output != CLI_OUTPUT_TABLE)
+        return output_one(cli, NULL, output_value(counts));
+    struct output *output = output_new(cli, columns);
+    output_hide(output, "VERSION");
+    json_object_foreach(json_object_get(counts, "by_workflow"), workflow, by_state)
+        print_count(output, workflow, by_state);
+    print_count(output, "all", json_object_get(counts, "by_state"));
     return output_finish(output, EXIT_CODE_OK);
 }
 
-static json_t *render_number(const json_t *number)
-{
-    json_t *orders = json_object_get(number, "orders");
-    if (!json_is_false(json_object_get(number, "exact")))
-        return json_incref(orders);
-    return json_sprintf("at least %lld", (long long)json_integer_value(orders));
-}
-
 /* A column for each state, and one for the sum. */
-static json_t *row_of_matches(const json_t *answer)
+static int print_states(const struct cli *cli, const json_t *answer)
 {
-    const char *state;
-    json_t *number;
-    json_t *row = json_object();
-    json_object_foreach(json_object_get(answer, "by_state"), state, number)
-        json_object_set_new(row, state, render_number(number));
-    json_object_set_new(row, "orders", render_number(answer));
-    return row;
+    json_t *row = json_copy(json_object_get(answer, "by_state"));
+    struct output *output = output_new(cli, columns);
+    json_object_set(row, "orders", (json_t *)(uintptr_t)answer);
+    output_hide(output, "WORKFLOW");
+    output_hide(output, "VERSION");
+    output_single(output);
+    output_row(output, row);
+    return output_finish(output, EXIT_CODE_OK);
 }
 
 /* One number, or one of each state. */
 static int count_matches(struct cli *cli, bool states)
 {
-    static const struct output_column *const of_states = columns + 1;
-    static const struct output_column number[] = {{"orders", "ORDERS", true}};
+    static const struct output_column number[] = {{"ORDERS", "", number_of, true}, {0}};
     struct error error;
     struct order_filter filter;
     struct console_path path = {.size = 0};
@@ -117,12 +106,10 @@ static int count_matches(struct cli *cli, bool states)
         console_path_add_query(&path, "by", "state");
     if (!console_get(cli, &path, &answer, &code))
         return code;
-    struct output *output = states ? output_new(cli->out, cli->output, of_states, COLUMNS - 1)
-                                   : output_new(cli->out, cli->output, number, 1);
-    output_single(output);
-    output_row(output, cli->output == CLI_OUTPUT_TABLE ? row_of_matches(answer.json)
-                                                       : json_incref(answer.json));
-    code = output_finish(output, EXIT_CODE_OK);
+    if (states && cli->output == CLI_OUTPUT_TABLE)
+        code = print_states(cli, answer.json);
+    else
+        code = output_one(cli, number, json_incref(answer.json));
     console_warn_incomplete(cli, answer.json);
     console_answer_deinit(&answer);
     return code;

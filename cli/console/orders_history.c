@@ -39,28 +39,22 @@ void orders_print_events(struct cli *cli, const json_t *decision, bool with_orde
     json_decref(time);
 }
 
-static void print_entries(struct cli *cli, struct output *output, const json_t *answer)
+static void print_entries(struct cli *cli, const json_t *entries)
 {
     size_t i;
-    json_t *decision;
-    json_array_foreach(json_object_get(answer, "entries"), i, decision) {
-        if (output != NULL)
-            output_row(output, json_incref(decision));
-        else
-            orders_print_events(cli, decision, false);
-    }
+    const json_t *decision;
+    json_array_foreach(entries, i, decision)
+        orders_print_events(cli, decision, false);
 }
 
 int orders_run_history(struct cli *cli)
 {
-    static const struct output_column columns[] = {{"offset", "OFFSET", true}};
     char after[24] = "";
     struct console_path path;
     struct console_answer answer;
     int code = EXIT_CODE_OK;
     bool more = true;
-    struct output *output =
-        cli->output == CLI_OUTPUT_TABLE ? NULL : output_new(cli->out, cli->output, columns, 1);
+    struct output *output = cli->output == CLI_OUTPUT_TABLE ? NULL : output_new(cli, NULL);
     while (more) {
         orders_path(&path, cli->arguments[0], "/history");
         console_path_add_query(&path, "after", after[0] != '\0' ? after : NULL);
@@ -74,7 +68,10 @@ int orders_run_history(struct cli *cli)
             fprintf(cli->out,
                     "The log was trimmed: what was decided before offset %lld is not kept.\n",
                     (long long)json_integer_value(json_object_get(answer.json, "log_start")));
-        print_entries(cli, output, answer.json);
+        if (output != NULL)
+            output_rows(output, json_object_get(answer.json, "entries"));
+        else
+            print_entries(cli, json_object_get(answer.json, "entries"));
         more = json_is_integer(next);
         snprintf(after, sizeof(after), "%lld", (long long)json_integer_value(next));
         console_answer_deinit(&answer);

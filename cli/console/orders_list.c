@@ -10,19 +10,6 @@
 
 enum { PAGE_MAX = 1000, LIST_LIMIT = 50, LIMIT_MAX = 1000000000, STEPS_SIZE = 160 };
 
-static const struct output_column wide_columns[] = {
-    {"order_id", "ORDER", false},    {"state", "STATE", false},
-    {"workflow", "WORKFLOW", false}, {"submitted", "SUBMITTED", false},
-    {"customer", "CUSTOMER", false}, {"age", "AGE", true},
-    {"changed", "CHANGED", true},    {"steps", "IN PROGRESS", false},
-    {"reason", "REASON", false},
-};
-static const struct output_column columns[] = {
-    {"order_id", "ORDER", false}, {"state", "STATE", false},    {"workflow", "WORKFLOW", false},
-    {"age", "AGE", true},         {"changed", "CHANGED", true}, {"steps", "IN PROGRESS", false},
-    {"reason", "REASON", false},
-};
-
 static bool is_text(const json_t *value, const char *text)
 {
     const char *string = json_string_value(value);
@@ -30,7 +17,7 @@ static bool is_text(const json_t *value, const char *text)
 }
 
 /* Why the step is in progress: "attempt 2", "Error", "retry in 12s", "waiting for an agent". */
-static json_t *step_progress(const json_t *step, int64_t now)
+static json_t *step_progress(const json_t *step)
 {
     const json_t *state = json_object_get(step, "state");
     const json_t *retry_at = json_object_get(step, "retry_at");
@@ -39,7 +26,7 @@ static json_t *step_progress(const json_t *step, int64_t now)
     if (!is_text(state, "Processing") && json_is_string(json_object_get(step, "queued_at")))
         return json_string("waiting for an agent");
     if (!is_text(state, "Processing") && json_is_string(retry_at)) {
-        json_t *age = output_age(retry_at, now);
+        json_t *age = output_age(retry_at);
         json_t *text = json_sprintf("retry %s", json_string_value(age));
         json_decref(age);
         return text;
@@ -49,18 +36,18 @@ static json_t *step_progress(const json_t *step, int64_t now)
 }
 
 /* "TakePayment: attempt 2, undo of ReserveStock: retry in 12s" */
-static json_t *steps_in_progress(const json_t *order, int64_t now)
+static json_t *steps_in_progress(const json_t *steps)
 {
     char text[STEPS_SIZE] = "";
     size_t i;
     size_t size = 0;
     const json_t *step;
-    json_array_foreach(json_object_get(order, "active_steps"), i, step) {
+    json_array_foreach(steps, i, step) {
         const char *name = json_string_value(json_object_get(step, "step"));
         bool undo = is_text(json_object_get(step, "direction"), "undo");
         if (name == NULL || size >= sizeof(text))
             continue;
-        json_t *progress = step_progress(step, now);
+        json_t *progress = step_progress(step);
         int written = snprintf(text + size, sizeof(text) - size, "%s%s%s: %s", size > 0 ? ", " : "",
                                undo ? "undo of " : "", name, json_string_value(progress));
         size += written > 0 ? (size_t)written : 0;
@@ -69,30 +56,31 @@ static json_t *steps_in_progress(const json_t *order, int64_t now)
     return json_string(text);
 }
 
-static json_t *row_of(const json_t *order, int64_t now)
+static json_t *state_of(const json_t *order)
 {
-    json_t *row = json_object();
-    const json_t *code = json_object_get(order, "reason_code");
-    json_object_set(row, "order_id", json_object_get(order, "order_id"));
     bool paused = json_is_string(json_object_get(order, "paused_at"));
-    json_object_set_new(row, "state",
-                        json_sprintf("%s%s", json_string_value(json_object_get(order, "state")),
-                                     paused ? ", paused" : ""));
-    json_object_set_new(
-        row, "workflow",
-        json_sprintf("%s:%lld", json_string_value(json_object_get(order, "workflow")),
-                     (long long)json_integer_value(json_object_get(order, "workflow_version"))));
-    json_object_set_new(row, "submitted", json_incref(json_object_get(order, "accepted_at")));
-    const json_t *customer = json_object_get(order, "customer");
-    json_object_set_new(row, "customer",
-                        json_string(json_is_string(customer) ? json_string_value(customer) : ""));
-    json_object_set_new(row, "age", output_age(json_object_get(order, "accepted_at"), now));
-    json_object_set_new(row, "changed", output_age(json_object_get(order, "updated_at"), now));
-    json_object_set_new(row, "steps", steps_in_progress(order, now));
-    json_object_set_new(row, "reason",
-                        json_string(json_is_string(code) ? json_string_value(code) : ""));
-    return row;
+    return json_sprintf("%s%s", json_string_value(json_object_get(order, "state")),
+                        paused ? ", paused" : "");
 }
+
+static json_t *workflow_of(const json_t *order)
+{
+    return json_sprintf("%s:%lld", json_string_value(json_object_get(order, "workflow")),
+                        (long long)json_integer_value(json_object_get(order, "workflow_version")));
+}
+
+static const struct output_column columns[] = {
+    {"ORDER", "order_id", output_value, false},
+    {"STATE", "", state_of, false},
+    {"WORKFLOW", "", workflow_of, false},
+    {"SUBMITTED", "accepted_at", output_value, false},
+    {"CUSTOMER", "customer", output_value, false},
+    {"AGE", "accepted_at", output_age, true},
+    {"CHANGED", "updated_at", output_age, true},
+    {"IN PROGRESS", "active_steps", steps_in_progress, false},
+    {"REASON", "reason_code", output_value, false},
+    {0},
+};
 
 static void list_path(const struct order_filter *filter, struct console_path *path, int64_t limit,
                       const char *cursor)
@@ -106,28 +94,14 @@ static void list_path(const struct order_filter *filter, struct console_path *pa
     console_path_add_query(path, "cursor", cursor);
 }
 
-/* Prints one page; returns how many orders it had. *cursor: where the next one begins, or null. */
-static size_t print_page(struct cli *cli, struct output *output, const json_t *page,
-                         json_t **cursor)
-{
-    size_t i;
-    json_t *order;
-    int64_t now = clock_wall_ms(clock_real());
-    json_t *orders = json_object_get(page, "orders");
-    json_array_foreach(orders, i, order)
-        output_row(output,
-                   cli->output == CLI_OUTPUT_TABLE ? row_of(order, now) : json_incref(order));
-    json_decref(*cursor);
-    *cursor = json_incref(json_object_get(page, "next"));
-    return json_array_size(orders);
-}
-
 static struct output *new_output(const struct cli *cli)
 {
-    if (cli_flag_given(cli, "wide"))
-        return output_new(cli->out, cli->output, wide_columns,
-                          sizeof(wide_columns) / sizeof(wide_columns[0]));
-    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(cli, columns);
+    if (!cli_flag_given(cli, "wide")) {
+        output_hide(output, "SUBMITTED");
+        output_hide(output, "CUSTOMER");
+    }
+    return output;
 }
 
 int orders_run_list(struct cli *cli)
@@ -148,7 +122,11 @@ int orders_run_list(struct cli *cli)
         list_path(&filter, &path, left < PAGE_MAX ? left : PAGE_MAX, json_string_value(cursor));
         if (!console_get(cli, &path, &answer, &code))
             break;
-        left -= (int64_t)print_page(cli, output, answer.json, &cursor);
+        const json_t *orders = json_object_get(answer.json, "orders");
+        output_rows(output, orders);
+        left -= (int64_t)json_array_size(orders);
+        json_decref(cursor);
+        cursor = json_incref(json_object_get(answer.json, "next"));
         if (left == 0 || !json_is_string(cursor)) {
             console_warn_incomplete(cli, answer.json);
             console_warn_waiting(cli, answer.json);

@@ -114,7 +114,6 @@ static bool watch_more(struct order_watch *watch)
 
 int orders_run_watch(struct cli *cli)
 {
-    static const struct output_column columns[] = {{"offset", "OFFSET", true}};
     struct error error;
     struct order_watch watch = {.cli = cli,
                                 .order_id = cli->argument_count > 0 ? cli->arguments[0] : NULL,
@@ -124,7 +123,7 @@ int orders_run_watch(struct cli *cli)
     if (console_client_init(cli, &watch.client, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (cli->output != CLI_OUTPUT_TABLE)
-        watch.output = output_new(cli->out, cli->output, columns, 1);
+        watch.output = output_new(cli, NULL);
     while (!watch.is_over && ferror(cli->out) == 0) {
         if (!watch_more(&watch))
             break;

@@ -2,38 +2,9 @@
 /* `reeve overview`: the figures of the console's first page. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "platform/clock.h"
 #include "replica/settings.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { LINE_COLUMNS = 100, MINUTE_MS = 60000 };
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-static const struct output_column rate_columns[] = {
-    {"rate", "ORDERS", false},
-    {"now", "PER SECOND", true},
-    {"peak", "PEAK", true},
-    {"total", "IN 15 MINUTES", true},
-};
-static const struct output_column error_columns[] = {
-    {"orders", "IN ERROR", true},   {"workflow", "WORKFLOW", false}, {"step", "STEP", false},
-    {"error_name", "ERROR", false}, {"latest", "LATEST", true},      {"message", "MESSAGE", false},
-};
-static const struct output_column flight_columns[] = {
-    {"orders", "IN FLIGHT", true},
-    {"workflow", "WORKFLOW", false},
-    {"step", "STEP", false},
-};
-static const struct output_column latency_columns[] = {
-    {"workflow", "WORKFLOW", false},
-    {"step", "STEP", false},
-    {"count", "ENDED", true},
-    {"p50", "P50", true},
-    {"p99", "P99", true},
-};
+enum { LINE_COLUMNS = 100, FACT_COLUMNS = 18, MINUTE_MS = 60000 };
 
 static json_int_t int_at(const json_t *object, const char *name)
 {
@@ -42,45 +13,49 @@ static json_int_t int_at(const json_t *object, const char *name)
 
 /* ---- tables ---- */
 
-static void print_table(struct cli *cli, const struct output_column *columns, size_t count,
-                        const json_t *list, json_t *(*row_of)(const json_t *item, int64_t now))
+static void print_table(struct cli *cli, const struct output_column *columns, const json_t *list)
 {
-    size_t i;
-    const json_t *item;
-    int64_t now = clock_wall_ms(clock_real());
     if (json_array_size(list) == 0)
         return;
-    struct output *output = output_new(cli->out, CLI_OUTPUT_TABLE, columns, count);
+    struct output *output = output_new(cli, columns);
     output_compact(output, LINE_COLUMNS);
     fputc('\n', cli->out);
-    json_array_foreach(list, i, item)
-        output_row(output, row_of(item, now));
+    output_rows(output, list);
     output_finish(output, EXIT_CODE_OK);
 }
 
-static json_t *error_row(const json_t *error, int64_t now)
+static json_t *step_or_order(const json_t *step)
 {
-    json_t *row = json_copy((json_t *)(uintptr_t)error);
-    json_object_set_new(row, "latest", output_age(json_object_get(error, "latest_at"), now));
-    return row;
+    return json_is_null(step) ? json_string("(whole order)") : output_value(step);
 }
 
-static json_t *flight_row(const json_t *flight, int64_t now)
-{
-    (void)now;
-    return json_copy((json_t *)(uintptr_t)flight);
-}
-
-static json_t *latency_row(const json_t *latency, int64_t now)
-{
-    (void)now;
-    json_t *row = json_copy((json_t *)(uintptr_t)latency);
-    if (json_is_null(json_object_get(latency, "step")))
-        json_object_set_new(row, "step", json_string("(whole order)"));
-    json_object_set_new(row, "p50", output_duration(int_at(latency, "p50_ms")));
-    json_object_set_new(row, "p99", output_duration(int_at(latency, "p99_ms")));
-    return row;
-}
+static const struct output_column error_columns[] = {
+    {"IN ERROR", "orders", output_value, true},
+    {"WORKFLOW", "workflow", output_value, false},
+    {"STEP", "step", output_value, false},
+    {"ERROR", "error_name", output_value, false},
+    {"LATEST", "latest_at", output_age, true},
+    {"MESSAGE", "message", output_value, false},
+    {0},
+};
+static const struct output_column flight_columns[] = {
+    {"IN FLIGHT", "orders", output_value, true},
+    {"WORKFLOW", "workflow", output_value, false},
+    {"STEP", "step", output_value, false},
+    {0},
+};
+static const struct output_column latency_columns[] = {
+    {"WORKFLOW", "workflow", output_value, false}, {"STEP", "step", step_or_order, false},
+    {"ENDED", "count", output_value, true},        {"P50", "p50_ms", output_duration, true},
+    {"P99", "p99_ms", output_duration, true},      {0},
+};
+static const struct output_column rate_columns[] = {
+    {"ORDERS", "rate", output_value, false},
+    {"PER SECOND", "now", output_value, true},
+    {"PEAK", "peak", output_value, true},
+    {"IN 15 MINUTES", "total", output_value, true},
+    {0},
+};
 
 /* Of the last minute's whole buckets, as the page has it. */
 static json_t *rate_row(const char *name, const json_t *counts, json_int_t step_ms)
@@ -98,22 +73,16 @@ static json_t *rate_row(const char *name, const json_t *counts, json_int_t step_
         peak = n > peak ? n : peak;
         last += i + 1 < size && i + 1 + recent >= size ? n : 0;
     }
-    json_t *row = json_object();
-    json_object_set_new(row, "rate", json_string(name));
-    json_object_set_new(
-        row, "now",
-        json_sprintf("%.2f", recent > 0 ? (double)last / (seconds * (double)recent) : 0.0));
-    json_object_set_new(row, "peak", json_sprintf("%.2f", (double)peak / seconds));
-    json_object_set_new(row, "total", json_integer(total));
-    return row;
+    double now = recent > 0 ? (double)last / (seconds * (double)recent) : 0;
+    return json_pack("{s:s, s:o, s:o, s:I}", "rate", name, "now", json_sprintf("%.2f", now), "peak",
+                     json_sprintf("%.2f", (double)peak / seconds), "total", total);
 }
 
 static void print_rates(struct cli *cli, const json_t *body)
 {
     static const char *const names[] = {"submitted", "processed", "compensated", "error"};
-    struct output *output =
-        output_new(cli->out, CLI_OUTPUT_TABLE, rate_columns, COUNT_OF(rate_columns));
-    for (size_t i = 0; i < COUNT_OF(names); i++)
+    struct output *output = output_new(cli, rate_columns);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         output_row(output,
                    rate_row(names[i], json_object_get(json_object_get(body, "rates"), names[i]),
                             int_at(body, "step_ms")));
@@ -123,35 +92,50 @@ static void print_rates(struct cli *cli, const json_t *body)
 
 /* ---- facts ---- */
 
-static void print_oldest(struct cli *cli, const json_t *oldest)
+/* "536365 (Processing, 3h)" */
+static json_t *oldest_text(const json_t *oldest)
 {
     if (!json_is_object(oldest))
-        return;
-    json_t *age = output_age(json_object_get(oldest, "submitted_at"), clock_wall_ms(clock_real()));
+        return NULL;
+    json_t *age = output_age(json_object_get(oldest, "submitted_at"));
     const char *id = json_string_value(json_object_get(oldest, "id"));
     const char *state = json_string_value(json_object_get(oldest, "state"));
-    fprintf(cli->out, "%-18s  ", "Oldest unfinished");
-    output_text(cli->out, id != NULL ? id : "", 0);
-    fprintf(cli->out, " (%s, %s)\n", state != NULL ? state : "", json_string_value(age));
+    json_t *text = json_sprintf("%s (%s, %s)", id != NULL ? id : "", state != NULL ? state : "",
+                                json_string_value(age));
     json_decref(age);
+    return text;
 }
 
-static void print_facts(struct cli *cli, const json_t *body)
+static json_t *finished_text(const json_t *by_state)
 {
-    const json_t *states = json_object_get(body, "by_state");
-    const json_t *partitions = json_object_get(body, "partitions");
-    fprintf(cli->out, "%-18s  %lld\n", "Unfinished", (long long)int_at(body, "unfinished"));
-    fprintf(cli->out, "%-18s  %lld\n", "In Error", (long long)int_at(states, "Error"));
-    print_oldest(cli, json_object_get(body, "oldest"));
-    fprintf(cli->out, "%-18s  %lld processed, %lld compensated\n", "Finished",
-            (long long)int_at(states, "Processed"), (long long)int_at(states, "Compensated"));
-    fprintf(cli->out, "%-18s  %lld of %lld owned, %lld stopped\n", "Partitions",
-            (long long)int_at(partitions, "owned"), (long long)int_at(partitions, "total"),
-            (long long)int_at(partitions, "stopped"));
-    const char *stalled = json_string_value(json_object_get(partitions, "stalled_reason"));
-    fprintf(cli->out, "%-18s  %lld%s%s\n", "Waiting commands", (long long)int_at(partitions, "lag"),
-            stalled != NULL ? "; stalled: " : "", stalled != NULL ? stalled : "");
+    return json_sprintf("%lld processed, %lld compensated",
+                        (long long)int_at(by_state, "Processed"),
+                        (long long)int_at(by_state, "Compensated"));
 }
+
+static json_t *owned_text(const json_t *partitions)
+{
+    return json_sprintf("%lld of %lld owned, %lld stopped", (long long)int_at(partitions, "owned"),
+                        (long long)int_at(partitions, "total"),
+                        (long long)int_at(partitions, "stopped"));
+}
+
+static json_t *lag_text(const json_t *partitions)
+{
+    const char *stalled = json_string_value(json_object_get(partitions, "stalled_reason"));
+    return json_sprintf("%lld%s%s", (long long)int_at(partitions, "lag"),
+                        stalled != NULL ? "; stalled: " : "", stalled != NULL ? stalled : "");
+}
+
+static const struct output_column facts[] = {
+    {"Unfinished", "unfinished", output_value, false},
+    {"In Error", "by_state.Error", output_value, false},
+    {"Oldest unfinished", "oldest", oldest_text, false},
+    {"Finished", "by_state", finished_text, false},
+    {"Partitions", "partitions", owned_text, false},
+    {"Waiting commands", "partitions", lag_text, false},
+    {0},
+};
 
 static void print_others(struct cli *cli, const json_t *body, const char *name, const char *what)
 {
@@ -163,15 +147,12 @@ static void print_others(struct cli *cli, const json_t *body, const char *name, 
 static int print_overview(struct cli *cli, const json_t *body)
 {
     print_rates(cli, body);
-    print_facts(cli, body);
-    print_table(cli, error_columns, COUNT_OF(error_columns), json_object_get(body, "errors"),
-                error_row);
+    output_fields(cli, facts, FACT_COLUMNS, body);
+    print_table(cli, error_columns, json_object_get(body, "errors"));
     print_others(cli, body, "errors_of_other_causes", "in Error for other causes");
-    print_table(cli, flight_columns, COUNT_OF(flight_columns), json_object_get(body, "in_flight"),
-                flight_row);
+    print_table(cli, flight_columns, json_object_get(body, "in_flight"));
     print_others(cli, body, "in_flight_of_others", "at other steps");
-    print_table(cli, latency_columns, COUNT_OF(latency_columns), json_object_get(body, "latency"),
-                latency_row);
+    print_table(cli, latency_columns, json_object_get(body, "latency"));
     return EXIT_CODE_OK;
 }
 
@@ -179,10 +160,8 @@ static int run(struct cli *cli)
 {
     struct console_path path = {.size = 0};
     console_path_add(&path, "/api/overview");
-    return console_show(cli, &path, rate_columns, COUNT_OF(rate_columns), print_overview);
+    return console_show(cli, &path, print_overview);
 }
-
-static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 
 static const struct cli_verb verbs[] = {
     {
@@ -190,11 +169,12 @@ static const struct cli_verb verbs[] = {
                    "cause, orders in flight by step, and durations.",
         .examples = "reeve overview\n"
                     "reeve overview --output json | jq '.errors'",
-        .flags = flags,
+        .flags = console_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },
 };
 
-const struct cli_noun cli_overview = {"overview", "What is happening now.", verbs, COUNT_OF(verbs)};
+const struct cli_noun cli_overview = {"overview", "What is happening now.", verbs,
+                                      sizeof(verbs) / sizeof(verbs[0])};

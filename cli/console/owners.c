@@ -6,26 +6,12 @@
 
 #include <string.h>
 
-static const struct output_column columns[] = {
-    {"partition", "PARTITION", true},
-    {"owner", "OWNER", false},
-    {"claimed", "CLAIMED", true},
-    {"decisions", "DECISIONS", true},
-    {"next_command", "NEXT COMMAND", true},
-    {"lag", "LAG", true},
-    {"decided", "DECIDED", true},
-    {"skipped", "SKIPPED", true},
-    {"status", "STATUS", false},
-    {"reset", "LAST RESET", false},
-};
-
 /* "5m ago by ann: why", or nothing. */
-static json_t *reset_of(const json_t *owner, int64_t now)
+static json_t *reset_text(const json_t *reset)
 {
-    const json_t *reset = json_object_get(owner, "reset");
     if (!json_is_object(reset))
-        return json_string("");
-    json_t *age = output_age(json_object_get(reset, "reset_at"), now);
+        return NULL;
+    json_t *age = output_age(json_object_get(reset, "reset_at"));
     json_t *text = json_sprintf("%s ago by %s: %s", json_string_value(age),
                                 json_string_value(json_object_get(reset, "by")),
                                 json_string_value(json_object_get(reset, "reason")));
@@ -56,22 +42,22 @@ static json_t *status_of(const json_t *owner)
     return json_string("OK");
 }
 
-static json_t *row_of(const json_t *owner, int64_t now)
-{
-    const json_t *claim = json_object_get(owner, "claim");
-    json_t *row = json_object();
-    json_object_set(row, "partition", json_object_get(owner, "partition"));
-    json_object_set(row, "owner", json_object_get(claim, "instance"));
-    json_object_set(row, "decisions", json_object_get(claim, "decisions"));
-    json_object_set(row, "next_command", json_object_get(owner, "next_command"));
-    json_object_set(row, "lag", json_object_get(owner, "lag"));
-    json_object_set(row, "skipped", json_object_get(owner, "skipped"));
-    json_object_set_new(row, "claimed", output_age(json_object_get(claim, "claimed_at"), now));
-    json_object_set_new(row, "decided", output_age(json_object_get(owner, "last_decided_at"), now));
-    json_object_set_new(row, "reset", reset_of(owner, now));
-    json_object_set_new(row, "status", status_of(owner));
-    return row;
-}
+#define OWNER_COLUMNS                                                                             \
+    {"PARTITION", "partition", output_value, true},                                               \
+        {"OWNER", "claim.instance", output_value, false},                                         \
+        {"CLAIMED", "claim.claimed_at", output_age, true},                                        \
+        {"DECISIONS", "claim.decisions", output_value, true},                                     \
+        {"NEXT COMMAND", "next_command", output_value, true}, {"LAG", "lag", output_value, true}, \
+        {"DECIDED", "last_decided_at", output_age, true},                                         \
+        {"SKIPPED", "skipped", output_value, true},                                               \
+    {                                                                                             \
+        "STATUS", "", status_of, false                                                            \
+    }
+
+static const struct output_column columns[] = {OWNER_COLUMNS, {0}};
+/* The last column is for what rarely happened. */
+static const struct output_column reset_columns[] = {
+    OWNER_COLUMNS, {"LAST RESET", "reset", reset_text, false}, {0}};
 
 static bool has_reset(const json_t *owners)
 {
@@ -93,14 +79,10 @@ static int run(struct cli *cli)
     if (!console_get(cli, &path, &answer, &code))
         return code;
     const json_t *owners = json_object_get(answer.json, "partitions");
-    /* The last column is for what rarely happened. */
-    size_t count = sizeof(columns) / sizeof(columns[0]) - !has_reset(owners);
-    code = output_list(cli, columns, count, owners, row_of);
+    code = output_list(cli, has_reset(owners) ? reset_columns : columns, owners);
     console_answer_deinit(&answer);
     return code;
 }
-
-static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 
 static const struct cli_verb verbs[] = {
     {
@@ -108,7 +90,7 @@ static const struct cli_verb verbs[] = {
             "Shows the owner of each partition, its position, its lag, and what is wrong. JSON "
             "also has claims, handovers, replay and stores.",
         .examples = "reeve owners\nreeve owners --output json",
-        .flags = flags,
+        .flags = console_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,

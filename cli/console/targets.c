@@ -17,7 +17,7 @@ static enum error_class check_id(const char *id, struct error *ret_error)
 enum error_class targets_init(struct cli *cli, struct bulk *ret_bulk, struct error *ret_error)
 {
     static const struct bulk_kind kind = {
-        "order", "orders", {"order_id", "ORDER", false}, check_id};
+        "order", "orders", {{"ORDER", "order_id", output_value, false}, {0}}, check_id};
     return bulk_init(cli, &kind, ret_bulk, ret_error);
 }
 

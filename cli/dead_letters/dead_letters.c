@@ -151,7 +151,7 @@ static const struct cli_verb verbs[] = {
         .flags = replay_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = dead_letters_run_replay,
+        .run = dead_letters_run_resolve,
     },
     {
         .name = "discard",
@@ -163,7 +163,7 @@ static const struct cli_verb verbs[] = {
         .flags = discard_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = dead_letters_run_discard,
+        .run = dead_letters_run_resolve,
     },
 };
 

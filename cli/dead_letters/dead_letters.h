@@ -38,7 +38,6 @@ bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *li
 
 int dead_letters_run_list(struct cli *cli);
 int dead_letters_run_get(struct cli *cli);
-int dead_letters_run_replay(struct cli *cli);
-int dead_letters_run_discard(struct cli *cli);
+int dead_letters_run_resolve(struct cli *cli); /* replay and discard */
 
 #endif

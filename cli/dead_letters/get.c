@@ -12,27 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEX_LINE = 16, HEX_LINES_MAX = 64 };
+enum { TITLE_COLUMNS = 12, HEX_LINE = 16, HEX_LINES_MAX = 64 };
 
 static const char *text_at(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text != NULL ? text : "";
-}
-
-static void field(struct cli *cli, const char *name, const char *text)
-{
-    if (text[0] == '\0')
-        return;
-    fprintf(cli->out, "%-12s  ", name);
-    output_text(cli->out, text, 0);
-    fputc('\n', cli->out);
-}
-
-static void field_json(struct cli *cli, const char *name, json_t *text)
-{
-    field(cli, name, json_string_value(text) != NULL ? json_string_value(text) : "");
-    json_decref(text);
 }
 
 /* ---- hex ---- */
@@ -80,35 +65,36 @@ static void print_hex(struct cli *cli, const char *hex, json_int_t kept)
 
 /* ---- the table ---- */
 
-static void print_resolution(struct cli *cli, const json_t *letter)
+static json_t *size_of(const json_t *value)
 {
-    const json_t *resolution = json_object_get(letter, "resolution");
-    field(cli, "State", text_at(letter, "state"));
-    if (!json_is_object(resolution))
-        return;
-    field_json(cli, "Since", output_time(json_object_get(resolution, "at")));
-    field(cli, "By", text_at(resolution, "by"));
-    field(cli, "Reason", text_at(resolution, "reason"));
+    long long kept = json_integer_value(json_object_get(value, "kept"));
+    long long size = json_integer_value(json_object_get(value, "size"));
+    if (kept == size)
+        return json_sprintf("%lld bytes", size);
+    return json_sprintf("%lld bytes, of which the first %lld are kept", size, kept);
 }
+
+static json_t *error_of(const json_t *object)
+{
+    return output_pair(object, "code", "message");
+}
+
+static const struct output_column value_fields[] = {
+    {"Value", "", size_of, false},
+    {"Hash", "xxh128", output_value, false},
+    {"Record", "record", output_value, false},
+    {"Schema", "schema", output_value, false},
+    {"Order", "order_id", output_value, false},
+    {"Reply to", "reply_to", output_value, false},
+    {"Not decoded", "error", error_of, false},
+    {0},
+};
 
 static void print_value(struct cli *cli, const json_t *value)
 {
-    const json_t *error = json_object_get(value, "error");
     const json_t *json = json_object_get(value, "json");
     json_int_t kept = json_integer_value(json_object_get(value, "kept"));
-    json_int_t size = json_integer_value(json_object_get(value, "size"));
-    fprintf(cli->out, "%-12s  %lld bytes", "Value", (long long)size);
-    if (kept != size)
-        fprintf(cli->out, ", of which the first %lld are kept", (long long)kept);
-    fputc('\n', cli->out);
-    field(cli, "Hash", text_at(value, "xxh128"));
-    field(cli, "Record", text_at(value, "record"));
-    field(cli, "Schema", text_at(value, "schema"));
-    field(cli, "Order", text_at(value, "order_id"));
-    field(cli, "Reply to", text_at(value, "reply_to"));
-    if (json_is_object(error))
-        field_json(cli, "Not decoded",
-                   json_sprintf("%s: %s", text_at(error, "code"), text_at(error, "message")));
+    output_fields(cli, value_fields, TITLE_COLUMNS, value);
     if (json_is_object(json)) {
         fputc('\n', cli->out);
         json_dumpf(json, cli->out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
@@ -125,30 +111,48 @@ static json_t *bytes_of(const json_t *object)
     return hex[0] != '\0' ? json_sprintf("0x%s", hex) : json_string(text_at(object, "text"));
 }
 
+static json_t *position_of(const json_t *from)
+{
+    if (!json_is_integer(json_object_get(from, "offset")))
+        return NULL;
+    return json_sprintf("partition %lld, offset %lld",
+                        (long long)json_integer_value(json_object_get(from, "partition")),
+                        (long long)json_integer_value(json_object_get(from, "offset")));
+}
+
+static json_t *header_of(const json_t *header)
+{
+    json_t *value = bytes_of(header);
+    json_t *text = json_sprintf("%s = %s", text_at(header, "name"), json_string_value(value));
+    json_decref(value);
+    return text;
+}
+
+static const struct output_column fields[] = {
+    {"Dead letter", "id", output_value, false},
+    {"Time (UTC)", "at", output_time, false},
+    {"State", "state", output_value, false},
+    {"Since", "resolution.at", output_time, false},
+    {"By", "resolution.by", output_value, false},
+    {"Reason", "resolution.reason", output_value, false},
+    {"Why", "", error_of, false},
+    {"From", "from.topic", output_value, false},
+    {"At", "from", position_of, false},
+    {"Key", "key", bytes_of, false},
+    {0},
+};
+static const struct output_column header_fields[] = {{"Header", "", header_of, false}, {0}};
+static const struct output_column last_fields[] = {
+    {"No replay", "not_replayable", output_value, false}, {0}};
+
 static void print_letter(struct cli *cli, const json_t *letter)
 {
     size_t i;
     const json_t *header;
-    const json_t *from = json_object_get(letter, "from");
-    field(cli, "Dead letter", text_at(letter, "id"));
-    field_json(cli, "Time (UTC)", output_time(json_object_get(letter, "at")));
-    print_resolution(cli, letter);
-    field_json(cli, "Why",
-               json_sprintf("%s: %s", text_at(letter, "code"), text_at(letter, "message")));
-    field(cli, "From", text_at(from, "topic"));
-    if (json_is_integer(json_object_get(from, "offset")))
-        field_json(cli, "At",
-                   json_sprintf("partition %lld, offset %lld",
-                                (long long)json_integer_value(json_object_get(from, "partition")),
-                                (long long)json_integer_value(json_object_get(from, "offset"))));
-    field_json(cli, "Key", bytes_of(json_object_get(letter, "key")));
-    json_array_foreach(json_object_get(letter, "headers"), i, header) {
-        json_t *value = bytes_of(header);
-        field_json(cli, "Header",
-                   json_sprintf("%s = %s", text_at(header, "name"), json_string_value(value)));
-        json_decref(value);
-    }
-    field(cli, "No replay", text_at(letter, "not_replayable"));
+    output_fields(cli, fields, TITLE_COLUMNS, letter);
+    json_array_foreach(json_object_get(letter, "headers"), i, header)
+        output_fields(cli, header_fields, TITLE_COLUMNS, header);
+    output_fields(cli, last_fields, TITLE_COLUMNS, letter);
     print_value(cli, json_object_get(letter, "value"));
 }
 
@@ -193,10 +197,7 @@ static int print_whole(struct cli *cli, json_t *letter)
         print_letter(cli, letter);
         return ferror(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
     }
-    struct output *output = output_new(cli->out, cli->output, NULL, 0);
-    output_single(output);
-    output_row(output, json_incref(letter));
-    return output_finish(output, EXIT_CODE_OK);
+    return output_one(cli, NULL, json_incref(letter));
 }
 
 int dead_letters_run_get(struct cli *cli)

@@ -7,30 +7,25 @@
 
 enum { LIMIT = 50, PAGE = 1000 };
 
-static const struct output_column columns[] = {
-    {"id", "ID", false},          {"time", "TIME (UTC)", false}, {"where", "FROM", false},
-    {"code", "CODE", false},      {"order_id", "ORDER", false},  {"state", "STATE", false},
-    {"message", "MESSAGE", false}};
-
-static json_t *row_of(const struct cli *cli, json_t *letter)
+/* "orders.commands[2]@17", or only the topic. */
+static json_t *place_of(const json_t *from)
 {
-    if (cli->output != CLI_OUTPUT_TABLE)
-        return json_incref(letter);
-    const json_t *from = json_object_get(letter, "from");
     const char *topic = json_string_value(json_object_get(from, "topic"));
     const json_t *offset = json_object_get(from, "offset");
-    json_t *row = json_copy(letter);
-    json_object_set_new(row, "time", output_time(json_object_get(letter, "at")));
-    if (json_is_integer(offset))
-        json_object_set_new(
-            row, "where",
-            json_sprintf("%s[%lld]@%lld", topic != NULL ? topic : "",
-                         (long long)json_integer_value(json_object_get(from, "partition")),
-                         (long long)json_integer_value(offset)));
-    else
-        json_object_set_new(row, "where", json_string(topic != NULL ? topic : ""));
-    return row;
+    topic = topic != NULL ? topic : "";
+    if (!json_is_integer(offset))
+        return json_string(topic);
+    return json_sprintf("%s[%lld]@%lld", topic,
+                        (long long)json_integer_value(json_object_get(from, "partition")),
+                        (long long)json_integer_value(offset));
 }
+
+static const struct output_column columns[] = {
+    {"ID", "id", output_value, false},           {"TIME (UTC)", "at", output_time, false},
+    {"FROM", "from", place_of, false},           {"CODE", "code", output_value, false},
+    {"ORDER", "order_id", output_value, false},  {"STATE", "state", output_value, false},
+    {"MESSAGE", "message", output_value, false}, {0},
+};
 
 static void warn(struct cli *cli, const json_t *body)
 {
@@ -57,12 +52,9 @@ int dead_letters_run_list(struct cli *cli)
     if (cli_flag_int(cli, "limit", LIMIT, 0, 1000000, &limit, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     left = limit == 0 ? INT64_MAX : limit;
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(cli, columns);
     do {
         char page[16];
-        size_t i;
-        json_t *letter;
         struct console_answer answer;
         snprintf(page, sizeof(page), "%d", left < PAGE ? (int)left : PAGE);
         if (!dead_letter_list_page(&flags, page, json_string_value(cursor),
@@ -70,9 +62,9 @@ int dead_letters_run_list(struct cli *cli)
             break;
         json_decref(cursor);
         cursor = json_incref(json_object_get(answer.json, "next"));
-        json_array_foreach(json_object_get(answer.json, "dead_letters"), i, letter)
-            output_row(output, row_of(cli, letter));
-        left -= (int64_t)i;
+        const json_t *letters = json_object_get(answer.json, "dead_letters");
+        output_rows(output, letters);
+        left -= (int64_t)json_array_size(letters);
         if (!json_is_string(cursor) || left <= 0)
             warn(cli, answer.json);
         console_answer_deinit(&answer);

@@ -12,12 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct output_column columns[] = {{"id", "ID", false},
-                                               {"state", "STATE", false},
-                                               {"resolution.topic", "TO", false},
-                                               {"resolution.partition", "PARTITION", true},
-                                               {"resolution.offset", "OFFSET", true}};
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), COLUMNS_OF_DISCARD = 2 };
+static const struct output_column discard_columns[] = {
+    {"ID", "id", output_value, false}, {"STATE", "state", output_value, false}, {0}};
+static const struct output_column replay_columns[] = {
+    {"ID", "id", output_value, false},
+    {"STATE", "state", output_value, false},
+    {"TO", "resolution.topic", output_value, false},
+    {"PARTITION", "resolution.partition", output_value, true},
+    {"OFFSET", "resolution.offset", output_value, true},
+    {0},
+};
 
 struct letter_run {
     struct cli *cli;
@@ -185,17 +189,18 @@ static int send_one(void *ctx, const char *id, struct output *output)
     return code;
 }
 
-static int resolve(struct cli *cli, const char *verb)
+/* The verb is the action. */
+int dead_letters_run_resolve(struct cli *cli)
 {
+    const char *verb = cli->verb->name;
     static const struct bulk_kind kind = {
-        "dead letter", "dead letters", {"id", "ID", false}, check_id};
+        "dead letter", "dead letters", {{"ID", "id", output_value, false}, {0}}, check_id};
     struct error error;
     struct bulk bulk;
     struct letter_run run = {.cli = cli, .action = verb};
     bool replay = strcmp(verb, "replay") == 0;
     const struct bulk_action action = {.verb = verb,
-                                       .columns = columns,
-                                       .column_count = replay ? COLUMNS : COLUMNS_OF_DISCARD,
+                                       .columns = replay ? replay_columns : discard_columns,
                                        .send = send_one,
                                        .ctx = &run};
     if (bulk_init(cli, &kind, &bulk, &error) != ERROR_OK)
@@ -211,14 +216,4 @@ static int resolve(struct cli *cli, const char *verb)
     bulk_deinit(&bulk);
     json_decref(run.body);
     return code;
-}
-
-int dead_letters_run_replay(struct cli *cli)
-{
-    return resolve(cli, "replay");
-}
-
-int dead_letters_run_discard(struct cli *cli)
-{
-    return resolve(cli, "discard");
 }

@@ -114,9 +114,14 @@ static enum error_class find_start(struct export_partition *partition, struct er
 }
 
 static const struct output_column columns[] = {
-    {"partition", "PARTITION", true}, {"from", "FROM", true},           {"to", "TO", true},
-    {"records", "RECORDS", true},     {"undecoded", "UNDECODED", true}, {"files", "FILES", true},
-    {"trimmed", "TRIMMED", true},
+    {"PARTITION", "partition", output_value, true},
+    {"FROM", "from", output_value, true},
+    {"TO", "to", output_value, true},
+    {"RECORDS", "records", output_value, true},
+    {"UNDECODED", "undecoded", output_value, true},
+    {"FILES", "files", output_value, true},
+    {"TRIMMED", "trimmed", output_value, true},
+    {0},
 };
 
 /* The rest is in the files, and the next run goes on after it. */
@@ -183,8 +188,7 @@ static enum error_class export_all(struct export_run *run, export_partition_run 
         class = export_group_join(run->session, group, &run->group, ret_error);
     if (class != ERROR_OK)
         return class;
-    struct output *output =
-        output_new(run->cli->out, run->cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(run->cli, columns);
     for (int32_t p = 0; p < count && class == ERROR_OK; p++)
         if ((only < 0 || only == p) && export_group_has(run->group, p))
             class = export_one(run, p, export, output, ret_error);

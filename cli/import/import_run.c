@@ -30,13 +30,6 @@ struct import_run {
     double share;
 };
 
-static const struct output_column columns[] = {{"submitted", "SUBMITTED", true},
-                                               {"rejected", "REJECTED", true},
-                                               {"rejected_rows", "REJECT ROWS", true},
-                                               {"seconds", "SECONDS", true},
-                                               {"rate", "ORDERS/S", true},
-                                               {"rejects_file", "REJECTS FILE", false}};
-
 /* ---- run ---- */
 
 enum error_class import_run_new(struct cli *cli, const char *path, struct import_run **ret_run,
@@ -151,13 +144,11 @@ static void print_summary(const struct import_run *run, double seconds)
                 submitted, seconds, rate, run->rejected, *path != '\0' ? ", see " : "", path);
         return;
     }
-    struct output *output = output_new(cli->out, cli->output, columns, 6);
-    output_single(output);
-    output_row(output, json_pack("{s:I, s:I, s:I, s:f, s:f, s:s}", "submitted",
-                                 (json_int_t)submitted, "rejected", (json_int_t)run->rejected,
-                                 "rejected_rows", (json_int_t)run->rejects.rows, "seconds", seconds,
-                                 "rate", rate, "rejects_file", path));
-    output_finish(output, EXIT_CODE_OK);
+    output_one(cli, NULL,
+               json_pack("{s:I, s:I, s:I, s:f, s:f, s:s}", "submitted", (json_int_t)submitted,
+                         "rejected", (json_int_t)run->rejected, "rejected_rows",
+                         (json_int_t)run->rejects.rows, "seconds", seconds, "rate", rate,
+                         "rejects_file", path));
 }
 
 /* Nothing was submitted. */

@@ -15,9 +15,13 @@
 enum { ANSWER_MS = 15000, ARENA_BYTES = 64 * 1024 };
 
 static const struct output_column columns[] = {
-    {"offset", "OFFSET", true}, {"appended_at", "APPENDED (UTC)", false},
-    {"kind", "COMMAND", false}, {"order_id", "ORDER", false},
-    {"by", "FROM", false},      {"problem", "PROBLEM", false},
+    {"OFFSET", "offset", output_value, true},
+    {"APPENDED (UTC)", "appended_at", output_time_ms, false},
+    {"COMMAND", "kind", output_value, false},
+    {"ORDER", "order_id", output_value, false},
+    {"FROM", "by", output_value, false},
+    {"PROBLEM", "problem", output_value, false},
+    {0},
 };
 
 struct waiting_list {
@@ -66,17 +70,10 @@ static void describe_unknown(json_t *row, struct text key, const char *problem)
     json_object_set_new(row, "problem", json_codec_text(text_of(problem)));
 }
 
-static json_t *row_at(struct waiting_list *waiting, int64_t offset, int64_t timestamp)
+static json_t *row_at(int64_t offset, int64_t timestamp)
 {
-    json_t *row = json_object();
-    json_t *time = timestamp > 0 ? json_codec_time(timestamp) : json_null();
-    json_object_set_new(row, "offset", json_integer(offset));
-    if (waiting->cli->output == CLI_OUTPUT_TABLE) {
-        json_object_set_new(row, "appended_at", output_time_ms(time));
-        json_decref(time);
-    } else
-        json_object_set_new(row, "appended_at", time);
-    return row;
+    return json_pack("{s:I, s:o}", "offset", (json_int_t)offset, "appended_at",
+                     timestamp > 0 ? json_codec_time(timestamp) : json_null());
 }
 
 /* ---- reading ---- */
@@ -95,7 +92,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct error error;
     if (waiting->done)
         return;
-    json_t *row = row_at(waiting, record->offset, record->timestamp);
+    json_t *row = row_at(record->offset, record->timestamp);
     heap_arena_reset(&waiting->heap);
     if (record->value.data == NULL)
         describe_unknown(row, record->key, "the record is empty");
@@ -123,7 +120,7 @@ static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
     struct waiting_list *waiting = ctx;
     if (waiting->done)
         return;
-    json_t *row = row_at(waiting, offset, 0);
+    json_t *row = row_at(offset, 0);
     describe_unknown(row, (struct text){0}, "the batch of records is broken");
     output_row(waiting->output, row);
     went_on(waiting, next_offset);
@@ -177,8 +174,7 @@ int partition_show_waiting(struct cli *cli, struct cli_session *session, int32_t
                                    .next = next > state.commands_low ? next : state.commands_low,
                                    .end = state.commands_high};
     heap_arena_init(&waiting.heap, ARENA_BYTES);
-    waiting.output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    waiting.output = output_new(cli, columns);
     if (waiting.next < waiting.end)
         code = read_commands(&waiting, partition);
     code = output_finish(waiting.output, code);

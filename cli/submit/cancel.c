@@ -9,7 +9,11 @@
 #include "replica/settings.h"
 
 static const struct output_column columns[] = {
-    {"order_id", "ORDER", false}, {"partition", "PARTITION", true}, {"offset", "OFFSET", true}};
+    {"ORDER", "order_id", output_value, false},
+    {"PARTITION", "partition", output_value, true},
+    {"OFFSET", "offset", output_value, true},
+    {0},
+};
 
 static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offset)
 {
@@ -51,7 +55,7 @@ static int send(struct cli *cli)
     if (check(cli, &cancel, &error) != ERROR_OK ||
         cli_session_open(cli, 0, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
-    struct output *output = output_new(cli->out, cli->output, columns, 3);
+    struct output *output = output_new(cli, columns);
     struct sender *sender =
         sender_new(&session, session.cluster->topics.submissions, on_acked, output);
     enum error_class class = ERROR_OK;

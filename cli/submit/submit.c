@@ -32,12 +32,23 @@ struct submit {
 };
 
 static const struct output_column columns[] = {
-    {"order_id", "ORDER", false}, {"partition", "PARTITION", true}, {"offset", "OFFSET", true}};
+    {"ORDER", "order_id", output_value, false},
+    {"PARTITION", "partition", output_value, true},
+    {"OFFSET", "offset", output_value, true},
+    {0},
+};
+/* Of a step that changed, in its status. */
 static const struct output_column status_columns[] = {
-    {"order_id", "ORDER", false},      {"kind", "STATUS", false},
-    {"order_state", "STATE", false},   {"step", "STEP", false},
-    {"direction", "DIRECTION", false}, {"attempt", "ATTEMPT", true},
-    {"state", "STEP STATE", false},    {"reason", "REASON", false}};
+    {"ORDER", "status.order_id", output_value, false},
+    {"STATUS", "status.kind", output_value, false},
+    {"STATE", "status.order_state", output_value, false},
+    {"STEP", "step.step", output_value, false},
+    {"DIRECTION", "step.direction", output_value, false},
+    {"ATTEMPT", "step.attempt", output_value, true},
+    {"STEP STATE", "step.state", output_value, false},
+    {"REASON", "reason", output_value, false},
+    {0},
+};
 
 /* ---- output ---- */
 
@@ -50,64 +61,43 @@ static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offs
                              "partition", (int)partition, "offset", (json_int_t)offset));
 }
 
-static json_t *text_json(struct text text)
-{
-    return json_stringn(text.data != NULL ? text.data : "", text.size);
-}
-
-/* "CODE: MESSAGE", one of them, or "" */
-static json_t *reason_of(struct text code, struct text message)
-{
-    return json_sprintf("%.*s%s%.*s", TEXT_ARG(code),
-                        text_empty(code) || text_empty(message) ? "" : ": ", TEXT_ARG(message));
-}
-
 /* A status in a table: one row for each step that changed, or one without a step. The first row has
  * the reason of the status. */
-static void print_status(struct output *output, const struct status_update *status)
+static void print_status(struct output *output, json_t *status)
 {
-    uint32_t rows = status->step_count > 0 ? status->step_count : 1;
-    for (uint32_t i = 0; i < rows; i++) {
-        const struct step_change *step = status->step_count > 0 ? &status->steps[i] : NULL;
-        json_t *row = json_pack("{s:o, s:s, s:s}", "order_id", text_json(status->order_id), "kind",
-                                status_kind_name(status->kind), "order_state",
-                                order_state_name(status->order_state));
-        json_t *reason =
-            i == 0 ? reason_of(status->code, status->message) : text_json(step->error_name);
-        json_object_set_new(row, "reason", reason);
-        if (step != NULL) {
-            json_object_set_new(row, "step", text_json(step->step));
-            json_object_set_new(row, "direction", json_string(direction_name(step->direction)));
-            json_object_set_new(row, "attempt", json_integer(step->attempt));
-            json_object_set_new(row, "state", json_string(step_state_name(step->state)));
-        }
-        output_row(output, row);
-    }
+    size_t i = 0;
+    const json_t *steps = json_object_get(status, "steps");
+    do {
+        json_t *step = json_array_get(steps, i);
+        json_t *reason = i == 0 ? output_pair(status, "code", "message")
+                                : json_incref(json_object_get(step, "error_name"));
+        output_row(output,
+                   json_pack("{s:O, s:O*, s:o}", "status", status, "step", step, "reason", reason));
+    } while (++i < json_array_size(steps));
 }
 
 static struct output *new_status_output(const struct cli *cli)
 {
-    struct output *output = output_new(cli->out, cli->output, status_columns,
-                                       sizeof(status_columns) / sizeof(status_columns[0]));
+    struct output *output = output_new(cli, status_columns);
     /* Rows are printed as they come: columns are wide enough for the usual ones. */
-    output_width(output, "kind", strlen("Compensating"));
-    output_width(output, "order_state", strlen("Compensating"));
-    output_width(output, "step", STEP_COLUMNS);
-    output_width(output, "state", strlen("Compensated"));
+    output_width(output, "STATUS", strlen("Compensating"));
+    output_width(output, "STATE", strlen("Compensating"));
+    output_width(output, "STEP", STEP_COLUMNS);
+    output_width(output, "STEP STATE", strlen("Compensated"));
     return output;
 }
 
 static void on_status(void *ctx, const struct status_update *status)
 {
     struct submit *submit = ctx;
-    if (submit->cli->output == CLI_OUTPUT_TABLE) {
-        print_status(submit->output, status);
-        output_flush(submit->output);
-        return;
-    }
-    output_row(submit->output, json_codec_encode(record_kind_info(RECORD_STATUS_UPDATE)->binding,
-                                                 status, JSON_CODEC_NULLS));
+    json_t *row = json_codec_encode(record_kind_info(RECORD_STATUS_UPDATE)->binding, status,
+                                    JSON_CODEC_NULLS);
+    if (submit->cli->output == CLI_OUTPUT_TABLE)
+        print_status(submit->output, row);
+    else
+        output_row(submit->output, json_incref(row));
     output_flush(submit->output);
+    json_decref(row);
 }
 
 /* ---- orders ---- */
@@ -259,8 +249,7 @@ static int submit_file(struct cli *cli, FILE *in)
     struct error error = {0};
     struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
     heap_arena_init(&submit.heap, 64 * 1024);
-    submit.output =
-        submit.waits ? new_status_output(cli) : output_new(cli->out, cli->output, columns, 3);
+    submit.output = submit.waits ? new_status_output(cli) : output_new(cli, columns);
     struct orders_file *file = orders_file_new(in, false);
     enum error_class class = submit_all(&submit, file, &error);
     if (class == ERROR_OK && submit.watch != NULL)

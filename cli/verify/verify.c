@@ -22,7 +22,7 @@ struct verify {
     struct cli *cli;
     struct cli_session *session;
     struct store_env *stores;
-    struct output *output; /* a table: NULL until a check fails */
+    struct output *output; /* a table of checks that failed */
     char scratch[CLI_SCRATCH_SIZE];
     struct verify_live live;
     struct verify_counts total;
@@ -35,15 +35,16 @@ struct verify {
 /* ---- rows ---- */
 
 static const struct output_column columns[] = {
-    {"partition", "PARTITION", true}, {"store", "STORE", false},    {"start", "START", true},
-    {"records", "RECORDS", true},     {"skipped", "SKIPPED", true}, {"orders", "ORDERS", true},
-    {"digest", "DIGEST", false},      {"result", "RESULT", false},
+    {"PARTITION", "partition", output_value, true},
+    {"STORE", "store", output_value, false},
+    {"START", "start", output_value, true},
+    {"RECORDS", "records", output_value, true},
+    {"SKIPPED", "skipped", output_value, true},
+    {"ORDERS", "orders", output_value, true},
+    {"DIGEST", "digest", output_value, false},
+    {"RESULT", "result", output_value, false},
+    {0},
 };
-
-static struct output *new_output(const struct cli *cli)
-{
-    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-}
 
 /* `failure` NULL: the check passed. */
 static void add_row(struct verify *verify, int32_t partition, const char *store,
@@ -52,8 +53,6 @@ static void add_row(struct verify *verify, int32_t partition, const char *store,
 {
     if (failure == NULL && verify->cli->output == CLI_OUTPUT_TABLE)
         return;
-    if (verify->output == NULL)
-        verify->output = new_output(verify->cli);
     char text[DIGEST_TEXT_SIZE];
     digest_text(digest, text);
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
@@ -250,8 +249,8 @@ static int run(struct cli *cli)
     if (class == ERROR_OK) {
         struct store_options options = {.cache_bytes = 32 << 20, .write_buffer_bytes = 64 << 20};
         verify.stores = store_env_new(&options);
-        if (cli->output != CLI_OUTPUT_TABLE)
-            verify.output = new_output(cli);
+        verify.output = output_new(cli, columns);
+        output_omit_empty(verify.output);
         if (root != NULL)
             class = verify_live_read(root, &credentials, &verify.live, &error);
         if (class == ERROR_OK) {

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 
 static const struct output_column columns[] = {
-    {"workflow", "WORKFLOW", false}, {"version", "VERSION", true}, {"result", "RESULT", false}};
+    {"WORKFLOW", "workflow", output_value, false},
+    {"VERSION", "version", output_value, true},
+    {"RESULT", "result", output_value, false},
+    {0},
+};
 
 int workflow_change_run(struct cli *cli, struct cli_session *session, enum workflow_change what,
                         struct text name, uint32_t version)
@@ -26,7 +30,7 @@ int workflow_change_run(struct cli *cli, struct cli_session *session, enum workf
     if (workflow_activate(session, name, entry->definition.version, active, by, reason, &error) !=
         ERROR_OK)
         return cli_fail(cli, &error);
-    struct output *output = output_new(cli->out, cli->output, columns, 3);
+    struct output *output = output_new(cli, columns);
     output_row(output,
                json_pack("{s:s%, s:i, s:s}", "workflow", name.data, (size_t)name.size, "version",
                          (int)entry->definition.version, "result", active ? "active" : "retired"));

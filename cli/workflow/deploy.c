@@ -8,7 +8,11 @@
 #include <stdlib.h>
 
 static const struct output_column columns[] = {
-    {"workflow", "WORKFLOW", false}, {"version", "VERSION", true}, {"result", "RESULT", false}};
+    {"WORKFLOW", "workflow", output_value, false},
+    {"VERSION", "version", output_value, true},
+    {"RESULT", "result", output_value, false},
+    {0},
+};
 
 static int deploy_file(struct cli *cli, struct cli_session *session, struct agent_check *agents,
                        const struct workflow_file *file, struct output *output)
@@ -55,7 +59,7 @@ int workflow_run_deploy(struct cli *cli)
         code = cli_fail(cli, &error);
     else if (code == EXIT_CODE_OK) {
         struct agent_check agents = {.table = NULL};
-        struct output *output = output_new(cli->out, cli->output, columns, 3);
+        struct output *output = output_new(cli, columns);
         for (size_t i = 0; i < count && code == EXIT_CODE_OK; i++)
             code = deploy_file(cli, &session, &agents, &files[i], output);
         code = output_finish(output, code);

@@ -6,11 +6,6 @@
 #include "cli/workflow/operands.h"
 #include "cli/workflow/verbs.h"
 
-static const struct output_column columns[] = {{"step", "STEP", false},
-                                               {"field", "FIELD", false},
-                                               {"left", "LEFT", false},
-                                               {"right", "RIGHT", false}};
-
 static json_t *text_or_null(struct text text)
 {
     return text_empty(text) ? json_null() : json_stringn(text.data, text.size);
@@ -60,7 +55,7 @@ static int print(struct cli *cli, const struct workflow_operands *operands)
         for (uint32_t i = 0; i < count; i++)
             print_difference(cli->out, &differences[i]);
     } else if (cli->output != CLI_OUTPUT_TABLE) {
-        struct output *output = output_new(cli->out, cli->output, columns, 4);
+        struct output *output = output_new(cli, NULL);
         for (uint32_t i = 0; i < count; i++)
             output_row(output, row_of(&differences[i]));
         code = output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK ? code : EXIT_CODE_INTERNAL;

@@ -3,12 +3,6 @@
 #include "cli/output.h"
 #include "cli/workflow/verbs.h"
 
-static const struct output_column columns[] = {{"file", "FILE", false},
-                                               {"line", "LINE", true},
-                                               {"column", "COLUMN", true},
-                                               {"severity", "SEVERITY", false},
-                                               {"message", "MESSAGE", false}};
-
 void workflow_print_problems(struct cli *cli, struct output *output, const char *path,
                              const struct workflow_problems *problems)
 {
@@ -35,7 +29,7 @@ int workflow_run_lint(struct cli *cli)
     struct output *output = NULL;
     int code = EXIT_CODE_OK;
     if (cli->output != CLI_OUTPUT_TABLE)
-        output = output_new(cli->out, cli->output, columns, 5);
+        output = output_new(cli, NULL);
     for (int i = 0; i < cli->argument_count; i++) {
         struct workflow_file file;
         struct error error = {0};

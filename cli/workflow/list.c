@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow list` and `show`: what is deployed. */
 #include "base/numbers.h"
-#include "base/rfc3339.h"
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
 #include "services/console/render/render.h"
 
-#include <string.h>
-
-static const struct output_column columns[] = {
-    {"workflow", "WORKFLOW", false},    {"version", "VERSION", true}, {"status", "STATUS", false},
-    {"steps", "STEPS", true},           {"agents", "AGENTS", false},  {"lint", "LINT", false},
-    {"deployed_at", "DEPLOYED", false}, {"deployed_by", "BY", false}};
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-static json_t *agents_of(const struct workflow *workflow)
+/* Each agent once. */
+static json_t *agents_of(const json_t *steps)
 {
     json_t *agents = json_object(); /* a set */
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        const struct workflow_step *step = &workflow->steps[i];
-        for (uint32_t j = 0; j < step->agent_count; j++)
-            json_object_setn_new(agents, step->agents[j].data, step->agents[j].size, json_null());
-    }
+    size_t i, k;
+    const json_t *step, *agent;
+    json_array_foreach(steps, i, step)
+        json_array_foreach(json_object_get(step, "agents"), k, agent)
+            json_object_set_new(agents, json_string_value(agent), json_null());
     char names[512];
     size_t used = 0;
     const char *name;
@@ -37,36 +29,40 @@ static json_t *agents_of(const struct workflow *workflow)
     return json_string(names);
 }
 
-static const char *status_of(const struct workflow_registry *registry,
-                             const struct workflow_entry *entry)
+static json_t *status_of(const json_t *workflow)
 {
-    if (entry->retired)
-        return "retired";
-    return workflow_lifecycle_is_active(registry, entry) ? "active" : "";
+    if (json_is_true(json_object_get(workflow, "retired")))
+        return json_string("retired");
+    return json_is_true(json_object_get(workflow, "active")) ? json_string("active") : NULL;
 }
 
-static json_t *table_row(const struct workflow_registry *registry,
-                         const struct workflow_entry *entry)
+static json_t *count_of(const json_t *list)
 {
-    const struct workflow_definition *definition = &entry->definition;
-    uint32_t warnings = entry->warning_count;
-    char when[RFC3339_TEXT_SIZE];
-    rfc3339_format(definition->deployed_at, when);
-    json_t *lint = warnings == 0
-                       ? json_string("OK")
-                       : json_sprintf("%u warning%s", (unsigned)warnings, warnings == 1 ? "" : "s");
-    return json_pack("{s:s%, s:i, s:s, s:i, s:o, s:o, s:s, s:s%}", "workflow",
-                     definition->name.data, (size_t)definition->name.size, "version",
-                     (int)definition->version, "status", status_of(registry, entry), "steps",
-                     (int)entry->workflow->step_count, "agents", agents_of(entry->workflow), "lint",
-                     lint, "deployed_at", when, "deployed_by",
-                     definition->deployed_by.size > 0 ? definition->deployed_by.data : "",
-                     (size_t)definition->deployed_by.size);
+    return json_integer((json_int_t)json_array_size(list));
 }
+
+static json_t *lint_text(const json_t *warnings)
+{
+    size_t count = json_array_size(warnings);
+    if (count == 0)
+        return json_string("OK");
+    return json_sprintf("%zu warning%s", count, count == 1 ? "" : "s");
+}
+
+static const struct output_column columns[] = {
+    {"WORKFLOW", "workflow", output_value, false},
+    {"VERSION", "version", output_value, true},
+    {"STATUS", "", status_of, false},
+    {"STEPS", "steps", count_of, true},
+    {"AGENTS", "steps", agents_of, false},
+    {"LINT", "lint", lint_text, false},
+    {"DEPLOYED", "deployed_at", output_value, false},
+    {"BY", "deployed_by", output_value, false},
+    {0},
+};
 
 /* As the console's API, but for the orders, which it counts. */
-static json_t *json_row(const struct workflow_registry *registry,
-                        const struct workflow_entry *entry)
+static json_t *row_of(const struct workflow_registry *registry, const struct workflow_entry *entry)
 {
     json_t *row = render_workflow(entry, workflow_lifecycle_is_active(registry, entry));
     render_put(row, "lint", render_problems(entry->warnings, entry->warning_count));
@@ -95,11 +91,9 @@ int workflow_run_list(struct cli *cli)
     if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     const struct workflow_registry *registry = session.cluster->workflows;
-    bool as_table = cli->output == CLI_OUTPUT_TABLE;
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
+    struct output *output = output_new(cli, columns);
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
-        output_row(output, as_table ? table_row(registry, workflow_registry_at(registry, i))
-                                    : json_row(registry, workflow_registry_at(registry, i)));
+        output_row(output, row_of(registry, workflow_registry_at(registry, i)));
     int code = output_finish(output, EXIT_CODE_OK);
     if (!cli_flag_given(cli, "no-agent-check"))
         warn_unserved(cli, &session);
@@ -129,14 +123,11 @@ static int show(struct cli *cli, const struct workflow_registry *registry,
         fwrite(text.data, 1, text.size, cli->out);
         return EXIT_CODE_OK;
     }
-    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
-    json_t *row = json_row(registry, entry);
+    json_t *row = row_of(registry, entry);
     json_object_set_new(row, "format",
                         json_stringn(entry->definition.format.data, entry->definition.format.size));
     json_object_set_new(row, "source", json_stringn(text.data, text.size));
-    output_single(output);
-    output_row(output, row);
-    return output_finish(output, EXIT_CODE_OK);
+    return output_one(cli, NULL, row);
 }
 
 int workflow_run_show(struct cli *cli)

@@ -136,3 +136,12 @@ Test(cli_dead_letters_console, sends_nothing_in_a_dry_run)
     cr_assert_str_eq(cli_kit_out, "ID\n1:9\n");
     cr_assert_str_eq(cli_kit_err, "1 dead letter; nothing was sent (--dry-run)\n");
 }
+
+Test(cli_dead_letters, shows_one_as_json, .init = cli_kit_console_open,
+     .fini = cli_kit_console_close)
+{
+    cli_kit_answer(200, "{\"id\": \"1:2\", \"value\": {\"size\": 0}}");
+    int code = CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "get", "1:2", "--output", "json");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_out, "{\"id\":\"1:2\",\"value\":{\"size\":0}}\n");
+}

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct output_column columns[] = {
-    {"id", "ORDER", false}, {"n", "COUNT", true}, {"step.name", "STEP", false}};
+static const struct output_column columns[] = {{"ORDER", "id", output_value, false},
+                                               {"COUNT", "n", output_value, true},
+                                               {"STEP", "step.name", output_value, false},
+                                               {0}};
 
 static char *text;
 static size_t size;
@@ -21,6 +23,25 @@ static void tear_down(void)
 {
     fclose(out);
     free(text);
+}
+
+static struct output *new_output(FILE *file, enum cli_output format)
+{
+    struct cli cli = {.out = file, .output = format};
+    return output_new(&cli, columns);
+}
+
+/* A table of the columns before `title`. */
+static struct output *new_table_until(const char *title)
+{
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
+    bool hidden = false;
+    for (const struct output_column *column = columns; column->title != NULL; column++) {
+        hidden = hidden || strcmp(column->title, title) == 0;
+        if (hidden)
+            output_hide(output, column->title);
+    }
+    return output;
 }
 
 TestSuite(cli_output, .init = set_up, .fini = tear_down);
@@ -38,7 +59,7 @@ static void expect(struct output *output, const char *expected)
 
 Test(cli_output, makes_a_table_as_wide_as_its_cells)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     add(output, "1", 7, "ReserveStock");
     add(output, "order-2", 12345678, "");
     expect(output, "ORDER       COUNT  STEP\n"
@@ -48,13 +69,13 @@ Test(cli_output, makes_a_table_as_wide_as_its_cells)
 
 Test(cli_output, prints_the_titles_of_an_empty_table)
 {
-    expect(output_new(out, CLI_OUTPUT_TABLE, columns, 3), "ORDER  COUNT  STEP\n");
+    expect(new_output(out, CLI_OUTPUT_TABLE), "ORDER  COUNT  STEP\n");
 }
 
 Test(cli_output, aligns_rows_that_are_printed_one_by_one)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
-    output_width(output, "id", 7);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
+    output_width(output, "ORDER", 7);
     add(output, "1", 7, "ReserveStock");
     output_flush(output);
     add(output, "order-2", 12, "");
@@ -65,7 +86,7 @@ Test(cli_output, aligns_rows_that_are_printed_one_by_one)
 
 Test(cli_output, prints_a_single_row_as_fields)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     output_single(output);
     add(output, "1", 7, "s");
     expect(output, "ORDER  1\nCOUNT  7\nSTEP   s\n");
@@ -73,7 +94,7 @@ Test(cli_output, prints_a_single_row_as_fields)
 
 Test(cli_output, prints_json_as_a_list)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_JSON);
     add(output, "1", 7, "s");
     add(output, "2", 8, "t");
     expect(output, "[\n{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}},\n"
@@ -82,19 +103,19 @@ Test(cli_output, prints_json_as_a_list)
 
 Test(cli_output, prints_an_empty_list_as_json)
 {
-    expect(output_new(out, CLI_OUTPUT_JSON, columns, 3), "[]\n");
+    expect(new_output(out, CLI_OUTPUT_JSON), "[]\n");
 }
 
 Test(cli_output, prints_json_lines)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_JSONL, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_JSONL);
     add(output, "1", 7, "\xc3\xa9\x01");
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"\\u00E9\\u0001\"}}\n");
 }
 
 Test(cli_output, prints_a_single_row_as_a_json_object)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_JSON);
     output_single(output);
     add(output, "1", 7, "s");
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n");
@@ -122,7 +143,7 @@ Test(cli_output, replaces_characters_that_reorder_or_hide_text)
 /* Text from elsewhere must not control a terminal. */
 Test(cli_output, replaces_control_characters)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     add(output, "a\033[2Jb", 1,
         "c\xc2\x9b"
         "d\te");
@@ -134,7 +155,7 @@ Test(cli_output, cuts_long_cells_between_characters)
     char id[400] = "";
     for (int i = 0; i < 100; i++)
         memcpy(id + 2 * i, "\xc3\xa9", 3);
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 2);
+    struct output *output = new_table_until("STEP");
     output_row(output, json_pack("{s:s, s:i}", "id", id, "n", 7));
     cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     const char *row = strchr(text, '\n') + 1;
@@ -147,7 +168,7 @@ Test(cli_output, keeps_the_last_column_whole)
     char id[100];
     memset(id, 'x', sizeof(id) - 1);
     id[sizeof(id) - 1] = '\0';
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 1);
+    struct output *output = new_table_until("COUNT");
     output_row(output, json_pack("{s:s}", "id", id));
     cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     const char *row = strchr(text, '\n') + 1;
@@ -157,14 +178,14 @@ Test(cli_output, keeps_the_last_column_whole)
 
 Test(cli_output, prints_an_empty_row_for_a_malformed_one)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_JSONL, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_JSONL);
     output_row(output, json_pack("{s:s}", "id", "\xff"));
     expect(output, "{}\n");
 }
 
 Test(cli_output, prints_long_answers_in_pieces)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 2);
+    struct output *output = new_table_until("STEP");
     for (int i = 0; i < 1000; i++)
         output_row(output, json_pack("{s:s, s:i}", "id", "x", "n", i));
     cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
@@ -176,7 +197,7 @@ Test(cli_output, prints_long_answers_in_pieces)
 
 Test(cli_output, omits_empty_columns_of_compact_tables)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     output_compact(output, 100);
     output_row(output, json_pack("{s:s, s:{s:s}}", "id", "1", "step", "name", "ReserveStock"));
     output_row(output, json_pack("{s:s, s:s}", "id", "order-2", "n", ""));
@@ -187,7 +208,7 @@ Test(cli_output, omits_empty_columns_of_compact_tables)
 
 Test(cli_output, fits_compact_tables_into_a_line)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     output_compact(output, 24);
     add(output, "a-long-order-id", 7, "a-step-with-a-long-name");
     add(output, "b", 8, "short");
@@ -198,17 +219,72 @@ Test(cli_output, fits_compact_tables_into_a_line)
 
 Test(cli_output, shows_hostile_text_safely_in_compact_tables)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
     output_compact(output, 20);
     add(output, "\033[31mred\n\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 1, "\x1b]0;title\x07");
     expect(output, "ORDER  COUNT  STEP\n"
                    "?[...      1  ?]0...\n");
 }
 
+static json_t *twice(const json_t *n)
+{
+    return json_integer(2 * json_integer_value(n));
+}
+
+static json_t *name_of(const json_t *row)
+{
+    return json_sprintf("%s!", json_string_value(json_object_get(row, "name")));
+}
+
+Test(cli_output, shows_what_is_at_a_path_in_a_format)
+{
+    static const struct output_column formats[] = {
+        {"WHOLE", "", name_of, false},
+        {"SECOND", "of.1.n", twice, true},
+        {"THIRD", "of.2.n", output_value, true},
+        {"YES", "yes", output_value, false},
+        {0},
+    };
+    json_t *row =
+        json_pack("{s:s, s:[{s:i}, {s:i}], s:b}", "name", "a", "of", "n", 3, "n", 4, "yes", 1);
+    struct cli cli = {.out = out};
+    struct output *output = output_new(&cli, formats);
+    output_row(output, json_incref(row));
+    expect(output, "WHOLE  SECOND  THIRD  YES\na!          8         yes\n");
+    output_fields(&cli, formats, 7, row);
+    fflush(out);
+    cr_assert_str_eq(strchr(text, '\n') + 1 + strlen("a!          8         yes\n"),
+                     "WHOLE    a!\nSECOND   8\nYES      yes\n");
+    json_decref(row);
+}
+
+Test(cli_output, shows_rows_of_two_kinds_under_the_same_titles)
+{
+    static const struct output_column others[] = {{"ORDER", "name", output_value, false},
+                                                  {"COUNT", "size", output_value, true},
+                                                  {"STEP", "", name_of, false},
+                                                  {0}};
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
+    add(output, "1", 7, "s");
+    output_columns(output, others);
+    output_row(output, json_pack("{s:s, s:i}", "name", "other", "size", 8));
+    expect(output, "ORDER  COUNT  STEP\n1          7  s\nother      8  other!\n");
+}
+
+Test(cli_output, omits_the_titles_of_an_empty_table_on_request)
+{
+    struct output *output = new_output(out, CLI_OUTPUT_TABLE);
+    output_omit_empty(output);
+    expect(output, "");
+    output = new_output(out, CLI_OUTPUT_JSON);
+    output_omit_empty(output);
+    expect(output, "[]\n");
+}
+
 Test(cli_output, prints_nothing_when_a_command_fails_before_its_first_row)
 {
     for (int format = 0; format < CLI_OUTPUT_COUNT; format++) {
-        struct output *output = output_new(out, (enum cli_output)format, columns, 3);
+        struct output *output = new_output(out, (enum cli_output)format);
         cr_assert(output_finish(output, EXIT_CODE_UNAVAILABLE) == EXIT_CODE_UNAVAILABLE);
         cr_assert_str_eq(text, "");
     }
@@ -217,7 +293,7 @@ Test(cli_output, prints_nothing_when_a_command_fails_before_its_first_row)
 
 Test(cli_output, closes_the_list_when_a_command_fails_after_a_row)
 {
-    struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
+    struct output *output = new_output(out, CLI_OUTPUT_JSON);
     add(output, "1", 7, "s");
     cr_assert(output_finish(output, EXIT_CODE_NEGATIVE) == EXIT_CODE_NEGATIVE);
     cr_assert_str_eq(text, "[\n{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n]\n");
@@ -227,7 +303,7 @@ Test(cli_output, reports_incomplete_writes)
 {
     FILE *full = fopen("/dev/full", "we");
     cr_assert(full != NULL);
-    struct output *output = output_new(full, CLI_OUTPUT_JSONL, columns, 3);
+    struct output *output = new_output(full, CLI_OUTPUT_JSONL);
     add(output, "1", 7, "s");
     cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_INTERNAL);
     fclose(full);
@@ -245,7 +321,7 @@ Test(cli_output, shows_times_as_utc)
     expect_text(output_time(time), "2010-12-01 08:26:03");
     expect_text(output_time_ms(time), "2010-12-01 08:26:03.123");
     expect_text(output_time(json_null()), "");
-    expect_text(output_age(NULL, 5), "");
+    expect_text(output_age(NULL), "");
     json_decref(time);
 }
 
@@ -261,14 +337,19 @@ Test(cli_output, shows_ages_in_one_unit)
     };
     json_t *time = json_string("1970-01-12T13:46:40.000Z"); /* 1,000,000,000 ms */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        expect_text(output_age(time, 1000000000 + cases[i].ms), cases[i].age);
+        expect_text(output_age_at(time, 1000000000 + cases[i].ms), cases[i].age);
     json_decref(time);
 }
 
 Test(cli_output, shows_durations_in_one_unit)
 {
-    expect_text(output_duration(0), "0ms");
-    expect_text(output_duration(1999), "1999ms");
-    expect_text(output_duration(2000), "2s");
-    expect_text(output_duration(7200000), "2h");
+    static const struct {
+        int ms;
+        const char *text;
+    } cases[] = {{0, "0ms"}, {1999, "1999ms"}, {2000, "2s"}, {7200000, "2h"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *ms = json_integer(cases[i].ms);
+        expect_text(output_duration(ms), cases[i].text);
+        json_decref(ms);
+    }
 }
