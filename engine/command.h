@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands: everything that asks the scheduler to decide. Imperatives. The kinds are in
- * commands.def, the fields of each here. */
+/* Commands: everything that asks the scheduler to decide. Imperatives. The kinds and their fields
+ * are in commands.def. */
 #ifndef ENGINE_COMMAND_H
 #define ENGINE_COMMAND_H
 
@@ -29,132 +29,18 @@ struct attempt_ref {
     uint32_t attempt;
 };
 
-struct cancel_order {
-    struct text order_id;
-    struct text by;
-    struct text reason;
-    struct text reply_to; /* for the answer that there is no such order; may be empty */
-    /* The token that asks: it cancels only what was submitted with it. Empty: no token, or one that
-     * may cancel every order. */
-    struct text submitted_by;
-};
-
-/* What an agent reports about an attempt. */
-struct report_step {
-    struct text order_id;
-    struct text step;
-    enum direction direction;
-    uint32_t attempt;
-    bool succeeded;
-    struct text output;        /* JSON; of a success */
-    struct text error_name;    /* of a failure */
-    struct text error_message; /* of a failure */
-    enum effect effect;        /* of a failure: what the remote service may have applied */
-    struct text agent;
-    struct text instance; /* the agent's */
-};
-
-/* The supervisor's requests name what they saw; the scheduler refuses what is stale or early. */
-struct recover_step {
-    struct text order_id;
-    struct text step;
-    enum direction direction;
-    uint32_t attempt;
-    int64_t complete_by;
-    struct text by; /* the supervisor's instance */
-};
-
-struct start_step {
-    struct text order_id;
-    struct text step;
-    enum direction direction;
-    uint32_t attempt; /* the latest one that was seen; the next one is started */
-    int64_t retry_at; /* as it was seen; ignored for a queued step */
-    struct text by;   /* the supervisor's instance, or the owner's when capacity appears */
-};
-
-struct time_out_order {
-    struct text order_id;
-    int64_t complete_by;
-    struct text by;
-};
-
-struct compensate_order {
-    struct text order_id;
-    struct text by;
-    struct text reason;
-};
-
-struct resubmit_step {
-    struct text order_id;
-    struct text step; /* empty: all that are in Error */
-    struct text by;
-    struct text reason;
-    bool new_generation; /* the operator knows that nothing was applied: a new key, effect
-                             none; not where an attempt was reported as applied */
-    int64_t timeout_ms;  /* of the order, from now on; 0: the workflow's */
-};
-
-/* An agent asks for more time for the attempt that it works on. */
-struct extend_step {
-    struct text order_id;
-    struct text step;
-    enum direction direction;
-    uint32_t attempt;
-    int64_t complete_by;  /* the time asked for; the workflow bounds what is granted */
-    struct text progress; /* for operators; may be empty */
-    struct text agent;
-    struct text instance; /* the agent's */
-};
-
-/* An operator has dealt with the step outside: done it, or undone it. */
-struct complete_step {
-    struct text order_id;
-    struct text step;
-    struct text output; /* JSON, as an agent's; of a step that is done */
-    struct text by;
-    struct text reason;
-};
-
-/* An operator has the order go on without the step. */
-struct skip_step {
-    struct text order_id;
-    struct text step;
-    bool nothing_applied; /* the operator knows it, although it was reported as unknown */
-    struct text by;
-    struct text reason;
-};
-
-/* An operator has the step fail, as if an agent had reported it. */
-struct fail_step {
-    struct text order_id;
-    struct text step;
-    struct text error_name;
-    struct text by;
-    struct text reason; /* the error's message */
-};
-
-struct pause_order {
-    struct text order_id;
-    struct text by;
-    struct text reason;
-};
-
-struct resume_order {
-    struct text order_id;
-    struct text by;
-    struct text reason;
-};
-
-/* An operator moves the order to another version of its workflow. */
-struct migrate_order {
-    struct text order_id;
-    struct text workflow;  /* that the order has, so that no other one is moved; empty: any */
-    uint32_t from_version; /* likewise; 0: any */
-    uint32_t version;      /* the one that it gets */
-    struct text by;
-    struct text reason;
-};
+/* clang-format off */
+/* struct cancel_order and so on. */
+#define FIELDS(type) struct type { struct text order_id;
+#define TEXT_FIELD(type, need, name, limits) struct text name;
+#define BOOL_FIELD(type, need, name) bool name;
+#define U32_FIELD(type, need, name) uint32_t name;
+#define I64_FIELD(type, need, name) int64_t name;
+#define TIME_FIELD(type, need, name) int64_t name;
+#define ENUM_FIELD(type, need, name, otherwise) enum name name;
+#define END_FIELDS(type) };
+#include "engine/commands.def"
+/* clang-format on */
 
 struct command_header {
     struct text name;

@@ -8,133 +8,26 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
 #define ORDER_ID_FIELD(type) F_TEXT(REQUIRED, type, order_id, ORDER_ID_BYTES)
 #define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES)
 #define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES)
-#define ATTEMPT_FIELDS(type)                  \
-    F_TEXT(REQUIRED, type, step, NAME_BYTES), \
-        F_ENUM(REQUIRED, type, direction, direction_names, 0), F_U32(REQUIRED, type, attempt)
 
 /* ---- commands ---- */
 
-static const struct field_binding cancel_order_fields[] = {
-    ORDER_ID_FIELD(struct cancel_order),
-    BY_FIELD(struct cancel_order),
-    REASON_FIELD(struct cancel_order),
-    F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES),
-    F_TEXT(OPTIONAL, struct cancel_order, submitted_by, WHO_BYTES),
-};
-static const struct record_binding binding_cancel_order =
-    BINDING(struct cancel_order, cancel_order_fields);
-static const struct field_binding report_step_fields[] = {
-    ORDER_ID_FIELD(struct report_step),
-    ATTEMPT_FIELDS(struct report_step),
-    F_BOOL(REQUIRED, struct report_step, succeeded),
-    F_TEXT(OPTIONAL, struct report_step, output, STEP_OUTPUT_BYTES),
-    F_TEXT(OPTIONAL, struct report_step, error_name, ERROR_NAME_BYTES),
-    F_TEXT(OPTIONAL, struct report_step, error_message, MESSAGE_BYTES),
-    F_ENUM(OPTIONAL, struct report_step, effect, effect_names, EFFECT_UNKNOWN),
-    F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES),
-    F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES),
-};
-static const struct record_binding binding_report_step =
-    BINDING(struct report_step, report_step_fields);
-static const struct field_binding recover_step_fields[] = {
-    ORDER_ID_FIELD(struct recover_step),
-    ATTEMPT_FIELDS(struct recover_step),
-    F_TIME(REQUIRED, struct recover_step, complete_by),
-    BY_FIELD(struct recover_step),
-};
-static const struct record_binding binding_recover_step =
-    BINDING(struct recover_step, recover_step_fields);
-static const struct field_binding start_step_fields[] = {
-    ORDER_ID_FIELD(struct start_step),
-    ATTEMPT_FIELDS(struct start_step),
-    F_TIME(REQUIRED, struct start_step, retry_at),
-    BY_FIELD(struct start_step),
-};
-static const struct record_binding binding_start_step =
-    BINDING(struct start_step, start_step_fields);
-static const struct field_binding time_out_order_fields[] = {
-    ORDER_ID_FIELD(struct time_out_order),
-    F_TIME(REQUIRED, struct time_out_order, complete_by),
-    BY_FIELD(struct time_out_order),
-};
-static const struct record_binding binding_time_out_order =
-    BINDING(struct time_out_order, time_out_order_fields);
-static const struct field_binding compensate_order_fields[] = {
-    ORDER_ID_FIELD(struct compensate_order),
-    BY_FIELD(struct compensate_order),
-    REASON_FIELD(struct compensate_order),
-};
-static const struct record_binding binding_compensate_order =
-    BINDING(struct compensate_order, compensate_order_fields);
-static const struct field_binding resubmit_step_fields[] = {
-    ORDER_ID_FIELD(struct resubmit_step),
-    F_TEXT(OPTIONAL, struct resubmit_step, step, NAME_BYTES),
-    BY_FIELD(struct resubmit_step),
-    REASON_FIELD(struct resubmit_step),
-    F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
-    F_I64(OPTIONAL, struct resubmit_step, timeout_ms),
-};
-static const struct record_binding binding_resubmit_step =
-    BINDING(struct resubmit_step, resubmit_step_fields);
-static const struct field_binding extend_step_fields[] = {
-    ORDER_ID_FIELD(struct extend_step),
-    ATTEMPT_FIELDS(struct extend_step),
-    F_TIME(REQUIRED, struct extend_step, complete_by),
-    F_TEXT(OPTIONAL, struct extend_step, progress, MESSAGE_BYTES),
-    F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES),
-    F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES),
-};
-static const struct record_binding binding_extend_step =
-    BINDING(struct extend_step, extend_step_fields);
-static const struct field_binding complete_step_fields[] = {
-    ORDER_ID_FIELD(struct complete_step),
-    F_TEXT(REQUIRED, struct complete_step, step, NAME_BYTES),
-    F_TEXT(OPTIONAL, struct complete_step, output, STEP_OUTPUT_BYTES),
-    BY_FIELD(struct complete_step),
-    REASON_FIELD(struct complete_step),
-};
-static const struct record_binding binding_complete_step =
-    BINDING(struct complete_step, complete_step_fields);
-static const struct field_binding skip_step_fields[] = {
-    ORDER_ID_FIELD(struct skip_step),
-    F_TEXT(REQUIRED, struct skip_step, step, NAME_BYTES),
-    F_BOOL(OPTIONAL, struct skip_step, nothing_applied),
-    BY_FIELD(struct skip_step),
-    REASON_FIELD(struct skip_step),
-};
-static const struct record_binding binding_skip_step = BINDING(struct skip_step, skip_step_fields);
-static const struct field_binding fail_step_fields[] = {
-    ORDER_ID_FIELD(struct fail_step),
-    F_TEXT(REQUIRED, struct fail_step, step, NAME_BYTES),
-    F_TEXT(REQUIRED, struct fail_step, error_name, ERROR_NAME_BYTES),
-    BY_FIELD(struct fail_step),
-    REASON_FIELD(struct fail_step),
-};
-static const struct record_binding binding_fail_step = BINDING(struct fail_step, fail_step_fields);
-static const struct field_binding pause_order_fields[] = {
-    ORDER_ID_FIELD(struct pause_order),
-    BY_FIELD(struct pause_order),
-    REASON_FIELD(struct pause_order),
-};
-static const struct record_binding binding_pause_order =
-    BINDING(struct pause_order, pause_order_fields);
-static const struct field_binding resume_order_fields[] = {
-    ORDER_ID_FIELD(struct resume_order),
-    BY_FIELD(struct resume_order),
-    REASON_FIELD(struct resume_order),
-};
-static const struct record_binding binding_resume_order =
-    BINDING(struct resume_order, resume_order_fields);
-static const struct field_binding migrate_order_fields[] = {
-    ORDER_ID_FIELD(struct migrate_order),
-    F_TEXT(OPTIONAL, struct migrate_order, workflow, NAME_BYTES),
-    F_U32(OPTIONAL, struct migrate_order, from_version),
-    F_U32(REQUIRED, struct migrate_order, version),
-    BY_FIELD(struct migrate_order),
-    REASON_FIELD(struct migrate_order),
-};
-static const struct record_binding binding_migrate_order =
-    BINDING(struct migrate_order, migrate_order_fields);
+/* clang-format off */
+/* binding_cancel_order and so on. */
+#define FIELDS(type)                                    \
+    static const struct field_binding type##_fields[] = { \
+        ORDER_ID_FIELD(struct type),
+#define TEXT_FIELD(type, need, name, limits) F_TEXT(need, struct type, name, limits),
+#define BOOL_FIELD(type, need, name) F_BOOL(need, struct type, name),
+#define U32_FIELD(type, need, name) F_U32(need, struct type, name),
+#define I64_FIELD(type, need, name) F_I64(need, struct type, name),
+#define TIME_FIELD(type, need, name) F_TIME(need, struct type, name),
+#define ENUM_FIELD(type, need, name, otherwise) \
+    F_ENUM(need, struct type, name, name##_names, otherwise),
+#define END_FIELDS(type) \
+    }; \
+    static const struct record_binding binding_##type = BINDING(struct type, type##_fields);
+#include "engine/commands.def"
+/* clang-format on */
 
 /* ---- the log, but for the Decision ---- */
 
@@ -258,7 +151,9 @@ static const struct field_binding request_fields[] = {
 static const struct record_binding step_request = BINDING(struct step_request, request_fields);
 
 static const struct field_binding change_fields[] = {
-    ATTEMPT_FIELDS(struct step_change),
+    F_TEXT(REQUIRED, struct step_change, step, NAME_BYTES),
+    F_ENUM(REQUIRED, struct step_change, direction, direction_names, 0),
+    F_U32(REQUIRED, struct step_change, attempt),
     F_ENUM(REQUIRED, struct step_change, state, step_state_names, 0),
     F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES),
 };
