@@ -3,7 +3,6 @@
 #include "engine/apply.h"
 
 #include "engine/engine.h"
-#include "engine/lifecycle.h"
 
 #include <assert.h>
 

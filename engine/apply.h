@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The appliers, one per event: inside the engine only (from outside: order_apply() in
- * engine/engine.h). No rules in here: what follows from the state was decided and stands in the
- * event. */
+/* The appliers, named by the rows of engine/events.def: inside the engine only (from outside:
+ * order_apply() in engine/engine.h). No rules in here: what follows from the state was decided and
+ * stands in the event. */
 #ifndef ENGINE_APPLY_H
 #define ENGINE_APPLY_H
 
@@ -20,9 +20,14 @@ struct apply_ctx {
 /* Folds one event that changes the order. */
 void apply_event(const struct apply_ctx *ctx, const struct event *event);
 
-/* The two halves of the table. */
+/* The two halves of it. */
 void apply_order_event(const struct apply_ctx *ctx, const struct event *event);
 void apply_step_event(const struct apply_ctx *ctx, const struct event *event);
+
+/* What keeps an event that was read from a log from being applied, or NULL. */
+const char *order_event_problem(const struct order *order, const struct decision *decision,
+                                const struct event *event);
+const char *step_event_problem(const struct order *order, const struct event *event);
 
 /* What becomes of a text of the event: a copy, or itself when it is borrowed. `old` is kept when it
  * says the same, so that repeated values do not fill the arena. */

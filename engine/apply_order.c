@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appliers of the events that are about the order as a whole. */
+/* Appliers of the events that are about the order as a whole, and what keeps one from being
+ * applied. The state that each leads to comes from engine/events.def. */
 #include "engine/apply.h"
+#include "engine/lifecycle.h"
 
 #include <assert.h>
 
 /* The one setter of an order's state. */
-static void set_state(struct order *order, enum order_state state)
+static void set_state(struct order *order, enum event_kind kind)
 {
-    assert(order_state_may_follow(order->state, state));
-    order->state = state;
+    assert(order_event_may_apply(order, kind));
+    order->state = order_state_after(order, kind);
 }
 
 static void set_reason(const struct apply_ctx *ctx, const struct order_marked *marked)
@@ -23,16 +25,6 @@ static void end_pause(struct order *order)
 {
     order->paused_at = 0;
     order->paused_by = order->pause_reason = (struct text){0};
-}
-
-/* Its last attempt may have ended during a pause. */
-static void end(const struct apply_ctx *ctx, enum order_state state)
-{
-    set_state(ctx->order, state);
-    assert(order_ended(ctx->order));
-    end_pause(ctx->order);
-    ctx->order->complete_by = 0;
-    ctx->order->ended_at = ctx->decided_at;
 }
 
 static void order_accepted(const struct apply_ctx *ctx, const struct event *event)
@@ -64,10 +56,18 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
     assert(order->state == ORDER_PENDING && order->ended_at == 0);
 }
 
-static void order_started(const struct apply_ctx *ctx, const struct event *event)
+static const char *order_accepted_problem(const struct order *order,
+                                          const struct decision *decision,
+                                          const struct event *event)
 {
-    (void)event;
-    set_state(ctx->order, ORDER_PROCESSING);
+    const struct order_accepted *accepted = &event->order_accepted;
+    if (order->version != 0 || order->step_count != 0)
+        return "the order is accepted twice";
+    if (accepted->step_count < 1 || accepted->step_count > WORKFLOW_STEPS_MAX)
+        return "an order has 1 to 64 steps";
+    if (!text_equal(accepted->details.order_id, decision->order_id))
+        return "the accepted order has another id than the Decision";
+    return NULL;
 }
 
 static void order_cancelled(const struct apply_ctx *ctx, const struct event *event)
@@ -85,21 +85,17 @@ static void order_timed_out(const struct apply_ctx *ctx, const struct event *eve
 static void compensation_started(const struct apply_ctx *ctx, const struct event *event)
 {
     assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
-    set_state(ctx->order, ORDER_COMPENSATING);
     ctx->order->complete_by = 0;
     set_reason(ctx, &event->order_marked);
 }
 
-static void order_processed(const struct apply_ctx *ctx, const struct event *event)
+/* Its last attempt may have ended during a pause. */
+static void end_order(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
-    end(ctx, ORDER_PROCESSED);
-}
-
-static void order_compensated(const struct apply_ctx *ctx, const struct event *event)
-{
-    (void)event;
-    end(ctx, ORDER_COMPENSATED);
+    end_pause(ctx->order);
+    ctx->order->complete_by = 0;
+    ctx->order->ended_at = ctx->decided_at;
 }
 
 /* From here on an operator decides, so the order's own deadline is void. An order that fails while
@@ -108,7 +104,6 @@ static void order_failed(const struct apply_ctx *ctx, const struct event *event)
 {
     struct order *order = ctx->order;
     order->error_from = order->state;
-    set_state(order, ORDER_ERROR);
     assert(order->error_from == ORDER_PROCESSING || order->error_from == ORDER_COMPENSATING);
     order->complete_by = 0;
     if (order->error_from == ORDER_PROCESSING)
@@ -121,9 +116,16 @@ static void order_resumed(const struct apply_ctx *ctx, const struct event *event
     struct order *order = ctx->order;
     assert(order->state == ORDER_ERROR);
     assert(order->error_from == ORDER_PROCESSING || order->error_from == ORDER_COMPENSATING);
-    set_state(order, order->error_from);
-    if (order->state == ORDER_PROCESSING)
+    if (order->error_from == ORDER_PROCESSING)
         set_reason(ctx, &(struct order_marked){0});
+}
+
+static const char *order_resumed_problem(const struct order *order, const struct decision *decision,
+                                         const struct event *event)
+{
+    (void)decision;
+    (void)event;
+    return order->state != ORDER_ERROR ? "an order resumes that is not in Error" : NULL;
 }
 
 static void alert_raised(const struct apply_ctx *ctx, const struct event *event)
@@ -133,11 +135,27 @@ static void alert_raised(const struct apply_ctx *ctx, const struct event *event)
     ctx->order->alert_open = true;
 }
 
+static const char *alert_raised_problem(const struct order *order, const struct decision *decision,
+                                        const struct event *event)
+{
+    (void)decision;
+    (void)event;
+    return order->alert_open ? "an alert is raised that is open" : NULL;
+}
+
 static void alert_closed(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
     assert(ctx->order->alert_open);
     ctx->order->alert_open = false;
+}
+
+static const char *alert_closed_problem(const struct order *order, const struct decision *decision,
+                                        const struct event *event)
+{
+    (void)decision;
+    (void)event;
+    return !order->alert_open ? "an alert is closed that is not open" : NULL;
 }
 
 static void order_deadline_set(const struct apply_ctx *ctx, const struct event *event)
@@ -156,11 +174,28 @@ static void order_paused(const struct apply_ctx *ctx, const struct event *event)
     assert(order->paused_at > 0);
 }
 
+static const char *order_paused_problem(const struct order *order, const struct decision *decision,
+                                        const struct event *event)
+{
+    (void)event;
+    bool paused = order->paused_at != 0 || decision->decided_at <= 0;
+    return paused ? "an order is paused that is paused" : NULL;
+}
+
 static void order_pause_ended(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
     assert(ctx->order->paused_at != 0);
     end_pause(ctx->order);
+}
+
+static const char *order_pause_ended_problem(const struct order *order,
+                                             const struct decision *decision,
+                                             const struct event *event)
+{
+    (void)decision;
+    (void)event;
+    return order->paused_at == 0 ? "a pause ends that has not begun" : NULL;
 }
 
 /* The steps of an earlier version's set, as a set of the new one's. */
@@ -216,29 +251,72 @@ static void order_migrated(const struct apply_ctx *ctx, const struct event *even
         order->steps[i].inputs = move_inputs(order->steps[i].inputs, &before, order);
 }
 
-typedef void (*applier)(const struct apply_ctx *ctx, const struct event *event);
+/* Whether another row could be the one of the step: then nothing of it would be left. */
+static bool was_started(const struct step *step)
+{
+    return step->attempt > 0 || step->state != STEP_PENDING || step->effect != EFFECT_NONE;
+}
 
-static const applier appliers[EVENT_KIND_COUNT] = {
-    [EVENT_ORDER_ACCEPTED] = order_accepted,
-    [EVENT_ORDER_STARTED] = order_started,
-    [EVENT_ORDER_CANCELLED] = order_cancelled,
-    [EVENT_ORDER_TIMED_OUT] = order_timed_out,
-    [EVENT_COMPENSATION_STARTED] = compensation_started,
-    [EVENT_ORDER_PROCESSED] = order_processed,
-    [EVENT_ORDER_COMPENSATED] = order_compensated,
-    [EVENT_ORDER_FAILED] = order_failed,
-    [EVENT_ORDER_RESUMED] = order_resumed,
-    [EVENT_ALERT_RAISED] = alert_raised,
-    [EVENT_ALERT_CLOSED] = alert_closed,
-    [EVENT_ORDER_DEADLINE_SET] = order_deadline_set,
-    [EVENT_ORDER_PAUSED] = order_paused,
-    [EVENT_ORDER_PAUSE_ENDED] = order_pause_ended,
-    [EVENT_ORDER_MIGRATED] = order_migrated,
+static bool has_plan(const struct order_migrated *migrated, uint32_t count, struct text name)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < count && !has; i++)
+        has = text_equal(migrated->steps[i].name, name);
+    return has;
+}
+
+static const char *order_migrated_problem(const struct order *order,
+                                          const struct decision *decision,
+                                          const struct event *event)
+{
+    (void)decision;
+    const struct order_migrated *migrated = &event->order_migrated;
+    bool forward = order->state == ORDER_PROCESSING ||
+                   (order->state == ORDER_ERROR && order->error_from == ORDER_PROCESSING);
+    if (!forward)
+        return "an order gets another version that is undone or has ended";
+    if (migrated->step_count < 1 || migrated->step_count > WORKFLOW_STEPS_MAX)
+        return "an order has 1 to 64 steps";
+    for (uint32_t i = 0; i < migrated->step_count; i++) {
+        if (has_plan(migrated, i, migrated->steps[i].name))
+            return "a version has a step twice";
+    }
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (was_started(&order->steps[i]) &&
+            !has_plan(migrated, migrated->step_count, order->steps[i].name))
+            return "a version lacks a step that was started";
+    }
+    return NULL;
+}
+
+struct order_rule {
+    void (*apply)(const struct apply_ctx *ctx, const struct event *event);
+    const char *(*problem)(const struct order *order, const struct decision *decision,
+                           const struct event *event);
+};
+
+static const struct order_rule rules[EVENT_KIND_COUNT] = {
+#define ORDER_EVENT(number, kind, record, payload, words, answers, status, state, apply, check) \
+    [EVENT_##kind] = {apply, check},
+#include "engine/events.def"
 };
 
 void apply_order_event(const struct apply_ctx *ctx, const struct event *event)
 {
-    assert(appliers[event->kind] != NULL);
-    assert(ctx->order->step_count > 0 || event->kind == EVENT_ORDER_ACCEPTED);
-    appliers[event->kind](ctx, event);
+    struct order *order = ctx->order;
+    assert(order->step_count > 0 || event->kind == EVENT_ORDER_ACCEPTED);
+    if (rules[event->kind].apply != NULL)
+        rules[event->kind].apply(ctx, event);
+    set_state(order, event->kind);
+}
+
+const char *order_event_problem(const struct order *order, const struct decision *decision,
+                                const struct event *event)
+{
+    if (order->step_count == 0 && event->kind != EVENT_ORDER_ACCEPTED)
+        return "there is no such order";
+    if (!order_event_may_apply(order, event->kind))
+        return "the order's state does not allow an event";
+    return rules[event->kind].problem != NULL ? rules[event->kind].problem(order, decision, event)
+                                              : NULL;
 }

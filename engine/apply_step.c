@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appliers of the events that are about one attempt of one step. The state that each leads to comes
- * from the table in engine/lifecycle.c. */
+/* Appliers of the events that are about one attempt of one step, and what keeps one from being
+ * applied. The state that each leads to comes from engine/events.def. */
 #include "engine/apply.h"
 #include "engine/lifecycle.h"
 #include "engine/workflow.h"
@@ -123,6 +123,12 @@ static void step_retry_scheduled(const struct apply_ctx *ctx, struct step *step,
     step->retries_used[scheduled->retrier] = scheduled->retry;
 }
 
+static const char *step_retry_scheduled_problem(const struct step *step, const struct event *event)
+{
+    (void)step;
+    return event->step_retry_scheduled.retry_at <= 0 ? "a retry has no time" : NULL;
+}
+
 static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
                              const struct event *event)
 {
@@ -133,16 +139,6 @@ static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
     step->generation[step->direction] = event->step_resubmitted.generation;
     step->failure_count = 0;
     memset(step->retries_used, 0, sizeof(step->retries_used));
-}
-
-/* Exhausted, skipped, compensated: only the state changes. */
-static void step_marked(const struct apply_ctx *ctx, struct step *step, const struct event *event)
-{
-    (void)ctx;
-    (void)event;
-    assert(step->complete_by == 0);
-    step->retry_at = 0;
-    step->queued_at = 0;
 }
 
 static void step_queued(const struct apply_ctx *ctx, struct step *step, const struct event *event)
@@ -168,9 +164,17 @@ static void step_extended(const struct apply_ctx *ctx, struct step *step, const 
     step->complete_by = event->step_extended.complete_by;
 }
 
-/* Not waiting any more: for its next attempt, nor for an agent. */
-static void end_wait(struct step *step)
+static const char *step_extended_problem(const struct step *step, const struct event *event)
 {
+    bool less = event->step_extended.complete_by <= step->complete_by;
+    return less ? "an attempt gets less time than it has" : NULL;
+}
+
+/* Not waiting any more: for its next attempt, nor for an agent. */
+static void end_wait(const struct apply_ctx *ctx, struct step *step, const struct event *event)
+{
+    (void)ctx;
+    (void)event;
     assert(step->complete_by == 0);
     step->retry_at = 0;
     step->queued_at = 0;
@@ -179,7 +183,7 @@ static void end_wait(struct step *step)
 static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *step,
                                    const struct event *event)
 {
-    end_wait(step);
+    end_wait(ctx, step, event);
     step->ended_at = ctx->decided_at;
     if (step->direction != DIRECTION_DO)
         return;
@@ -191,8 +195,7 @@ static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *ste
 static void step_skipped_by_hand(const struct apply_ctx *ctx, struct step *step,
                                  const struct event *event)
 {
-    (void)event;
-    end_wait(step);
+    end_wait(ctx, step, event);
     step->ended_at = ctx->decided_at;
     step->effect = EFFECT_NONE;
 }
@@ -201,56 +204,76 @@ static void step_failed_by_hand(const struct apply_ctx *ctx, struct step *step,
                                 const struct event *event)
 {
     const struct step_failed_by_hand *failed = &event->step_failed_by_hand;
-    end_wait(step);
+    end_wait(ctx, step, event);
     step->failure_count = failed->failure_count;
     step->error_name = apply_text(ctx, step->error_name, failed->error_name);
     step->error_message = apply_text(ctx, step->error_message, failed->reason);
 }
 
-typedef void (*applier)(const struct apply_ctx *ctx, struct step *step, const struct event *event);
-
-static const applier appliers[EVENT_KIND_COUNT] = {
-    [EVENT_STEP_STARTED] = step_started,
-    [EVENT_STEP_SUCCEEDED] = step_succeeded,
-    [EVENT_STEP_FAILED] = step_failed,
-    [EVENT_STEP_TIMED_OUT] = step_timed_out,
-    [EVENT_STEP_RETRY_SCHEDULED] = step_retry_scheduled,
-    [EVENT_STEP_EXHAUSTED] = step_marked,
-    [EVENT_STEP_SKIPPED] = step_marked,
-    [EVENT_STEP_COMPENSATED] = step_marked,
-    [EVENT_STEP_RESUBMITTED] = step_resubmitted,
-    [EVENT_STEP_QUEUED] = step_queued,
-    [EVENT_STEP_EXTENDED] = step_extended,
-    [EVENT_STEP_COMPLETED_BY_HAND] = step_completed_by_hand,
-    [EVENT_STEP_SKIPPED_BY_HAND] = step_skipped_by_hand,
-    [EVENT_STEP_FAILED_BY_HAND] = step_failed_by_hand,
+struct step_rule {
+    void (*apply)(const struct apply_ctx *ctx, struct step *step, const struct event *event);
+    const char *(*problem)(const struct step *step, const struct event *event);
 };
 
-/* Every payload of an event of a step begins with the attempt that it speaks of. */
-_Static_assert(
-    offsetof(struct step_started, ref) == 0 && offsetof(struct step_succeeded, ref) == 0 &&
-        offsetof(struct step_failed, ref) == 0 && offsetof(struct step_timed_out, ref) == 0 &&
-        offsetof(struct step_retry_scheduled, ref) == 0 && offsetof(struct step_marked, ref) == 0 &&
-        offsetof(struct step_resubmitted, ref) == 0 && offsetof(struct step_queued, ref) == 0 &&
-        offsetof(struct step_extended, ref) == 0 &&
-        offsetof(struct step_completed_by_hand, ref) == 0 &&
-        offsetof(struct step_skipped_by_hand, ref) == 0 &&
-        offsetof(struct step_failed_by_hand, ref) == 0,
-    "the attempt comes first");
+static const struct step_rule rules[EVENT_KIND_COUNT] = {
+#define STEP_EVENT(number, kind, record, payload, words, answers, status, attempt, after_do, \
+                   after_undo, stays, apply, check)                                          \
+    [EVENT_##kind] = {apply, check},
+#include "engine/events.def"
+};
+
+/* Whether the event is about an attempt after the step's, or in the other direction. */
+static bool is_of_next_attempt(enum event_kind kind)
+{
+    enum attempt_change change = event_attempt_change(kind);
+    return change == ATTEMPT_STARTS || change == ATTEMPT_WAITS;
+}
+
+static bool is_of_running_attempt(enum event_kind kind)
+{
+    enum attempt_change change = event_attempt_change(kind);
+    return change == ATTEMPT_ENDS || change == ATTEMPT_GOES_ON;
+}
 
 void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
 {
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     int index = order_find_step(ctx->order, ref->step);
     assert(index >= 0);
-    assert(appliers[event->kind] != NULL);
     struct step *step = &ctx->order->steps[index];
-    bool may_turn = event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_QUEUED;
+    bool may_turn = is_of_next_attempt(event->kind);
     assert(!may_turn || step->state != STEP_PROCESSING);
     assert(may_turn || step->direction == ref->direction);
     assert(may_turn || step->attempt == ref->attempt);
-    appliers[event->kind](ctx, step, event);
+    if (rules[event->kind].apply != NULL)
+        rules[event->kind].apply(ctx, step, event);
     set_state(step, event->kind);
     assert(step->direction == ref->direction);
     assert(step->attempt == ref->attempt);
+}
+
+const char *step_event_problem(const struct order *order, const struct event *event)
+{
+    const struct attempt_ref *ref = event_ref(event);
+    int index = order_find_step(order, ref->step);
+    if (index < 0)
+        return "there is no such step";
+    const struct step *step = &order->steps[index];
+    bool begins = is_of_next_attempt(event->kind);
+    bool starts = event_attempt_change(event->kind) == ATTEMPT_STARTS;
+    uint32_t last = step->direction == ref->direction ? step->attempt : 0;
+    if (begins && step->state == STEP_PROCESSING)
+        return "an attempt starts while another one is running";
+    if (begins && ref->direction == DIRECTION_DO && step->direction == DIRECTION_UNDO)
+        return "a step is done again that is being undone";
+    if (begins && ref->attempt != last + starts)
+        return "an attempt is not the next one";
+    if (!begins && (step->direction != ref->direction || step->attempt != ref->attempt))
+        return "an event is about another attempt than the step's";
+    if (!step_event_may_apply(event->kind, ref->direction, step->state))
+        return "the step's state does not allow an event";
+    bool runs = step->state == STEP_PROCESSING && step->complete_by != 0;
+    if (!begins && is_of_running_attempt(event->kind) != runs)
+        return runs ? "an attempt is still running" : "an attempt is not running";
+    return rules[event->kind].problem != NULL ? rules[event->kind].problem(step, event) : NULL;
 }

@@ -37,11 +37,6 @@ static void outputs_of(const struct order *order, int64_t inputs, struct arena *
     assert(request->output_count <= order->step_count);
 }
 
-static bool makes_request(const struct event *event)
-{
-    return event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_EXTENDED;
-}
-
 /* The step of the attempt, if that attempt still runs, or NULL. */
 static const struct step *running(const struct order *order, const struct attempt_ref *ref)
 {
@@ -73,11 +68,11 @@ static void add_request(const struct decision *decision, const struct event *eve
                         const struct order *order, struct arena *arena, struct effects *effects)
 {
     bool first = event->kind == EVENT_STEP_STARTED;
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     const struct step *step = running(order, ref);
     if (step == NULL)
         return;
-    assert(makes_request(event));
+    assert(event_makes_request(event->kind));
     assert(!first || step->generation[step->direction] == event->step_started.generation);
     assert(effects->requests != NULL);
     struct step_request *request = &effects->requests[effects->request_count++];
@@ -106,13 +101,13 @@ static void add_requests(const struct decision *decision, const struct order *or
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < decision->event_count; i++)
-        count += makes_request(&decision->events[i]);
+        count += event_makes_request(decision->events[i].kind);
     assert(count <= decision->event_count);
     if (count == 0 || order == NULL)
         return;
     effects->requests = ARENA_ARRAY(arena, struct step_request, count);
     for (uint32_t i = 0; i < decision->event_count; i++) {
-        if (makes_request(&decision->events[i]))
+        if (event_makes_request(decision->events[i].kind))
             add_request(decision, &decision->events[i], order, arena, effects);
     }
     assert(effects->request_count <= count);
@@ -120,45 +115,12 @@ static void add_requests(const struct decision *decision, const struct order *or
 
 /* ---- status ---- */
 
-/* The kind of status that an event calls for; STATUS_KIND_COUNT = none of its own. */
-static const enum status_kind status_of_event[] = {
-    [0] = STATUS_KIND_COUNT,
-    [EVENT_ORDER_ACCEPTED] = STATUS_RECEIVED,
-    [EVENT_ORDER_STARTED] = STATUS_KIND_COUNT,
-    [EVENT_STEP_STARTED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_SUCCEEDED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_FAILED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_TIMED_OUT] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_RETRY_SCHEDULED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_EXHAUSTED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_SKIPPED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_COMPENSATED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_RESUBMITTED] = STATUS_STEP_CHANGED,
-    [EVENT_ORDER_CANCELLED] = STATUS_KIND_COUNT,
-    [EVENT_ORDER_TIMED_OUT] = STATUS_KIND_COUNT,
-    [EVENT_COMPENSATION_STARTED] = STATUS_COMPENSATING,
-    [EVENT_ORDER_PROCESSED] = STATUS_PROCESSED,
-    [EVENT_ORDER_COMPENSATED] = STATUS_COMPENSATED,
-    [EVENT_ORDER_FAILED] = STATUS_ERROR,
-    [EVENT_ORDER_RESUMED] = STATUS_RESUMED,
-    [EVENT_ALERT_RAISED] = STATUS_KIND_COUNT,
-    [EVENT_ALERT_CLOSED] = STATUS_KIND_COUNT,
-    [EVENT_COMMAND_REJECTED] = STATUS_REJECTED,
-    [EVENT_REPORT_IGNORED] = STATUS_KIND_COUNT,
-    [EVENT_SUBMISSION_REPEATED] = STATUS_REPEATED,
-    [EVENT_COMMAND_DEAD_LETTERED] = STATUS_KIND_COUNT,
-    [EVENT_STEP_QUEUED] = STATUS_KIND_COUNT,
-    [EVENT_STEP_EXTENDED] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_COMPLETED_BY_HAND] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_SKIPPED_BY_HAND] = STATUS_STEP_CHANGED,
-    [EVENT_STEP_FAILED_BY_HAND] = STATUS_STEP_CHANGED,
-    [EVENT_ORDER_DEADLINE_SET] = STATUS_KIND_COUNT,
-    [EVENT_ORDER_PAUSED] = STATUS_KIND_COUNT,
-    [EVENT_ORDER_PAUSE_ENDED] = STATUS_KIND_COUNT,
-    [EVENT_ORDER_MIGRATED] = STATUS_KIND_COUNT,
+#define STATUS_NONE STATUS_KIND_COUNT /* in engine/events.def */
+
+static const enum status_kind status_of_event[EVENT_KIND_COUNT] = {
+#define EVENT(number, kind, record, payload, words, answers, status) [EVENT_##kind] = (status),
+#include "engine/events.def"
 };
-_Static_assert(sizeof(status_of_event) / sizeof(status_of_event[0]) == EVENT_KIND_COUNT,
-               "one row per event");
 
 /* Rejected commands of supervisors and operators do not concern the application. */
 static bool concerns_application(const struct event *event)
@@ -170,8 +132,8 @@ static bool concerns_application(const struct event *event)
 /* Received outranks everything; else the last event about the order as a whole decides. */
 static bool outranks(enum status_kind kind, enum status_kind than)
 {
-    assert(kind != STATUS_KIND_COUNT);
-    if (than == STATUS_KIND_COUNT || kind == STATUS_RECEIVED)
+    assert(kind != STATUS_NONE);
+    if (than == STATUS_NONE || kind == STATUS_RECEIVED)
         return true;
     return kind != STATUS_STEP_CHANGED && than != STATUS_RECEIVED;
 }
@@ -180,7 +142,8 @@ static void set_status_kind(struct status_update *status, const struct event *ev
 {
     assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
     enum status_kind kind = status_of_event[event->kind];
-    if (kind == STATUS_KIND_COUNT || !concerns_application(event) || !outranks(kind, status->kind))
+    const struct order_marked *marked = event_marked(event);
+    if (kind == STATUS_NONE || !concerns_application(event) || !outranks(kind, status->kind))
         return;
     status->kind = kind;
     if (event->kind == EVENT_COMMAND_REJECTED) {
@@ -188,9 +151,9 @@ static void set_status_kind(struct status_update *status, const struct event *ev
         status->message = event->command_rejected.reason;
     } else if (event->kind == EVENT_STEP_EXTENDED) {
         status->message = event->step_extended.progress;
-    } else if (event->kind >= EVENT_ORDER_CANCELLED && event->kind <= EVENT_ORDER_RESUMED) {
-        status->code = event->order_marked.code;
-        status->message = event->order_marked.reason;
+    } else if (marked != NULL) {
+        status->code = marked->code;
+        status->message = marked->reason;
     }
 }
 
@@ -216,10 +179,9 @@ static struct step_change *find_or_add_change(struct status_update *status, stru
     return change;
 }
 
-/* For the application, queueing changes nothing: the step is Pending, or is yet to be undone. */
 static bool is_step_change(const struct event *event)
 {
-    return event_is_of_step(event->kind) && event->kind != EVENT_STEP_QUEUED;
+    return status_of_event[event->kind] == STATUS_STEP_CHANGED;
 }
 
 /* A step that changes anyway and is queued in the same Decision, as a rule to be undone: what is
@@ -233,11 +195,12 @@ static bool turns_step(const struct status_update *status, const struct event *e
 static void add_step_change(struct status_update *status, const struct event *event)
 {
     assert(event_is_of_step(event->kind));
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     struct step_change *change = find_or_add_change(status, ref->step);
     change->direction = ref->direction;
     change->attempt = ref->attempt;
     change->state = step_state_after(event->kind, ref->direction);
+    assert(change->state != STEP_NEVER);
     if (event->kind == EVENT_STEP_FAILED)
         change->error_name = event->step_failed.error_name;
     else if (event->kind == EVENT_STEP_FAILED_BY_HAND)
@@ -263,7 +226,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
     if (text_empty(decision->reply_to))
         return;
     struct status_update status = {.order_id = decision->order_id,
-                                   .kind = STATUS_KIND_COUNT,
+                                   .kind = STATUS_NONE,
                                    .order_state = decision->order_state,
                                    .order_version = decision->order_version,
                                    .decided_at = decision->decided_at,
@@ -276,7 +239,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
         set_status_kind(&status, &decision->events[i]);
         step_events += is_step_change(&decision->events[i]);
     }
-    if (status.kind == STATUS_KIND_COUNT)
+    if (status.kind == STATUS_NONE)
         return;
     if (step_events > WORKFLOW_STEPS_MAX)
         step_events = WORKFLOW_STEPS_MAX;

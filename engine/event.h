@@ -6,44 +6,22 @@
 
 #include "engine/command.h"
 
+/* What there is to know of each kind is in its row of engine/events.def. */
 enum event_kind {
-    EVENT_ORDER_ACCEPTED = 1,
-    EVENT_ORDER_STARTED = 2, /* Pending -> Processing */
-    EVENT_STEP_STARTED = 3,
-    EVENT_STEP_SUCCEEDED = 4,
-    EVENT_STEP_FAILED = 5,
-    EVENT_STEP_TIMED_OUT = 6,
-    EVENT_STEP_RETRY_SCHEDULED = 7, /* follows Failed or TimedOut: -> Pending */
-    EVENT_STEP_EXHAUSTED = 8,       /* follows Failed or TimedOut: -> Error */
-    EVENT_STEP_SKIPPED = 9,
-    EVENT_STEP_COMPENSATED = 10, /* follows Succeeded of an undo: -> Compensated */
-    EVENT_STEP_RESUBMITTED = 11, /* Error -> Pending, counts reset */
-    EVENT_ORDER_CANCELLED = 12,  /* the request was accepted; compensation follows */
-    EVENT_ORDER_TIMED_OUT = 13,
-    EVENT_COMPENSATION_STARTED = 14,
-    EVENT_ORDER_PROCESSED = 15,
-    EVENT_ORDER_COMPENSATED = 16,
-    EVENT_ORDER_FAILED = 17,  /* -> Error */
-    EVENT_ORDER_RESUMED = 18, /* Error -> what it interrupted */
-    EVENT_ALERT_RAISED = 19,
-    EVENT_ALERT_CLOSED = 20,
-    /* These change nothing: the Decision repeats the current version. */
-    EVENT_COMMAND_REJECTED = 21,
-    EVENT_REPORT_IGNORED = 22,
-    EVENT_SUBMISSION_REPEATED = 23,   /* same id, same content: the current status again */
-    EVENT_COMMAND_DEAD_LETTERED = 24, /* undecodable or quarantined: carries its bytes */
-    /* These change the order again. */
-    EVENT_STEP_QUEUED = 25,   /* could start, but none of its agents is healthy and has capacity */
-    EVENT_STEP_EXTENDED = 26, /* the running attempt has more time */
-    /* What operators have done by hand. */
-    EVENT_STEP_COMPLETED_BY_HAND = 27, /* -> Processed, an undo -> Compensated */
-    EVENT_STEP_SKIPPED_BY_HAND = 28,   /* -> Skipped; the steps after it go on */
-    EVENT_STEP_FAILED_BY_HAND = 29,    /* what follows is as after StepFailed */
-    EVENT_ORDER_DEADLINE_SET = 30,     /* of an order that goes on after an Error */
-    EVENT_ORDER_PAUSED = 31,           /* no attempt starts from here on */
-    EVENT_ORDER_PAUSE_ENDED = 32,
-    EVENT_ORDER_MIGRATED = 33, /* has the steps of another version of its workflow */
+#define EVENT(number, kind, record, payload, words, answers, status) EVENT_##kind = (number),
+#include "engine/events.def"
     EVENT_KIND_COUNT
+};
+
+/* What an event of a step says about its attempts. */
+enum attempt_change {
+    ATTEMPT_STARTS,
+    ATTEMPT_WAITS,   /* the next one is to start, once an agent is healthy and has capacity */
+    ATTEMPT_GOES_ON, /* the running one has more time */
+    ATTEMPT_ENDS,    /* the running one */
+    ATTEMPT_IDLE,    /* none runs: what follows from the end of the last one, or undoes that */
+    ATTEMPT_BY_HAND, /* none runs: an operator says how the step ended */
+    ATTEMPT_CHANGE_COUNT
 };
 
 /* What order_apply() needs to make the step's row; the rest stays in the workflow. */
@@ -61,7 +39,7 @@ struct order_accepted {
     int64_t margin_ms;
 };
 
-/* Every event of a step begins with its attempt. */
+/* event_ref() is the attempt of any event of a step. */
 struct step_started {
     struct attempt_ref ref;
     uint32_t generation;
@@ -110,7 +88,7 @@ struct step_retry_scheduled {
     uint32_t retry;   /* how many of that retrier are used now */
 };
 
-/* StepExhausted, StepSkipped, StepCompensated. */
+/* Of events that change no more than the step's state. */
 struct step_marked {
     struct attempt_ref ref;
     struct text reason;
@@ -181,9 +159,7 @@ struct order_migrated {
     struct text reason;
 };
 
-/* OrderCancelled, OrderTimedOut, CompensationStarted, OrderCompensated, OrderFailed, OrderResumed,
- * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderPaused,
- * OrderPauseEnded. Unused texts are empty. */
+/* Of most events of the order as a whole. Unused texts are empty. */
 struct order_marked {
     struct text code; /* "Cancelled", "PaymentDeclined", "States.Timeout", "Operator" ... */
     struct text reason;
@@ -211,25 +187,8 @@ struct report_ignored {
 struct event {
     enum event_kind kind;
     union {
-        struct order_accepted order_accepted;
-        struct step_started step_started;
-        struct step_succeeded step_succeeded;
-        struct step_failed step_failed;
-        struct step_timed_out step_timed_out;
-        struct step_retry_scheduled step_retry_scheduled;
-        struct step_marked step_marked;
-        struct step_resubmitted step_resubmitted;
-        struct order_marked order_marked;
-        struct command_rejected command_rejected;
-        struct report_ignored report_ignored;
-        struct undecodable command_dead_lettered;
-        struct step_queued step_queued;
-        struct step_extended step_extended;
-        struct step_completed_by_hand step_completed_by_hand;
-        struct step_skipped_by_hand step_skipped_by_hand;
-        struct step_failed_by_hand step_failed_by_hand;
-        struct order_deadline_set order_deadline_set;
-        struct order_migrated order_migrated;
+#define PAYLOAD(type, member) struct type member;
+#include "engine/events.def"
     };
 };
 
@@ -255,10 +214,24 @@ struct decision {
     uint32_t event_count; /* at least 1 */
 };
 
+extern const struct enum_names event_kind_names;
+const char *event_kind_name(enum event_kind kind); /* "OrderAccepted" ... the Avro record's name */
+const char *event_words(enum event_kind kind);     /* what happened, for operators */
 /* False for the kinds that leave the order as it is. */
 bool event_changes_order(enum event_kind kind);
 bool decision_changes_order(const struct decision *decision);
-extern const struct enum_names event_kind_names;
-const char *event_kind_name(enum event_kind kind); /* "OrderAccepted" ... the Avro record's name */
+/* The command that the Decision answers. The log does not name it (but for refused ones): it
+ * follows from the first event. */
+enum command_kind decision_command(const struct decision *decision);
+
+/* Whether the event is about one step; only then the others may be asked. */
+bool event_is_of_step(enum event_kind kind);
+const struct attempt_ref *event_ref(const struct event *event);
+enum attempt_change event_attempt_change(enum event_kind kind);
+/* Whether the step's agent gets a request, or the same one again. */
+bool event_makes_request(enum event_kind kind);
+
+/* NULL: the event holds something else. */
+const struct order_marked *event_marked(const struct event *event);
 
 #endif

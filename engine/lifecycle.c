@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lifecycles of orders and steps, as tables: one row per state, one bit per state that may
- * follow. docs/reference/state-machines.md shows them. */
+ * follow; and the states that events lead to, from engine/events.def.
+ * docs/reference/state-machines.md shows them. */
 #include "engine/lifecycle.h"
 
 #include <assert.h>
@@ -49,70 +50,52 @@ bool step_state_may_follow(enum step_state from, enum step_state to)
     return (step_follows[from] & BIT(to)) != 0;
 }
 
-/* By kind and direction. A successful undo stays Processing until StepCompensated closes it, in the
- * same Decision. Only attempts in direction do are skipped, only undos compensate. */
-static const enum step_state state_after[EVENT_KIND_COUNT][DIRECTION_COUNT] = {
-    [EVENT_STEP_STARTED] = {STEP_PROCESSING, STEP_PROCESSING},
-    [EVENT_STEP_SUCCEEDED] = {STEP_PROCESSED, STEP_PROCESSING},
-    [EVENT_STEP_FAILED] = {STEP_PENDING, STEP_PENDING},
-    [EVENT_STEP_TIMED_OUT] = {STEP_PENDING, STEP_PENDING},
-    [EVENT_STEP_RETRY_SCHEDULED] = {STEP_PENDING, STEP_PENDING},
-    [EVENT_STEP_EXHAUSTED] = {STEP_ERROR, STEP_ERROR},
-    [EVENT_STEP_SKIPPED] = {STEP_SKIPPED, STEP_STATE_COUNT},
-    [EVENT_STEP_COMPENSATED] = {STEP_STATE_COUNT, STEP_COMPENSATED},
-    [EVENT_STEP_RESUBMITTED] = {STEP_PENDING, STEP_PENDING},
-    [EVENT_STEP_QUEUED] = {STEP_PENDING, STEP_PENDING},
-    [EVENT_STEP_EXTENDED] = {STEP_PROCESSING, STEP_PROCESSING},
-    [EVENT_STEP_COMPLETED_BY_HAND] = {STEP_PROCESSED, STEP_COMPENSATED},
-    [EVENT_STEP_SKIPPED_BY_HAND] = {STEP_SKIPPED, STEP_STATE_COUNT},
-    [EVENT_STEP_FAILED_BY_HAND] = {STEP_PENDING, STEP_PENDING},
+/* ---- after an event ---- */
+
+static const uint8_t order_after[EVENT_KIND_COUNT] = {
+#define ORDER_EVENT(number, kind, record, payload, words, answers, status, state, apply, check) \
+    [EVENT_##kind] = (state),
+#include "engine/events.def"
 };
 
-bool event_is_of_step(enum event_kind kind)
+struct state_after {
+    enum step_state of[DIRECTION_COUNT];
+    bool stays; /* the step may be in that state already */
+};
+
+static const struct state_after step_after[EVENT_KIND_COUNT] = {
+#define STEP_EVENT(number, kind, record, payload, words, answers, status, attempt, after_do, \
+                   after_undo, may_stay, apply, check)                                       \
+    [EVENT_##kind] = {.of = {after_do, after_undo}, .stays = (may_stay)},
+#include "engine/events.def"
+};
+
+enum order_state order_state_after(const struct order *order, enum event_kind kind)
 {
-    assert(kind > 0 && kind < EVENT_KIND_COUNT);
-    return (kind >= EVENT_STEP_STARTED && kind <= EVENT_STEP_RESUBMITTED) ||
-           kind == EVENT_STEP_QUEUED || kind == EVENT_STEP_EXTENDED ||
-           (kind >= EVENT_STEP_COMPLETED_BY_HAND && kind <= EVENT_STEP_FAILED_BY_HAND);
+    assert(event_changes_order(kind) && !event_is_of_step(kind));
+    if (order_after[kind] == ORDER_STAYS)
+        return order->state;
+    return order_after[kind] == ORDER_RETURNS ? order->error_from
+                                              : (enum order_state)order_after[kind];
+}
+
+bool order_event_may_apply(const struct order *order, enum event_kind kind)
+{
+    return order_after[kind] == ORDER_STAYS ||
+           order_state_may_follow(order->state, order_state_after(order, kind));
 }
 
 enum step_state step_state_after(enum event_kind kind, enum direction direction)
 {
     assert(event_is_of_step(kind));
     assert((unsigned)direction < DIRECTION_COUNT);
-    enum step_state state = state_after[kind][direction];
-    assert(state != STEP_STATE_COUNT);
-    return state;
+    return step_after[kind].of[direction];
 }
 
-/* Some events leave the state as it is: the wait for a retry follows the failure, a successful undo
- * is yet to be closed, what is queued is Pending already unless it is to be undone, what has more
- * time goes on, what fails by hand is Pending before and after. */
 bool step_event_may_apply(enum event_kind kind, enum direction direction, enum step_state state)
 {
-    assert(event_is_of_step(kind));
-    assert((unsigned)direction < DIRECTION_COUNT);
     assert((unsigned)state < STEP_STATE_COUNT);
-    enum step_state next = state_after[kind][direction];
-    bool keeps = kind == EVENT_STEP_RETRY_SCHEDULED || kind == EVENT_STEP_SUCCEEDED ||
-                 kind == EVENT_STEP_QUEUED || kind == EVENT_STEP_EXTENDED ||
-                 kind == EVENT_STEP_FAILED_BY_HAND;
-    return next != STEP_STATE_COUNT &&
-           (step_state_may_follow(state, next) || (keeps && state == next));
-}
-
-bool event_changes_order(enum event_kind kind)
-{
-    assert(kind > 0 && kind < EVENT_KIND_COUNT);
-    return kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED;
-}
-
-bool decision_changes_order(const struct decision *decision)
-{
-    assert(decision->event_count > 0 && decision->event_count <= DECISION_EVENTS_READ_MAX);
-    for (uint32_t i = 0; i < decision->event_count; i++) {
-        if (event_changes_order(decision->events[i].kind))
-            return true;
-    }
-    return false;
+    enum step_state next = step_state_after(kind, direction);
+    return next != STEP_NEVER &&
+           (step_state_may_follow(state, next) || (step_after[kind].stays && state == next));
 }

@@ -44,39 +44,8 @@ ASSERT_NAMES(command_kinds, COMMAND_KIND_COUNT);
 const struct enum_names command_kind_names = ENUM_NAMES(command_kinds);
 
 static const char *const event_kinds[] = {
-    [EVENT_ORDER_ACCEPTED] = "OrderAccepted",
-    [EVENT_ORDER_STARTED] = "OrderStarted",
-    [EVENT_STEP_STARTED] = "StepStarted",
-    [EVENT_STEP_SUCCEEDED] = "StepSucceeded",
-    [EVENT_STEP_FAILED] = "StepFailed",
-    [EVENT_STEP_TIMED_OUT] = "StepTimedOut",
-    [EVENT_STEP_RETRY_SCHEDULED] = "StepRetryScheduled",
-    [EVENT_STEP_EXHAUSTED] = "StepExhausted",
-    [EVENT_STEP_SKIPPED] = "StepSkipped",
-    [EVENT_STEP_COMPENSATED] = "StepCompensated",
-    [EVENT_STEP_RESUBMITTED] = "StepResubmitted",
-    [EVENT_ORDER_CANCELLED] = "OrderCancelled",
-    [EVENT_ORDER_TIMED_OUT] = "OrderTimedOut",
-    [EVENT_COMPENSATION_STARTED] = "CompensationStarted",
-    [EVENT_ORDER_PROCESSED] = "OrderProcessed",
-    [EVENT_ORDER_COMPENSATED] = "OrderCompensated",
-    [EVENT_ORDER_FAILED] = "OrderFailed",
-    [EVENT_ORDER_RESUMED] = "OrderResumed",
-    [EVENT_ALERT_RAISED] = "AlertRaised",
-    [EVENT_ALERT_CLOSED] = "AlertClosed",
-    [EVENT_COMMAND_REJECTED] = "CommandRejected",
-    [EVENT_REPORT_IGNORED] = "ReportIgnored",
-    [EVENT_SUBMISSION_REPEATED] = "SubmissionRepeated",
-    [EVENT_COMMAND_DEAD_LETTERED] = "CommandDeadLettered",
-    [EVENT_STEP_QUEUED] = "StepQueued",
-    [EVENT_STEP_EXTENDED] = "StepExtended",
-    [EVENT_STEP_COMPLETED_BY_HAND] = "StepCompletedByHand",
-    [EVENT_STEP_SKIPPED_BY_HAND] = "StepSkippedByHand",
-    [EVENT_STEP_FAILED_BY_HAND] = "StepFailedByHand",
-    [EVENT_ORDER_DEADLINE_SET] = "OrderDeadlineSet",
-    [EVENT_ORDER_PAUSED] = "OrderPaused",
-    [EVENT_ORDER_PAUSE_ENDED] = "OrderPauseEnded",
-    [EVENT_ORDER_MIGRATED] = "OrderMigrated",
+#define EVENT(number, kind, record, payload, words, answers, status) [EVENT_##kind] = #record,
+#include "engine/events.def"
 };
 ASSERT_NAMES(event_kinds, EVENT_KIND_COUNT);
 const struct enum_names event_kind_names = ENUM_NAMES(event_kinds);

@@ -4,7 +4,6 @@
  * check. */
 #include "engine/apply.h"
 #include "engine/engine.h"
-#include "engine/lifecycle.h"
 
 #include <assert.h>
 
@@ -75,131 +74,7 @@ const char *order_problem(const struct order *order)
     return problem;
 }
 
-/* ---- events: what keeps one from being applied, or NULL ---- */
-
-static const char *accept_problem(const struct order *order, const struct decision *decision,
-                                  const struct order_accepted *accepted)
-{
-    if (order->version != 0 || order->step_count != 0)
-        return "the order is accepted twice";
-    if (accepted->step_count < 1 || accepted->step_count > WORKFLOW_STEPS_MAX)
-        return "an order has 1 to 64 steps";
-    if (!text_equal(accepted->details.order_id, decision->order_id))
-        return "the accepted order has another id than the Decision";
-    return NULL;
-}
-
-/* The state that the event leads to; ORDER_STATE_COUNT: it leaves the state as it is. */
-static enum order_state state_after(const struct order *order, enum event_kind kind)
-{
-    if (kind == EVENT_ORDER_STARTED)
-        return ORDER_PROCESSING;
-    if (kind == EVENT_COMPENSATION_STARTED)
-        return ORDER_COMPENSATING;
-    if (kind == EVENT_ORDER_PROCESSED)
-        return ORDER_PROCESSED;
-    if (kind == EVENT_ORDER_COMPENSATED)
-        return ORDER_COMPENSATED;
-    if (kind == EVENT_ORDER_FAILED)
-        return ORDER_ERROR;
-    return kind == EVENT_ORDER_RESUMED ? order->error_from : ORDER_STATE_COUNT;
-}
-
-/* Whether another row could be the one of the step: then nothing of it would be left. */
-static bool was_started(const struct step *step)
-{
-    return step->attempt > 0 || step->state != STEP_PENDING || step->effect != EFFECT_NONE;
-}
-
-static bool has_plan(const struct order_migrated *migrated, uint32_t count, struct text name)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < count && !has; i++)
-        has = text_equal(migrated->steps[i].name, name);
-    return has;
-}
-
-static const char *migration_problem(const struct order *order,
-                                     const struct order_migrated *migrated)
-{
-    bool forward = order->state == ORDER_PROCESSING ||
-                   (order->state == ORDER_ERROR && order->error_from == ORDER_PROCESSING);
-    if (!forward)
-        return "an order gets another version that is undone or has ended";
-    if (migrated->step_count < 1 || migrated->step_count > WORKFLOW_STEPS_MAX)
-        return "an order has 1 to 64 steps";
-    for (uint32_t i = 0; i < migrated->step_count; i++) {
-        if (has_plan(migrated, i, migrated->steps[i].name))
-            return "a version has a step twice";
-    }
-    for (uint32_t i = 0; i < order->step_count; i++) {
-        if (was_started(&order->steps[i]) &&
-            !has_plan(migrated, migrated->step_count, order->steps[i].name))
-            return "a version lacks a step that was started";
-    }
-    return NULL;
-}
-
-static const char *order_event_problem(const struct order *order, const struct decision *decision,
-                                       const struct event *event)
-{
-    if (event->kind == EVENT_ORDER_ACCEPTED)
-        return accept_problem(order, decision, &event->order_accepted);
-    if (order->step_count == 0)
-        return "there is no such order";
-    if (event->kind == EVENT_ORDER_MIGRATED)
-        return migration_problem(order, &event->order_migrated);
-    enum order_state state = state_after(order, event->kind);
-    if (state != ORDER_STATE_COUNT && !order_state_may_follow(order->state, state))
-        return "the order's state does not allow an event";
-    if (event->kind == EVENT_ORDER_RESUMED && order->state != ORDER_ERROR)
-        return "an order resumes that is not in Error";
-    if (event->kind == EVENT_ALERT_RAISED && order->alert_open)
-        return "an alert is raised that is open";
-    if (event->kind == EVENT_ALERT_CLOSED && !order->alert_open)
-        return "an alert is closed that is not open";
-    if (event->kind == EVENT_ORDER_PAUSED && (order->paused_at != 0 || decision->decided_at <= 0))
-        return "an order is paused that is paused";
-    if (event->kind == EVENT_ORDER_PAUSE_ENDED && order->paused_at == 0)
-        return "a pause ends that has not begun";
-    return NULL;
-}
-
-/* Whether the event is about an attempt that runs: it ends it, or gives it more time. */
-static bool is_of_running_attempt(enum event_kind kind)
-{
-    return kind == EVENT_STEP_SUCCEEDED || kind == EVENT_STEP_FAILED ||
-           kind == EVENT_STEP_TIMED_OUT || kind == EVENT_STEP_EXTENDED;
-}
-
-static const char *step_event_problem(const struct order *order, const struct event *event)
-{
-    const struct attempt_ref *ref = &event->step_marked.ref;
-    int index = order_find_step(order, ref->step);
-    if (index < 0)
-        return "there is no such step";
-    const struct step *step = &order->steps[index];
-    bool begins = event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_QUEUED;
-    uint32_t last = step->direction == ref->direction ? step->attempt : 0;
-    if (begins && step->state == STEP_PROCESSING)
-        return "an attempt starts while another one is running";
-    if (begins && ref->direction == DIRECTION_DO && step->direction == DIRECTION_UNDO)
-        return "a step is done again that is being undone";
-    if (begins && ref->attempt != last + (event->kind == EVENT_STEP_STARTED))
-        return "an attempt is not the next one";
-    if (!begins && (step->direction != ref->direction || step->attempt != ref->attempt))
-        return "an event is about another attempt than the step's";
-    if (!step_event_may_apply(event->kind, ref->direction, step->state))
-        return "the step's state does not allow an event";
-    bool runs = step->state == STEP_PROCESSING && step->complete_by != 0;
-    if (!begins && is_of_running_attempt(event->kind) != runs)
-        return runs ? "an attempt is still running" : "an attempt is not running";
-    if (event->kind == EVENT_STEP_RETRY_SCHEDULED && event->step_retry_scheduled.retry_at <= 0)
-        return "a retry has no time";
-    if (event->kind == EVENT_STEP_EXTENDED && event->step_extended.complete_by <= step->complete_by)
-        return "an attempt gets less time than it has";
-    return NULL;
-}
+/* ---- the Decision ---- */
 
 static const char *event_problem(const struct order *order, const struct decision *decision,
                                  const struct event *event)
@@ -208,8 +83,6 @@ static const char *event_problem(const struct order *order, const struct decisio
         return step_event_problem(order, event);
     return order_event_problem(order, decision, event);
 }
-
-/* ---- the Decision ---- */
 
 const char *order_apply_problem(const struct order *order, const struct decision *decision,
                                 struct arena *arena)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_print.h"
 
-#include "engine/lifecycle.h"
-
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +39,7 @@ static void add_queued(struct line *line, const struct step_queued *queued, int6
 
 static void add_step_event(struct line *line, const struct event *event, int64_t decided_at)
 {
-    add_ref(line, &event->step_marked.ref);
+    add_ref(line, event_ref(event));
     if (event->kind == EVENT_STEP_STARTED && event->step_started.generation > 0)
         line_add(line, " g%u", (unsigned)event->step_started.generation);
     if (event->kind == EVENT_STEP_STARTED && !text_equal(event->step_started.agent, TEXT("agent")))
@@ -82,8 +80,8 @@ static void add_event(struct line *line, const struct event *event, int64_t deci
         code = event->command_rejected.code;
     else if (event->kind == EVENT_REPORT_IGNORED)
         code = event->report_ignored.code;
-    else if (event->kind >= EVENT_ORDER_CANCELLED && event->kind <= EVENT_ALERT_CLOSED)
-        code = event->order_marked.code;
+    else if (event_marked(event) != NULL)
+        code = event_marked(event)->code;
     if (!text_empty(code))
         line_add(line, "(%.*s)", TEXT_ARG(code));
 }

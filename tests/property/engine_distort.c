@@ -2,7 +2,6 @@
 /* See engine_distort.h. */
 #include "tests/property/engine_distort.h"
 
-#include "engine/lifecycle.h"
 #include "tests/lib/engine_memory.h"
 
 static void distort_attempt(struct dice *dice, struct attempt_ref *ref)

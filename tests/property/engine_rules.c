@@ -494,12 +494,7 @@ static void follow_events(struct rules *rules)
     rules->version = decision->order_version;
     for (rules->at = 0; rules->at < decision->event_count; rules->at++) {
         const struct event *event = &decision->events[rules->at];
-        bool of_step =
-            (event->kind >= EVENT_STEP_STARTED && event->kind <= EVENT_STEP_RESUBMITTED) ||
-            event->kind == EVENT_STEP_QUEUED || event->kind == EVENT_STEP_EXTENDED ||
-            (event->kind >= EVENT_STEP_COMPLETED_BY_HAND &&
-             event->kind <= EVENT_STEP_FAILED_BY_HAND);
-        if (of_step)
+        if (event_is_of_step(event->kind))
             rules_step_event(rules, event);
         else
             order_event(rules, event);

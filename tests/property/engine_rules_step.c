@@ -259,7 +259,7 @@ static enum effect worse(enum effect a, enum effect b)
 static void failed(struct rules *rules, uint32_t index, const struct event *event)
 {
     bool timeout = event->kind == EVENT_STEP_TIMED_OUT;
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     struct rules_step *step = &rules->steps[index];
     struct way *way = &step->ways[ref->direction];
     enum effect effect = timeout ? event->step_timed_out.effect : event->step_failed.effect;
@@ -388,7 +388,7 @@ static void failed_by_hand(struct rules *rules, uint32_t index,
 
 void rules_step_event(struct rules *rules, const struct event *event)
 {
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     int index = rules_index(rules, ref->step);
     RULE(rules, index >= 0, "no such step");
     if (index < 0)

@@ -180,7 +180,7 @@ static const char *extend(struct model *model, const struct decision *decision, 
 static const char *end_attempt(struct model *model, const struct decision *decision,
                                const struct event *event)
 {
-    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct attempt_ref *ref = event_ref(event);
     struct model_attempt *attempt = find_attempt(model, place_of(model, decision->order_id), ref);
     if (attempt == NULL || attempt->ended)
         return wrong("%.*s/%.*s attempt %u ends and does not run", TEXT_ARG(decision->order_id),
@@ -290,9 +290,7 @@ static enum status_kind status_of_order(const struct event *event)
 
 static bool is_about_a_step(enum event_kind kind)
 {
-    return (kind >= EVENT_STEP_STARTED && kind <= EVENT_STEP_RESUBMITTED) ||
-           kind == EVENT_STEP_EXTENDED || kind == EVENT_STEP_COMPLETED_BY_HAND ||
-           kind == EVENT_STEP_SKIPPED_BY_HAND || kind == EVENT_STEP_FAILED_BY_HAND;
+    return event_is_of_step(kind) && kind != EVENT_STEP_QUEUED;
 }
 
 static enum status_kind status_of(const struct decision *decision)

@@ -57,8 +57,10 @@ FROM_ELSEWHERE = {
 
 # Names in the description, and the table of names or the limit in the sources.
 TABLES = {"OrderState": "order_states", "StepState": "step_states", "Direction": "directions",
-          "Effect": "effects", "Priority": "priorities", "EventKind": "event_kinds",
-          "CommandKind": "command_kinds"}
+          "Effect": "effects", "Priority": "priorities"}
+# Likewise, and the names that have no row. A row begins with a number, a constant and a name.
+ROWS = {"EventKind": ("engine/events.def", []),
+        "CommandKind": ("engine/commands.def", ["Undecodable"])}
 LIMITS = (("submission", "OrderId", "maxLength", "ORDER_ID_BYTES_MAX"),
           ("submission", "NewOrder/properties/customer", "maxLength", "CUSTOMER_BYTES_MAX"),
           ("submission", "NewOrder/properties/lines", "maxItems", "ORDER_LINES_MAX"),
@@ -186,6 +188,14 @@ class DescriptionTest(unittest.TestCase):
                 block = re.search(rf"\b{table}\[\] = \{{(.*?)\}};", text)[1]
                 described = schema.get("enum") or schema["anyOf"][0]["enum"]
                 self.assertEqual(sorted(described), sorted(re.findall(r'"(\w+)"', block)), name)
+
+    def test_kinds_are_those_of_the_engine(self):
+        for name, (file, others) in ROWS.items():
+            rows = re.findall(r"\(\d+, [A-Z_]+, (\w+),", text_of(file))
+            for document in self.documents.values():
+                schema = document["components"]["schemas"].get(name)
+                if schema is not None:
+                    self.assertEqual(schema["anyOf"][0]["enum"], others + rows, name)
 
     def test_limits_are_those_of_the_sources(self):
         text = "\n".join(text_of(file) for file in LIMIT_FILES)

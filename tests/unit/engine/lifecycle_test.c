@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The complete lifecycle matrices; names; and the events on which order_apply() aborts. */
 #include "engine/engine.h"
-#include "engine/lifecycle.h"
 #include "tests/lib/engine_memory.h"
 
 #include <criterion/criterion.h>
@@ -73,9 +72,14 @@ Test(engine_lifecycle, names_every_state_and_kind)
 
 Test(engine_lifecycle, treats_four_events_as_changing_nothing)
 {
+    unsigned answers = 0;
     for (unsigned kind = EVENT_ORDER_ACCEPTED; kind < EVENT_KIND_COUNT; kind++)
-        cr_assert_eq(event_changes_order(kind),
-                     kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED);
+        answers += !event_changes_order(kind);
+    cr_assert_eq(answers, 4);
+    cr_assert_not(event_changes_order(EVENT_COMMAND_REJECTED));
+    cr_assert_not(event_changes_order(EVENT_REPORT_IGNORED));
+    cr_assert_not(event_changes_order(EVENT_SUBMISSION_REPEATED));
+    cr_assert_not(event_changes_order(EVENT_COMMAND_DEAD_LETTERED));
 }
 
 /* ---- order_apply() aborts on events that the state does not allow ---- */
