@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bindings of the events and of the Decision that holds them. */
+/* Bindings of the events and of the Decision that holds them: one table of fields for each payload
+ * of engine/events.def. */
 #include "schemas/binding.h"
 
 /* The three fields that every event about an attempt begins with. */
@@ -18,13 +19,13 @@ static const struct field_binding plan_fields[] = {
 };
 static const struct record_binding binding_plan = BINDING(struct step_plan, plan_fields);
 
-static const struct field_binding accepted_fields[] = {
+static const struct field_binding order_accepted_fields[] = {
     F_SUB(FIELD_RECORD, struct order_accepted, details, binding_order_details),
     F_ARRAY(REQUIRED, struct order_accepted, steps, step_count, WORKFLOW_STEPS, binding_plan),
     F_TIME(OPTIONAL, struct order_accepted, complete_by),
     F_I64(OPTIONAL, struct order_accepted, margin_ms),
 };
-static const struct field_binding started_fields[] = {
+static const struct field_binding step_started_fields[] = {
     REF_FIELDS(REQUIRED, struct step_started),
     F_U32(OPTIONAL, struct step_started, generation),
     F_TEXT(REQUIRED, struct step_started, agent, NAME_BYTES),
@@ -35,12 +36,12 @@ static const struct field_binding started_fields[] = {
     F_TEXT(OPTIONAL, struct step_started, routing_reason, MESSAGE_BYTES),
     F_I64_OR(struct step_started, inputs, STEP_INPUTS_ALL),
 };
-static const struct field_binding succeeded_fields[] = {
+static const struct field_binding step_succeeded_fields[] = {
     REF_FIELDS(REQUIRED, struct step_succeeded),
     F_TEXT(OPTIONAL, struct step_succeeded, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct step_succeeded),
 };
-static const struct field_binding failed_fields[] = {
+static const struct field_binding step_failed_fields[] = {
     REF_FIELDS(REQUIRED, struct step_failed),
     F_TEXT(REQUIRED, struct step_failed, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct step_failed, error_message, MESSAGE_BYTES),
@@ -48,14 +49,14 @@ static const struct field_binding failed_fields[] = {
     F_U32(REQUIRED, struct step_failed, failure_count),
     BY_FIELD(struct step_failed),
 };
-static const struct field_binding timed_out_fields[] = {
+static const struct field_binding step_timed_out_fields[] = {
     REF_FIELDS(REQUIRED, struct step_timed_out),
     F_ENUM(OPTIONAL, struct step_timed_out, effect, effect_names, EFFECT_UNKNOWN),
     F_U32(REQUIRED, struct step_timed_out, failure_count),
     F_TIME(REQUIRED, struct step_timed_out, complete_by),
     BY_FIELD(struct step_timed_out),
 };
-static const struct field_binding retry_fields[] = {
+static const struct field_binding step_retry_scheduled_fields[] = {
     REF_FIELDS(REQUIRED, struct step_retry_scheduled),
     F_TIME(REQUIRED, struct step_retry_scheduled, retry_at),
     F_U32_UP_TO("retrier", REQUIRED, struct step_retry_scheduled, retrier, RETRIERS_MAX - 1),
@@ -65,7 +66,7 @@ static const struct field_binding step_marked_fields[] = {
     REF_FIELDS(REQUIRED, struct step_marked),
     REASON_FIELD(struct step_marked),
 };
-static const struct field_binding resubmitted_fields[] = {
+static const struct field_binding step_resubmitted_fields[] = {
     REF_FIELDS(REQUIRED, struct step_resubmitted),
     F_U32(OPTIONAL, struct step_resubmitted, generation),
     BY_FIELD(struct step_resubmitted),
@@ -77,7 +78,7 @@ static const struct field_binding order_marked_fields[] = {
     BY_FIELD(struct order_marked),
     F_TEXT(OPTIONAL, struct order_marked, step, NAME_BYTES),
 };
-static const struct field_binding rejected_fields[] = {
+static const struct field_binding command_rejected_fields[] = {
     F_ENUM(REQUIRED, struct command_rejected, command, command_kind_names, 0),
     F_TEXT(REQUIRED, struct command_rejected, code, ERROR_NAME_BYTES),
     REASON_FIELD(struct command_rejected),
@@ -85,7 +86,7 @@ static const struct field_binding rejected_fields[] = {
     REF_FIELDS(OPTIONAL, struct command_rejected),
     F_TIME(OPTIONAL, struct command_rejected, due_at),
 };
-static const struct field_binding ignored_fields[] = {
+static const struct field_binding report_ignored_fields[] = {
     REF_FIELDS(REQUIRED, struct report_ignored),
     F_BOOL(REQUIRED, struct report_ignored, succeeded),
     F_TEXT(REQUIRED, struct report_ignored, code, ERROR_NAME_BYTES),
@@ -99,7 +100,7 @@ static const struct field_binding header_fields[] = {
     F_BYTES(REQUIRED, struct command_header, value, META_BYTES),
 };
 static const struct record_binding binding_header = BINDING(struct command_header, header_fields);
-static const struct field_binding undecodable_fields[] = {
+static const struct field_binding command_dead_lettered_fields[] = {
     F_BYTES(REQUIRED, struct undecodable, bytes, INPUT_BYTES),
     F_BYTES(REQUIRED, struct undecodable, key, INPUT_BYTES),
     REASON_FIELD(struct undecodable),
@@ -111,13 +112,13 @@ static const struct field_binding undecodable_fields[] = {
     F_ARRAY(OPTIONAL, struct undecodable, headers, header_count, COMMAND_HEADERS, binding_header),
 };
 
-static const struct field_binding queued_fields[] = {
+static const struct field_binding step_queued_fields[] = {
     REF_FIELDS(REQUIRED, struct step_queued),
     F_TIME(REQUIRED, struct step_queued, queued_at),
     F_TIME(OPTIONAL, struct step_queued, retry_at),
     REASON_FIELD(struct step_queued),
 };
-static const struct field_binding extended_fields[] = {
+static const struct field_binding step_extended_fields[] = {
     REF_FIELDS(REQUIRED, struct step_extended),
     F_TEXT(REQUIRED, struct step_extended, action, NAME_BYTES),
     F_TIME(REQUIRED, struct step_extended, complete_by),
@@ -126,32 +127,32 @@ static const struct field_binding extended_fields[] = {
     F_I64_OR(struct step_extended, inputs, STEP_INPUTS_ALL),
 };
 
-static const struct field_binding completed_by_hand_fields[] = {
+static const struct field_binding step_completed_by_hand_fields[] = {
     REF_FIELDS(REQUIRED, struct step_completed_by_hand),
     F_TEXT(OPTIONAL, struct step_completed_by_hand, output, STEP_OUTPUT_BYTES),
     BY_FIELD(struct step_completed_by_hand),
     REASON_FIELD(struct step_completed_by_hand),
 };
-static const struct field_binding skipped_by_hand_fields[] = {
+static const struct field_binding step_skipped_by_hand_fields[] = {
     REF_FIELDS(REQUIRED, struct step_skipped_by_hand),
     BY_FIELD(struct step_skipped_by_hand),
     REASON_FIELD(struct step_skipped_by_hand),
 };
-static const struct field_binding failed_by_hand_fields[] = {
+static const struct field_binding step_failed_by_hand_fields[] = {
     REF_FIELDS(REQUIRED, struct step_failed_by_hand),
     F_TEXT(REQUIRED, struct step_failed_by_hand, error_name, ERROR_NAME_BYTES),
     F_U32(REQUIRED, struct step_failed_by_hand, failure_count),
     BY_FIELD(struct step_failed_by_hand),
     REASON_FIELD(struct step_failed_by_hand),
 };
-static const struct field_binding deadline_set_fields[] = {
+static const struct field_binding order_deadline_set_fields[] = {
     F_TIME(REQUIRED, struct order_deadline_set, complete_by),
     F_I64(OPTIONAL, struct order_deadline_set, margin_ms),
     BY_FIELD(struct order_deadline_set),
     REASON_FIELD(struct order_deadline_set),
 };
 
-static const struct field_binding migrated_fields[] = {
+static const struct field_binding order_migrated_fields[] = {
     F_U32(REQUIRED, struct order_migrated, from_version),
     F_U32(REQUIRED, struct order_migrated, workflow_version),
     F_ARRAY(REQUIRED, struct order_migrated, steps, step_count, WORKFLOW_STEPS, binding_plan),
@@ -160,41 +161,11 @@ static const struct field_binding migrated_fields[] = {
     REASON_FIELD(struct order_migrated),
 };
 
+/* Each payload has its fields above. */
 static const struct record_binding event_bindings[EVENT_KIND_COUNT] = {
-    [EVENT_ORDER_ACCEPTED] = BINDING(struct order_accepted, accepted_fields),
-    [EVENT_ORDER_STARTED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_STEP_STARTED] = BINDING(struct step_started, started_fields),
-    [EVENT_STEP_SUCCEEDED] = BINDING(struct step_succeeded, succeeded_fields),
-    [EVENT_STEP_FAILED] = BINDING(struct step_failed, failed_fields),
-    [EVENT_STEP_TIMED_OUT] = BINDING(struct step_timed_out, timed_out_fields),
-    [EVENT_STEP_RETRY_SCHEDULED] = BINDING(struct step_retry_scheduled, retry_fields),
-    [EVENT_STEP_EXHAUSTED] = BINDING(struct step_marked, step_marked_fields),
-    [EVENT_STEP_SKIPPED] = BINDING(struct step_marked, step_marked_fields),
-    [EVENT_STEP_COMPENSATED] = BINDING(struct step_marked, step_marked_fields),
-    [EVENT_STEP_RESUBMITTED] = BINDING(struct step_resubmitted, resubmitted_fields),
-    [EVENT_ORDER_CANCELLED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_TIMED_OUT] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_COMPENSATION_STARTED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_PROCESSED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_COMPENSATED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_FAILED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_RESUMED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ALERT_RAISED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ALERT_CLOSED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_COMMAND_REJECTED] = BINDING(struct command_rejected, rejected_fields),
-    [EVENT_REPORT_IGNORED] = BINDING(struct report_ignored, ignored_fields),
-    [EVENT_SUBMISSION_REPEATED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_COMMAND_DEAD_LETTERED] = BINDING(struct undecodable, undecodable_fields),
-    [EVENT_STEP_QUEUED] = BINDING(struct step_queued, queued_fields),
-    [EVENT_STEP_EXTENDED] = BINDING(struct step_extended, extended_fields),
-    [EVENT_STEP_COMPLETED_BY_HAND] =
-        BINDING(struct step_completed_by_hand, completed_by_hand_fields),
-    [EVENT_STEP_SKIPPED_BY_HAND] = BINDING(struct step_skipped_by_hand, skipped_by_hand_fields),
-    [EVENT_STEP_FAILED_BY_HAND] = BINDING(struct step_failed_by_hand, failed_by_hand_fields),
-    [EVENT_ORDER_DEADLINE_SET] = BINDING(struct order_deadline_set, deadline_set_fields),
-    [EVENT_ORDER_PAUSED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_PAUSE_ENDED] = BINDING(struct order_marked, order_marked_fields),
-    [EVENT_ORDER_MIGRATED] = BINDING(struct order_migrated, migrated_fields),
+#define EVENT(number, kind, record, payload, words, answers, status) \
+    [EVENT_##kind] = BINDING(((struct event *)NULL)->payload, payload##_fields),
+#include "engine/events.def"
 };
 
 const struct record_binding *event_binding(enum event_kind kind)
