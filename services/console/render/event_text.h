@@ -13,8 +13,4 @@ struct text event_text(const struct event *event, struct arena *arena);
 /* All events of a Decision in one line, the foremost ones where they do not fit. */
 struct text event_text_of_decision(const struct decision *decision, struct arena *arena);
 
-/* The command that the Decision answers. The log does not name it (but for refused ones): it
- * follows from the first event. */
-enum command_kind event_text_command(const struct decision *decision);
-
 #endif

@@ -103,7 +103,7 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
     json_t *command = json_object();
     for (uint32_t i = 0; i < decision->event_count; i++)
         json_array_append_new(events, render_event(&decision->events[i], arena));
-    render_put(command, "kind", json_string(command_kind_name(event_text_command(decision))));
+    render_put(command, "kind", json_string(command_kind_name(decision_command(decision))));
     render_put(command, "offset", json_integer(decision->command_offset));
     render_put(command, "time", json_codec_time(decision->command_time));
     render_put(object, "order_id", render_optional(decision->order_id));

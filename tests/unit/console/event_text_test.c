@@ -186,7 +186,7 @@ Test(console_event_text, derives_the_command_from_the_first_event)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct event event = cases[i].event;
         struct decision decision = {.events = &event, .event_count = 1};
-        cr_assert_eq(event_text_command(&decision), cases[i].command, "%s",
+        cr_assert_eq(decision_command(&decision), cases[i].command, "%s",
                      event_kind_name(event.kind));
     }
 }
