@@ -2,7 +2,6 @@
 #include "cli/verify/rules.h"
 
 #include "cli/verify/undo_rank.h"
-#include "engine/lifecycle.h"
 #include "kafka/broker.h"
 #include "platform/hash_table.h"
 
@@ -224,8 +223,11 @@ static void check_turn(struct verify_rules *rules, struct order_track *order,
 /* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
 
 static void check_started(struct verify_rules *rules, struct order_track *order,
-                          const struct step_started *started, struct text id, int64_t offset)
+                          const struct decision *decision, const struct event *event,
+                          int64_t offset)
 {
+    const struct step_started *started = &event->step_started;
+    struct text id = decision->order_id;
     struct attempt_track *track = find_attempt(order, &started->ref);
     check_turn(rules, order, &started->ref, id, offset);
     if (started->ref.attempt != track->attempt + 1)
@@ -248,8 +250,11 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
 }
 
 static void check_extended(struct verify_rules *rules, struct order_track *order,
-                           const struct step_extended *extended, struct text id, int64_t offset)
+                           const struct decision *decision, const struct event *event,
+                           int64_t offset)
 {
+    const struct step_extended *extended = &event->step_extended;
+    struct text id = decision->order_id;
     struct attempt_track *track = find_attempt(order, &extended->ref);
     if (!track->running || track->attempt != extended->ref.attempt)
         find_fault(rules, offset, id, "attempt %u of %.*s has more time, but it is not running",
@@ -261,8 +266,10 @@ static void check_extended(struct verify_rules *rules, struct order_track *order
 }
 
 static void check_queued(struct verify_rules *rules, struct order_track *order,
-                         const struct attempt_ref *ref, struct text id, int64_t offset)
+                         const struct decision *decision, const struct event *event, int64_t offset)
 {
+    const struct attempt_ref *ref = event_ref(event);
+    struct text id = decision->order_id;
     const struct attempt_track *track = find_attempt(order, ref);
     check_turn(rules, order, ref, id, offset);
     if (track->running || track->attempt != ref->attempt)
@@ -272,19 +279,28 @@ static void check_queued(struct verify_rules *rules, struct order_track *order,
 }
 
 static void check_by_hand(struct verify_rules *rules, struct order_track *order,
-                          const struct attempt_ref *ref, struct text id, int64_t offset)
+                          const struct decision *decision, const struct event *event,
+                          int64_t offset)
 {
+    const struct attempt_ref *ref = event_ref(event);
     const struct attempt_track *track = find_attempt(order, ref);
     if (track->running || track->attempt != ref->attempt)
-        find_fault(rules, offset, id, "%.*s is ended by hand after attempt %u, but attempt %u %s",
-                   TEXT_ARG(ref->step), ref->attempt, track->attempt,
+        find_fault(rules, offset, decision->order_id,
+                   "%.*s is ended by hand after attempt %u, but attempt %u %s", TEXT_ARG(ref->step),
+                   ref->attempt, track->attempt,
                    track->running ? "is running" : "was the last one");
 }
 
 static void check_ended(struct verify_rules *rules, struct order_track *order,
-                        const struct attempt_ref *ref, struct text id, int64_t offset)
+                        const struct decision *decision, const struct event *event, int64_t offset)
 {
+    const struct attempt_ref *ref = event_ref(event);
+    struct text id = decision->order_id;
     struct attempt_track *track = find_attempt(order, ref);
+    if (event->kind == EVENT_STEP_TIMED_OUT &&
+        decision->decided_at < track->complete_by + track->margin_ms)
+        find_fault(rules, offset, id, "attempt %u of %.*s is timed out too early", ref->attempt,
+                   TEXT_ARG(ref->step));
     if (!track->running || track->attempt != ref->attempt)
         find_fault(rules, offset, id, "attempt %u of %.*s ends, but it is not running",
                    ref->attempt, TEXT_ARG(ref->step));
@@ -309,34 +325,33 @@ static void check_migrated(struct verify_rules *rules, struct order_track *order
     }
 }
 
-static void check_event(struct verify_rules *rules, struct order_track *order,
-                        const struct decision *decision, const struct event *event, int64_t offset)
+typedef void (*attempt_rule)(struct verify_rules *rules, struct order_track *order,
+                             const struct decision *decision, const struct event *event,
+                             int64_t offset);
+
+static const attempt_rule attempt_rules[ATTEMPT_CHANGE_COUNT] = {
+    [ATTEMPT_STARTS] = check_started,   [ATTEMPT_WAITS] = check_queued,
+    [ATTEMPT_GOES_ON] = check_extended, [ATTEMPT_ENDS] = check_ended,
+    [ATTEMPT_BY_HAND] = check_by_hand,
+};
+
+static void check_step_event(struct verify_rules *rules, struct order_track *order,
+                             const struct decision *decision, const struct event *event,
+                             int64_t offset)
+{
+    attempt_rule rule = attempt_rules[event_attempt_change(event->kind)];
+    undo_rank_follow(&find_step(order, event_ref(event)->step)->rank, event,
+                     decision->order_version);
+    if (rule != NULL)
+        rule(rules, order, decision, event, offset);
+}
+
+static void check_order_event(struct verify_rules *rules, struct order_track *order,
+                              const struct decision *decision, const struct event *event,
+                              int64_t offset)
 {
     struct text id = decision->order_id;
-    if (event_is_of_step(event->kind))
-        undo_rank_follow(&find_step(order, event->step_marked.ref.step)->rank, event,
-                         decision->order_version);
-    if (event->kind == EVENT_STEP_STARTED) {
-        check_started(rules, order, &event->step_started, id, offset);
-    } else if (event->kind == EVENT_STEP_SUCCEEDED) {
-        check_ended(rules, order, &event->step_succeeded.ref, id, offset);
-    } else if (event->kind == EVENT_STEP_FAILED) {
-        check_ended(rules, order, &event->step_failed.ref, id, offset);
-    } else if (event->kind == EVENT_STEP_TIMED_OUT) {
-        const struct attempt_ref *ref = &event->step_timed_out.ref;
-        const struct attempt_track *track = find_attempt(order, ref);
-        if (decision->decided_at < track->complete_by + track->margin_ms)
-            find_fault(rules, offset, id, "attempt %u of %.*s is timed out too early", ref->attempt,
-                       TEXT_ARG(ref->step));
-        check_ended(rules, order, ref, id, offset);
-    } else if (event->kind == EVENT_STEP_EXTENDED) {
-        check_extended(rules, order, &event->step_extended, id, offset);
-    } else if (event->kind == EVENT_STEP_QUEUED) {
-        check_queued(rules, order, &event->step_queued.ref, id, offset);
-    } else if (event->kind >= EVENT_STEP_COMPLETED_BY_HAND &&
-               event->kind <= EVENT_STEP_FAILED_BY_HAND) {
-        check_by_hand(rules, order, &event->step_marked.ref, id, offset);
-    } else if (event->kind == EVENT_ORDER_PAUSED || event->kind == EVENT_ORDER_PAUSE_ENDED) {
+    if (event->kind == EVENT_ORDER_PAUSED || event->kind == EVENT_ORDER_PAUSE_ENDED) {
         order->paused = event->kind == EVENT_ORDER_PAUSED;
     } else if (event->kind == EVENT_ORDER_MIGRATED) {
         check_migrated(rules, order, &event->order_migrated, id, offset);
@@ -349,6 +364,15 @@ static void check_event(struct verify_rules *rules, struct order_track *order,
             find_fault(rules, offset, id, "an alert is closed that was not open");
         order->alert_open = false;
     }
+}
+
+static void check_event(struct verify_rules *rules, struct order_track *order,
+                        const struct decision *decision, const struct event *event, int64_t offset)
+{
+    if (event_is_of_step(event->kind))
+        check_step_event(rules, order, decision, event, offset);
+    else
+        check_order_event(rules, order, decision, event, offset);
 }
 
 static void check_order(struct verify_rules *rules, const struct decision *decision, int64_t offset)

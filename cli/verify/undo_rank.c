@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verify/undo_rank.h"
 
-#include "engine/lifecycle.h"
-
 #include <assert.h>
 
 struct undo_rank undo_rank_of(const struct step *step)
@@ -30,7 +28,7 @@ static void note_generation(struct undo_rank *rank, uint32_t generation)
 void undo_rank_follow(struct undo_rank *rank, const struct event *event, uint64_t version)
 {
     assert(event_is_of_step(event->kind));
-    if (event->step_marked.ref.direction != DIRECTION_DO)
+    if (event_ref(event)->direction != DIRECTION_DO)
         return;
     if (event->kind == EVENT_STEP_STARTED) {
         rank->started_version = version;

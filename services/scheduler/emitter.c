@@ -43,9 +43,8 @@ static void take_requests(struct emitter *emitter, const struct effects *effects
     assert(effects->request_count <= record->decision->event_count);
     for (uint32_t i = 0; i < effects->request_count; i++) {
         const struct step_request *request = &effects->requests[i];
-        while ((events[event].kind != EVENT_STEP_STARTED &&
-                events[event].kind != EVENT_STEP_EXTENDED) ||
-               !text_equal(events[event].step_marked.ref.step, request->ref.step))
+        while (!event_makes_request(events[event].kind) ||
+               !text_equal(event_ref(&events[event])->step, request->ref.step))
             event++;
         assert(event < record->decision->event_count);
         topics_requests(&emitter->cluster->topics, request->agent, topic);

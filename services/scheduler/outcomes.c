@@ -294,44 +294,33 @@ static void put_attempt(struct outcomes *outcomes, const struct decision *decisi
     put(list, attempt_series(outcomes, workflow, &labels), started_at, decision->decided_at);
 }
 
+/* How an order ended, or ended for now; ORDER_PENDING: the event says nothing about it. */
+static const enum order_state ends[EVENT_KIND_COUNT] = {
+    [EVENT_ORDER_PROCESSED] = ORDER_PROCESSED,
+    [EVENT_ORDER_COMPENSATED] = ORDER_COMPENSATED,
+    [EVENT_ORDER_FAILED] = ORDER_ERROR,
+};
+
 static void put_event(struct outcomes *outcomes, const struct decision *decision,
                       const struct event *event, const struct order *before,
                       const struct workflow *workflow, struct outcome_list *list)
 {
-    enum order_state state = ORDER_ERROR;
-    switch ((int)event->kind) {
-    case EVENT_ORDER_ACCEPTED:
+    if (event->kind == EVENT_ORDER_ACCEPTED)
         put(list, accepted_series(outcomes, event->order_accepted.details.workflow), 0, 0);
+    if (before == NULL)
         return;
-    case EVENT_ORDER_PROCESSED:
-        state = ORDER_PROCESSED;
-        break;
-    case EVENT_ORDER_COMPENSATED:
-        state = ORDER_COMPENSATED;
-        break;
-    case EVENT_ORDER_FAILED:
-        break;
-    case EVENT_STEP_SUCCEEDED:
-        if (before != NULL)
-            put_attempt(outcomes, decision, before, workflow, &event->step_succeeded.ref, SUCCEEDED,
-                        TEXT(""), list);
-        return;
-    case EVENT_STEP_FAILED:
-        if (before != NULL)
-            put_attempt(outcomes, decision, before, workflow, &event->step_failed.ref, FAILED,
-                        event->step_failed.error_name, list);
-        return;
-    case EVENT_STEP_TIMED_OUT:
-        if (before != NULL)
-            put_attempt(outcomes, decision, before, workflow, &event->step_timed_out.ref, TIMED_OUT,
-                        TEXT(ERROR_TIMEOUT), list);
-        return;
-    default:
-        return;
-    }
-    if (before != NULL)
-        put(list, ended_series(outcomes, before->details.workflow, state), before->accepted_at,
-            decision->decided_at);
+    if (ends[event->kind] != ORDER_PENDING)
+        put(list, ended_series(outcomes, before->details.workflow, ends[event->kind]),
+            before->accepted_at, decision->decided_at);
+    else if (event->kind == EVENT_STEP_SUCCEEDED)
+        put_attempt(outcomes, decision, before, workflow, event_ref(event), SUCCEEDED, TEXT(""),
+                    list);
+    else if (event->kind == EVENT_STEP_FAILED)
+        put_attempt(outcomes, decision, before, workflow, event_ref(event), FAILED,
+                    event->step_failed.error_name, list);
+    else if (event->kind == EVENT_STEP_TIMED_OUT)
+        put_attempt(outcomes, decision, before, workflow, event_ref(event), TIMED_OUT,
+                    TEXT(ERROR_TIMEOUT), list);
 }
 
 void outcomes_of(struct outcomes *outcomes, const struct decision *decision,

@@ -61,9 +61,7 @@ static void note_completed(const struct owner *owner, const struct decision *dec
         const struct event *event = &decision->events[i];
         if (event->kind != EVENT_STEP_SUCCEEDED && event->kind != EVENT_STEP_FAILED)
             continue;
-        int step = order_find_step(order, event->kind == EVENT_STEP_SUCCEEDED
-                                              ? event->step_succeeded.ref.step
-                                              : event->step_failed.ref.step);
+        int step = order_find_step(order, event_ref(event)->step);
         assert(step >= 0 && (uint32_t)step < order->step_count);
         router_completed(router_of(owner), order->steps[step].agent, now_ms);
     }

@@ -301,25 +301,26 @@ int64_t stats_rates(const struct stats *stats, enum stats_rate rate, int64_t now
 
 /* ---- Decisions ---- */
 
+static const enum event_kind rate_events[STATS_RATE_COUNT] = {
+    [STATS_SUBMITTED] = EVENT_ORDER_ACCEPTED,
+    [STATS_PROCESSED] = EVENT_ORDER_PROCESSED,
+    [STATS_COMPENSATED] = EVENT_ORDER_COMPENSATED,
+    [STATS_ERROR] = EVENT_ORDER_FAILED,
+};
+
 static void count_event(struct stats *stats, const struct event *event, const struct order *order,
                         int64_t at)
 {
-    int64_t number = at / STATS_STEP_MS;
-    if (event->kind == EVENT_ORDER_ACCEPTED)
-        stats_add_rate(stats, number, STATS_SUBMITTED, 1);
-    else if (event->kind == EVENT_ORDER_PROCESSED)
-        stats_add_rate(stats, number, STATS_PROCESSED, 1);
-    else if (event->kind == EVENT_ORDER_COMPENSATED)
-        stats_add_rate(stats, number, STATS_COMPENSATED, 1);
-    else if (event->kind == EVENT_ORDER_FAILED)
-        stats_add_rate(stats, number, STATS_ERROR, 1);
+    for (int rate = 0; rate < STATS_RATE_COUNT; rate++)
+        if (rate_events[rate] == event->kind)
+            stats_add_rate(stats, at / STATS_STEP_MS, (enum stats_rate)rate, 1);
     if (order == NULL)
         return;
     if (event->kind == EVENT_ORDER_PROCESSED || event->kind == EVENT_ORDER_COMPENSATED)
         add_duration(stats, order, TEXT(""), order->accepted_at, at);
     if (event->kind != EVENT_STEP_SUCCEEDED)
         return;
-    int index = order_find_step(order, event->step_succeeded.ref.step);
+    int index = order_find_step(order, event_ref(event)->step);
     if (index >= 0 && order->steps[index].direction == DIRECTION_DO)
         add_duration(stats, order, order->steps[index].name, order->steps[index].started_at, at);
 }
