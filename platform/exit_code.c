@@ -3,7 +3,6 @@
 #include "platform/exit_code.h"
 
 #include <assert.h>
-#include <string.h>
 
 int exit_code_of(const struct error *error)
 {

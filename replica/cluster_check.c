@@ -4,7 +4,6 @@
 #include "platform/logger.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum {
     METADATA_MS = 3000,

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 enum { AHEAD_MARGINS = 10 }; /* as the scheduler's ClockAhead */
 

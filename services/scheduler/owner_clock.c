@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 enum { MEASURE_AGAIN_US = 10000000 };
 

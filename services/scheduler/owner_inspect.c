@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 enum { QUERY_AGAIN_MS = 500 };
 

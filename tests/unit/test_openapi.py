@@ -24,7 +24,7 @@ DESCRIBED = {"submission": "submission", "agent": "agent", "console": "console",
 
 PROBLEM = "application/problem+json"
 SERVER = tuple(f"platform/http/{name}.c" for name in (
-    "access_check", "exchange", "framing", "guard", "server"))
+    "access_check", "connections", "exchange", "framing", "guard", "server"))
 APPENDING = "kafka/client_producer.c"
 # Files whose codes are answers, and codes that they have for other purposes: events and alerts of
 # orders, reasons in them, what starting a server can meet, refusals of records.
@@ -47,13 +47,10 @@ CODES = {
         (*SERVER, "services/agent/core/callbacks.c", "services/agent/core/callback_message.c",
          APPENDING), START),
 }
-# Codes from elsewhere: connections.c writes 408 as a text, schemas/ check ids of orders, and the
-# submission service passes on what the console answers.
-FROM_ELSEWHERE = {
-    "console": {"Timeout"},
-    "submission": {"Timeout", "Starting", "NotReady"},
-    "agent": {"Timeout", "InvalidOrder"},
-}
+# Codes from elsewhere: schemas/ check ids of orders, and the submission service passes on what the
+# console answers.
+FROM_ELSEWHERE = {"console": set(), "submission": {"Starting", "NotReady"},
+                  "agent": {"InvalidOrder"}}
 
 # Names in the description, and the table of names or the limit in the sources.
 TABLES = {"OrderState": "order_states", "StepState": "step_states", "Direction": "directions",

@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     ID_SIZE = 24,
