@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
-sys.path.insert(0, str(ROOT / "tests/kafka"))
+sys.path[:0] = [str(ROOT / "tests/kafka"), os.path.dirname(__file__)]
 
 import schemathesis  # noqa: E402
 

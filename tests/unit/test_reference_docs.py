@@ -15,7 +15,9 @@ import subprocess
 import sys
 import unittest
 
-from error_rows import CODES, SECTIONS, names_of, of_class, table, used
+sys.path.insert(0, os.path.dirname(__file__))
+
+from error_rows import CODES, SECTIONS, names_of, of_class, table, used  # noqa: E402
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
