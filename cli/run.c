@@ -6,24 +6,22 @@
 
 #include <string.h>
 
+#define ROW(name) {#name, name##_main},
 static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
-} services[] = {
-    {"submission", submission_main}, {"scheduler", scheduler_main}, {"agent", agent_main},
-    {"supervisor", supervisor_main}, {"console", console_main},
-};
-enum { SERVICES = sizeof(services) / sizeof(services[0]) };
+} services[] = {SERVICES(ROW)};
+enum { SERVICE_COUNT = sizeof(services) / sizeof(services[0]) };
 
 static int run(struct cli *cli)
 {
-    const char *names[SERVICES];
-    for (size_t i = 0; i < SERVICES; i++) {
+    const char *names[SERVICE_COUNT];
+    for (size_t i = 0; i < SERVICE_COUNT; i++) {
         if (strcmp(cli->arguments[0], services[i].name) == 0)
             return services[i].main(cli->argument_count - 1, cli->arguments + 1);
         names[i] = services[i].name;
     }
-    const char *nearest = suggest_string(cli->arguments[0], names, SERVICES);
+    const char *nearest = suggest_string(cli->arguments[0], names, SERVICE_COUNT);
     if (nearest == NULL)
         return cli_usage(cli,
                          "unknown service \"%.60s\": expected submission, scheduler, agent, "

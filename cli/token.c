@@ -7,6 +7,7 @@
 #include "base/rfc3339.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/token_roles.h"
 #include "platform/clock.h"
 #include "replica/settings.h"
 #include "schemas/json_codec.h"
@@ -272,6 +273,10 @@ static const struct cli_flag add_flags[] = {
     {NULL, NULL, NULL},
 };
 static const struct cli_flag flags[] = {FILE_FLAG, {NULL, NULL, NULL}};
+static const struct cli_flag roles_flags[] = {
+    {"markdown", NULL, "Prints a Markdown table."},
+    {NULL, NULL, NULL},
+};
 
 static const struct cli_verb verbs[] = {
     {
@@ -314,6 +319,15 @@ static const struct cli_verb verbs[] = {
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_revoke,
+    },
+    {
+        .name = "roles",
+        .summary = "Lists the paths of all services, and which roles may use them.",
+        .examples = "reeve token roles\n"
+                    "reeve token roles --output json",
+        .flags = roles_flags,
+        .output = true,
+        .run = cli_token_roles,
     },
 };
 

@@ -78,6 +78,15 @@ static void serve_about(struct http_exchange *exchange, void *userdata)
     service_about_respond(exchange, &about);
 }
 
+static const struct http_route about[] = {
+    {.method = "GET",
+     .pattern = "/about",
+     .permission = HTTP_VIEW,
+     .handler = serve_about,
+     .summary = "what this process is: its versions, its configuration and how it is doing"},
+};
+const struct http_routes service_about_routes = HTTP_ROUTES(about);
+
 static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     (void)timer;
@@ -233,6 +242,7 @@ static enum error_class open_http(struct service_process *process, struct error 
         .ctx = process,
         .access = process->access.access,
         .tls = process->access.tls,
+        .routes = process->service->routes,
     };
     forget_address(process); /* of an earlier process: clients must not use it */
     enum error_class class =
@@ -243,7 +253,7 @@ static enum error_class open_http(struct service_process *process, struct error 
     if (class != ERROR_OK)
         return class;
     allow_hosts(process);
-    http_server_route(process->context.http, "GET", "/about", HTTP_VIEW, 0, serve_about, process);
+    http_server_routes(process->context.http, &service_about_routes, process);
     return write_address(process, ret_error);
 }
 

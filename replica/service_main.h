@@ -61,6 +61,9 @@ struct service {
     const struct config_schema *schema; /* NULL = settings_schema */
     /* Keeps stores below data.dir: their disk is watched, and readyz says no while it is low. */
     bool has_stores;
+    /* All that its HTTP server serves: service_about_routes and http_built_in_routes as well. Ends
+     * with NULL. */
+    const struct http_routes *const *routes;
     /* Builds the service; *ret_state goes to the other handlers. An error ends the process:
      * class RETRY with 69, REJECT with 65 (78 if its code is Config), FATAL with 70. */
     enum error_class (*start)(struct service_context *context, void **ret_state,
@@ -75,6 +78,9 @@ struct service {
     /* Frees everything; the loop does not run any more. Called iff start succeeded. May be NULL. */
     void (*stop)(void *state);
 };
+
+/* /about, which every service has. */
+extern const struct http_routes service_about_routes;
 
 /* argv as after `reeve run SERVICE`: flags only, no program name. */
 int service_main(const struct service *service, int argc, char *const argv[]);

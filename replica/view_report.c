@@ -121,6 +121,15 @@ static void answer(struct http_exchange *exchange, void *userdata)
     http_respond_json(exchange, 200, body);
 }
 
+static const struct http_route rows[] = {
+    {.method = "GET",
+     .pattern = "/stores",
+     .permission = HTTP_VIEW,
+     .handler = answer,
+     .summary = "the digest and the position of each store, for `reeve verify --live`"},
+};
+const struct http_routes view_report_routes = HTTP_ROUTES(rows);
+
 struct view_report *view_report_route(const struct service_context *service, bool deadlines,
                                       void (*each)(void *ctx, struct view_report *report),
                                       void *ctx)
@@ -129,7 +138,7 @@ struct view_report *view_report_route(const struct service_context *service, boo
     assert(report != NULL);
     *report =
         (struct view_report){.service = service, .deadlines = deadlines, .each = each, .ctx = ctx};
-    http_server_route(service->http, "GET", "/stores", HTTP_VIEW, 0, answer, report);
+    http_server_routes(service->http, &view_report_routes, report);
     return report;
 }
 

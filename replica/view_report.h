@@ -12,6 +12,9 @@
 
 struct view_report;
 
+/* GET /stores. */
+extern const struct http_routes view_report_routes;
+
 /* New. `each` calls view_report_add for every open partition. `deadlines`: the stores keep the
  * deadline index. `service` is borrowed for as long as its HTTP server lives. */
 struct view_report *view_report_route(const struct service_context *service, bool deadlines,

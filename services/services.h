@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mains of the services, as `reeve run SERVICE` calls them: argv begins after the service's
- * name. Each returns an exit code of platform/exit_code.h. */
+/* The services: what `reeve run SERVICE` calls, with argv from after the service's name, and the
+ * HTTP routes of each, in tables that end with NULL. A main returns an exit code of
+ * platform/exit_code.h. */
 #ifndef SERVICES_SERVICES_H
 #define SERVICES_SERVICES_H
 
-int submission_main(int argc, char **argv);
-int scheduler_main(int argc, char **argv);
-int agent_main(int argc, char **argv);
-int supervisor_main(int argc, char **argv);
-int console_main(int argc, char **argv);
+#include "platform/http/routes.h"
+
+#define SERVICES(X) X(submission) X(scheduler) X(agent) X(supervisor) X(console)
+
+#define SERVICES_DECLARE(name)              \
+    int name##_main(int argc, char **argv); \
+    extern const struct http_routes *const name##_routes[];
+SERVICES(SERVICES_DECLARE)
+#undef SERVICES_DECLARE
 
 #endif

@@ -33,7 +33,7 @@ enum {
 #define HTTP_READ_ONLY_MESSAGE "this server only answers requests that read"
 
 enum http_permission {
-    HTTP_OPEN, /* everyone, without a token */
+    HTTP_OPEN = 1, /* everyone, without a token */
     HTTP_VIEW,
     HTTP_OPERATE,
     HTTP_SUBMIT,

@@ -81,7 +81,7 @@ static void check_without_tokens(struct http_exchange *exchange)
         memcpy(exchange->identity.user, user, strlen(user) + 1);
     exchange->identity.outsider =
         trusted ? exchange->identity.user[0] == '\0' : !http_address_is_loopback(peer);
-    if (!exchange->identity.outsider || exchange->route->permission == HTTP_OPEN)
+    if (!exchange->identity.outsider || exchange->route->row.permission == HTTP_OPEN)
         return;
     if (!trusted) {
         refuse(exchange, 403, CODE_NOT_THROUGH_PROXY,
@@ -209,7 +209,7 @@ void http_access_refuse(struct http_exchange *exchange)
 /* What everyone may read tells nothing about a token, except for the session, which counts it. */
 static void check_token(struct http_exchange *exchange)
 {
-    enum http_permission permission = exchange->route->permission;
+    enum http_permission permission = exchange->route->row.permission;
     const char *header = http_header(exchange, "Authorization");
     struct text token = header != NULL ? token_in(header) : TEXT("");
     struct text session = header == NULL ? http_session_id(exchange) : TEXT("");
@@ -249,7 +249,7 @@ void http_access_check(struct http_exchange *exchange)
     else
         check_without_tokens(exchange);
     if (exchange->refusal.status == 0 && http_read_only(exchange) && !only_reads(exchange) &&
-        exchange->route->permission != HTTP_OPEN)
+        exchange->route->row.permission != HTTP_OPEN)
         refuse(exchange, 403, CODE_READ_ONLY, HTTP_READ_ONLY_MESSAGE);
 }
 
@@ -263,7 +263,7 @@ bool http_access_still_valid(const struct http_exchange *exchange)
         identity->has_session ? token_of_session(access, identity->session)
                               : http_tokens_find(&access->tokens, identity->hash,
                                                  clock_wall_ms(loop_clock(access->loop)));
-    return token != NULL && http_role_permits(token->role, exchange->route->permission);
+    return token != NULL && http_role_permits(token->role, exchange->route->row.permission);
 }
 
 /* ---- for handlers ---- */

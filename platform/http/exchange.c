@@ -124,7 +124,7 @@ static void refuse_body(struct http_exchange *exchange, int status, enum error_c
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size)
 {
     exchange->received += size;
-    if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max)
+    if (exchange->refusal.status == 0 && exchange->received > exchange->route->row.body_max)
         refuse_body(exchange, 413, CODE_TOO_LARGE, "the body is larger than this path accepts");
     if (exchange->refusal.status != 0)
         return exchange->received <= HTTP_DISCARD_MAX;
@@ -308,7 +308,8 @@ static void make_revoked(struct http_exchange *exchange)
 static bool is_revoked_read(const struct http_exchange *exchange)
 {
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
-    return reads && exchange->route->permission != HTTP_OPEN && !http_access_still_valid(exchange);
+    return reads && exchange->route->row.permission != HTTP_OPEN &&
+           !http_access_still_valid(exchange);
 }
 
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,

@@ -134,10 +134,10 @@ static bool match_path(struct http_exchange *exchange, const char *pattern)
     return matches;
 }
 
-static bool has_method(const struct http_exchange *exchange, const struct http_route *route)
+static bool has_method(const struct http_exchange *exchange, const char *method)
 {
-    return strcmp(exchange->method, route->method) == 0 ||
-           (strcmp(exchange->method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+    return strcmp(exchange->method, method) == 0 ||
+           (strcmp(exchange->method, "HEAD") == 0 && strcmp(method, "GET") == 0);
 }
 
 static void find_route(struct http_exchange *exchange)
@@ -145,20 +145,20 @@ static void find_route(struct http_exchange *exchange)
     char allow[ALLOW_SIZE] = "";
     const struct http_server *server = exchange->server;
     for (size_t i = 0; i < server->route_count; i++) {
-        const struct http_route *route = &server->routes[i];
-        if (!match_path(exchange, route->pattern))
+        const struct http_served_route *route = &server->routes[i];
+        const char *method = route->row.method;
+        if (!match_path(exchange, route->row.pattern))
             continue;
-        if (has_method(exchange, route)) {
+        if (has_method(exchange, method)) {
             exchange->route = route;
             return;
         }
         forget_params(exchange);
         size_t size = strlen(allow);
-        snprintf(allow + size, sizeof(allow) - size, "%s%s%s", size > 0 ? ", " : "", route->method,
-                 strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+        snprintf(allow + size, sizeof(allow) - size, "%s%s%s", size > 0 ? ", " : "", method,
+                 strcmp(method, "GET") == 0 ? ", HEAD" : "");
     }
-    if (allow[0] == '\0' && server->missing.handler != NULL &&
-        has_method(exchange, &server->missing)) {
+    if (allow[0] == '\0' && server->missing.row.handler != NULL && has_method(exchange, "GET")) {
         exchange->route = &server->missing;
         return;
     }
@@ -221,7 +221,8 @@ void http_guard(struct http_exchange *exchange)
     if (exchange->refusal.status == 0 && is_not_json(exchange))
         exchange->refusal = (struct http_refusal){
             415, CODE_NOT_JSON, "the body must be JSON, with Content-Type: application/json"};
-    if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)
+    if (exchange->refusal.status == 0 &&
+        http_content_length(exchange) > exchange->route->row.body_max)
         exchange->refusal =
             (struct http_refusal){413, CODE_TOO_LARGE, "the body is larger than this path accepts"};
 }

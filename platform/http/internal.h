@@ -19,13 +19,8 @@ enum {
     HTTP_POOL_SIZE = 32 * 1024 /* for the head of a request and of its answer; libmicrohttpd's */
 };
 
-struct http_route {
-    const char *method;
-    const char *pattern;
-    enum http_permission permission;
-    bool probe; /* also served by the connections that are kept for that */
-    size_t body_max;
-    http_handler handler;
+struct http_served_route {
+    struct http_route row; /* its permission is what the server asks for; its body_max is set */
     void *userdata;
 };
 
@@ -71,9 +66,10 @@ struct http_server {
     char url[128];
     char local_url[128];
     uint16_t port;
-    struct http_route routes[HTTP_ROUTES_MAX];
+    struct http_served_route routes[HTTP_ROUTES_MAX];
     size_t route_count;
-    struct http_route missing; /* handler NULL: there is none */
+    struct http_served_route missing;        /* handler NULL: there is none */
+    const struct http_routes *const *tables; /* NULL: it may serve any route */
     struct http_exchange *exchanges;
     struct http_connection *connections;
     struct loop_timer tick; /* looks for deadlines while there are connections */
@@ -118,7 +114,7 @@ struct http_exchange {
     bool suspended;
     struct http_refusal refusal;
     bool closes; /* the connection, after the refusal: where the request ends is not sure */
-    const struct http_route *route;
+    const struct http_served_route *route;
     struct http_identity identity;
 
     char *method;

@@ -41,7 +41,7 @@ static enum MHD_Result queue_response(struct http_exchange *exchange)
 static void keep_for_probes(struct http_exchange *exchange)
 {
     exchange->closes = true;
-    if (exchange->route != NULL && exchange->route->probe)
+    if (exchange->route != NULL && exchange->route->row.probe)
         return;
     http_set_header(exchange, "Retry-After", "1");
     exchange->refusal =
@@ -77,7 +77,7 @@ static void handle(struct http_exchange *exchange)
     }
     exchange->handlers = true;
     http_connection_enters(exchange->connection, HTTP_PHASE_ANSWERING);
-    exchange->route->handler(exchange, exchange->route->userdata);
+    http_route_serve(&exchange->route->row, exchange, exchange->route->userdata);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -227,16 +227,35 @@ static void serve_metrics(struct http_exchange *exchange, void *userdata)
     free(text);
 }
 
+static const struct http_route built_in[] = {
+    {.method = "GET",
+     .pattern = "/livez",
+     .permission = HTTP_OPEN,
+     .handler = serve_livez,
+     .probe = true,
+     .summary = "whether the process runs"},
+    {.method = "GET",
+     .pattern = "/readyz",
+     .permission = HTTP_OPEN,
+     .handler = serve_readyz,
+     .probe = true,
+     .summary = "whether it can do its work; else 503 and the reason"},
+    {.method = "GET",
+     .pattern = "/metrics",
+     .permission = HTTP_VIEW,
+     .handler = serve_metrics,
+     .summary = "figures for Prometheus"},
+};
+const struct http_routes http_built_in_routes = HTTP_ROUTES(built_in);
+
 static void add_built_in(struct http_server *server)
 {
     static const char *const classes[] = {NULL, "1xx", "2xx", "3xx", "4xx", "5xx"};
-    http_server_route(server, "GET", "/livez", HTTP_OPEN, 0, serve_livez, server);
-    http_server_route(server, "GET", "/readyz", HTTP_OPEN, 0, serve_readyz, server);
-    for (size_t i = 0; i < server->route_count; i++)
-        server->routes[i].probe = true;
+    for (size_t i = 0; i < http_built_in_routes.count; i++)
+        if (built_in[i].handler != serve_metrics || server->metrics != NULL)
+            http_server_route(server, &built_in[i], server);
     if (server->metrics == NULL)
         return;
-    http_server_route(server, "GET", "/metrics", HTTP_VIEW, 0, serve_metrics, server);
     for (int i = 1; i < 6; i++)
         server->answers[i] =
             metrics_counter(server->metrics, "reeve_http_responses_total",
@@ -399,6 +418,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->ctx = options->ctx;
     server->access = options->access;
     server->tls = options->tls;
+    server->tables = options->routes;
     snprintf(server->host, sizeof(server->host), "%s", host);
     loop_timer_init(&server->timer, on_timer, server);
     loop_deferred_init(&server->deferred, on_deferred, server);
@@ -466,31 +486,39 @@ void http_server_free(struct http_server *server)
     free(server);
 }
 
-void http_server_route(struct http_server *server, const char *method, const char *pattern,
-                       enum http_permission permission, size_t body_max, http_handler handler,
-                       void *userdata)
+/* Whether a table of the service has it. The pattern may differ, by a name that is filled in. */
+static bool is_listed(const struct http_server *server, const struct http_route *route)
 {
-    assert((unsigned)permission < HTTP_PERMISSION_COUNT);
-    assert(server->route_count < HTTP_ROUTES_MAX && pattern[0] == '/' && handler != NULL);
-    assert(body_max < UINT32_MAX);
-    server->routes[server->route_count++] =
-        (struct http_route){.method = method,
-                            .pattern = pattern,
-                            .permission = permission,
-                            .body_max = body_max > 0 ? body_max : HTTP_BODY_MAX,
-                            .handler = handler,
-                            .userdata = userdata};
+    for (size_t t = 0; server->tables != NULL && server->tables[t] != NULL; t++) {
+        const struct http_routes *table = server->tables[t];
+        for (size_t i = 0; i < table->count; i++)
+            if (table->rows[i].handler == route->handler &&
+                strcmp(table->rows[i].method, route->method) == 0)
+                return true;
+    }
+    return server->tables == NULL;
+}
+
+void http_server_route(struct http_server *server, const struct http_route *route, void *userdata)
+{
+    assert(route->permission >= HTTP_OPEN && route->permission < HTTP_PERMISSION_COUNT);
+    assert(route->pattern[0] == '/' && route->handler != NULL);
+    assert(route->body_max < UINT32_MAX && server->route_count < HTTP_ROUTES_MAX);
+    assert(is_listed(server, route));
+    struct http_served_route *served = &server->routes[server->route_count++];
+    *served = (struct http_served_route){.row = *route, .userdata = userdata};
+    if (route->body_max == 0)
+        served->row.body_max = HTTP_BODY_MAX;
+    if (route->or_else != NULL)
+        served->row.permission = HTTP_OPEN;
 }
 
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata)
 {
     assert(handler != NULL);
-    server->missing = (struct http_route){.method = "GET",
-                                          .pattern = "/",
-                                          .permission = HTTP_OPEN,
-                                          .body_max = HTTP_BODY_MAX,
-                                          .handler = handler,
-                                          .userdata = userdata};
+    server->missing = (struct http_served_route){
+        {.method = "GET", .permission = HTTP_OPEN, .body_max = HTTP_BODY_MAX, .handler = handler},
+        userdata};
 }
 
 void http_server_allow_host(struct http_server *server, struct text host)

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "platform/http/access.h"
+#include "platform/http/routes.h"
 #include "platform/loop.h"
 #include "platform/metrics.h"
 
@@ -26,7 +27,6 @@
 #include <stdint.h>
 
 struct http_server;
-struct http_exchange;
 struct http_tls;
 
 enum {
@@ -48,8 +48,6 @@ enum {
     HTTP_ROUTES_MAX = 96
 };
 
-typedef void (*http_handler)(struct http_exchange *exchange, void *userdata);
-
 struct http_server_options {
     const char *host;        /* an address; "" or NULL = 127.0.0.1 */
     uint16_t port;           /* 0 = the system chooses */
@@ -62,8 +60,10 @@ struct http_server_options {
     void *ctx;
     struct http_access *access; /* borrowed; NULL = everyone may do everything */
     struct http_tls *tls;       /* borrowed; NULL = without TLS */
-    int64_t request_ms;         /* 0 = HTTP_REQUEST_SECONDS */
-    int64_t answer_ms;          /* 0 = HTTP_ANSWER_SECONDS */
+    /* The tables whose routes it may serve; ends with NULL. NULL = any. */
+    const struct http_routes *const *routes;
+    int64_t request_ms; /* 0 = HTTP_REQUEST_SECONDS */
+    int64_t answer_ms;  /* 0 = HTTP_ANSWER_SECONDS */
 };
 
 /* Listens when it returns; serves once the loop runs. */
@@ -81,15 +81,17 @@ const char *http_server_url(const struct http_server *server);
  * addresses. */
 const char *http_server_local_url(const struct http_server *server);
 
-/* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. The strings are
- * borrowed until http_server_free. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins.
- * A GET route also answers HEAD, and takes no body. */
-void http_server_route(struct http_server *server, const char *method, const char *pattern,
-                       enum http_permission permission, size_t body_max, http_handler handler,
-                       void *userdata);
+/* Adds a route, after those that are there: the first one that matches wins. The row is copied;
+ * what it refers to is borrowed until http_server_free(). */
+void http_server_route(struct http_server *server, const struct http_route *route, void *userdata);
+/* Adds all routes of a table. */
+void http_server_routes(struct http_server *server, const struct http_routes *routes,
+                        void *userdata);
+/* /livez, /readyz and /metrics, which every server has. */
+extern const struct http_routes http_built_in_routes;
 /* /api/session, for browsers: GET says who the user is and what the user may do, POST logs in with
- * {"token": ...}, DELETE ends the login. */
-void http_session_add_routes(struct http_server *server);
+ * {"token": ...}, DELETE ends the login. Without userdata. */
+extern const struct http_routes http_session_routes;
 /* GET and HEAD of a path that no route has; the handler answers 404. Without one they get JSON. */
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 /* Requests may name this host as the server's. Copied; more than 64 are ignored. */

@@ -174,9 +174,24 @@ static void serve_delete(struct http_exchange *exchange, void *userdata)
     http_respond(exchange, 204, NULL, TEXT(""));
 }
 
-void http_session_add_routes(struct http_server *server)
-{
-    http_server_route(server, "GET", SESSION_PATH, HTTP_OPEN, 0, serve_get, NULL);
-    http_server_route(server, "POST", SESSION_PATH, HTTP_OPEN, BODY_MAX, serve_post, NULL);
-    http_server_route(server, "DELETE", SESSION_PATH, HTTP_OPEN, BODY_MAX, serve_delete, NULL);
-}
+static const struct http_route rows[] = {
+    {.method = "GET",
+     .pattern = SESSION_PATH,
+     .permission = HTTP_OPEN,
+     .handler = serve_get,
+     .summary = "who the user is and what the user may do"},
+    {.method = "POST",
+     .pattern = SESSION_PATH,
+     .permission = HTTP_OPEN,
+     .handler = serve_post,
+     .body = HTTP_NAMES("token"),
+     .body_max = BODY_MAX,
+     .summary = "log in: exchange a token for a cookie"},
+    {.method = "DELETE",
+     .pattern = SESSION_PATH,
+     .permission = HTTP_OPEN,
+     .handler = serve_delete,
+     .body_max = BODY_MAX,
+     .summary = "log out"},
+};
+const struct http_routes http_session_routes = HTTP_ROUTES(rows);

@@ -4,7 +4,9 @@
  * A process may have several agents (agent.names). They share the loop and nothing else: each has
  * its configuration, its connections to the brokers, its group, its queue, its calls. */
 #include "replica/settings.h"
+#include "services/agent/core/callbacks.h"
 #include "services/agent/core/core.h"
+#include "services/services.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -141,10 +143,14 @@ static void stop(void *state)
     free_process(state);
 }
 
+const struct http_routes *const agent_routes[] = {&agent_callback_routes, &service_about_routes,
+                                                  &http_built_in_routes, NULL};
+
 static const struct service service = {
     .name = "agent",
     .bit = SETTINGS_AGENT,
     .has_stores = true,
+    .routes = agent_routes,
     .start = start,
     .ready = ready,
     .drain = drain,

@@ -2,6 +2,8 @@
 /* The console service: its life. See console.h. */
 #include "services/console/console.h"
 #include "services/console/api/order_at.h"
+#include "services/console/api/routes.h"
+#include "services/console/web/web.h"
 
 #include "platform/logger.h"
 #include "replica/settings.h"
@@ -86,15 +88,6 @@ static void on_cluster_ready(void *ctx)
     console->dead_letters = dead_letter_api_new(console->cluster, console->owners);
 }
 
-bool console_is_open(struct console *console, struct http_exchange *exchange)
-{
-    if (console->owners != NULL)
-        return true;
-    http_respond_error(exchange, 503, CODE_STARTING,
-                       "the console is still reading schemas and workflows");
-    return false;
-}
-
 /* ---- life ---- */
 
 static void report_stores(void *ctx, struct view_report *report)
@@ -133,7 +126,8 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     console->history_max = (uint32_t)config_int(service->config, "console.history.max");
     heap_arena_init(&console->scratch, 64 * 1024);
     console->metrics = console_metrics_new(console);
-    console_add_routes(console);
+    http_server_routes(service->http, &api_routes, console);
+    web_add_routes(service->http);
     console->report = view_report_route(service, false, report_stores, console);
     *ret_console = console;
     return ERROR_OK;
@@ -245,11 +239,20 @@ static void stop(void *state)
     console_free(state);
 }
 
+const struct http_routes *const console_routes[] = {&api_routes,
+                                                    &web_routes,
+                                                    &http_session_routes,
+                                                    &view_report_routes,
+                                                    &service_about_routes,
+                                                    &http_built_in_routes,
+                                                    NULL};
+
 int console_main(int argc, char **argv)
 {
     static const struct service service = {.name = "console",
                                            .bit = SETTINGS_CONSOLE,
                                            .has_stores = true,
+                                           .routes = console_routes,
                                            .start = start,
                                            .ready = ready,
                                            .degraded = degraded,

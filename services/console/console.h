@@ -10,7 +10,6 @@
 #include "services/console/api/alerts.h"
 #include "services/console/api/operator_commands.h"
 #include "services/console/api/owners.h"
-#include "services/console/api/routes.h"
 #include "services/console/api/service_list.h"
 #include "services/console/api/workflow_changes.h"
 #include "services/console/dead_letters/dead_letters.h"
@@ -42,8 +41,6 @@ struct console {
     struct view_report *report;
     struct heap_arena scratch; /* of one answer */
     uint32_t history_max;
-    struct api_binding bindings[API_ROUTES_MAX];
-    uint32_t binding_count;
     struct console_metrics *metrics;
 };
 
@@ -56,16 +53,7 @@ void console_free(struct console *console);
 /* Whether every partition has been folded to its end; else the reason, in one line. */
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);
 
-/* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */
-void console_add_routes(struct console *console);
 /* Answers with the order of the path, as it is now. */
 void console_answer_order(void *console, struct http_exchange *exchange);
-/* dead_letters/routes.c: called by console_add_routes(). */
-void dead_letter_api_add_routes(struct console *console);
-/* Answers 503 and returns false while the cluster is not ready. */
-bool console_is_open(struct console *console, struct http_exchange *exchange);
-
-/* workflow_graph.c: a route. */
-void serve_workflow_graph(struct http_exchange *exchange, void *userdata);
 
 #endif

@@ -442,11 +442,15 @@ static enum error_class start(struct service_context *service, void **ret_state,
     return class;
 }
 
+const struct http_routes *const scheduler_routes[] = {&view_report_routes, &service_about_routes,
+                                                      &http_built_in_routes, NULL};
+
 int scheduler_main(int argc, char **argv)
 {
     static const struct service service = {.name = "scheduler",
                                            .bit = SETTINGS_SCHEDULER,
                                            .has_stores = true,
+                                           .routes = scheduler_routes,
                                            .start = start,
                                            .ready = scheduler_ready,
                                            .degraded = scheduler_degraded,

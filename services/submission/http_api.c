@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096, DETAIL_SIZE = 1024 };
+enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096, DETAIL_SIZE = 1024, CANCEL_BYTES_MAX = 64 * 1024 };
 
 /* One request that has no answer yet. */
 struct http_submission {
@@ -331,15 +331,16 @@ static void on_order(struct http_exchange *exchange, void *userdata)
     validate_request(request);
 }
 
+static const char *const cancel_fields[] = {"by", "reason", "reply_to", NULL};
+
 static enum error_class read_cancel(struct http_submission *request, struct text body,
                                     struct error *ret_error)
 {
-    static const char *const fields[] = {"by", "reason", "reply_to", NULL};
     json_t *object = NULL;
     enum error_class class =
         json_codec_parse(text_empty(body) ? TEXT("{}") : body, &object, ret_error);
     if (class == ERROR_OK)
-        class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, fields,
+        class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, cancel_fields,
                                   JSON_CODEC_ANY_SIZE, object, &request->heap.arena,
                                   &request->cancel, ret_error);
     json_decref(object);
@@ -370,14 +371,30 @@ static void on_cancel(struct http_exchange *exchange, void *userdata)
     validate_request(request);
 }
 
+static const struct http_route rows[] = {
+    {.method = "POST",
+     .pattern = "/orders",
+     .permission = HTTP_SUBMIT,
+     .handler = on_order,
+     .body_max = INPUT_BYTES_MAX,
+     .summary = "submit an order"},
+    {.method = "POST",
+     .pattern = "/orders/{id}/cancel",
+     .permission = HTTP_SUBMIT,
+     .handler = on_cancel,
+     .body = cancel_fields,
+     .body_max = CANCEL_BYTES_MAX,
+     .only = "of its own orders",
+     .summary = "cancel an order"},
+};
+const struct http_routes http_api_routes = HTTP_ROUTES(rows);
+
 struct http_api *http_api_new(struct submission *submission)
 {
     struct http_api *api = calloc(1, sizeof(*api));
     assert(api != NULL);
     api->submission = submission;
-    struct http_server *http = submission->service->http;
-    http_server_route(http, "POST", "/orders", HTTP_SUBMIT, INPUT_BYTES_MAX, on_order, api);
-    http_server_route(http, "POST", "/orders/{id}/cancel", HTTP_SUBMIT, 64 * 1024, on_cancel, api);
+    http_server_routes(submission->service->http, &http_api_routes, api);
     return api;
 }
 

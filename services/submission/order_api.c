@@ -179,13 +179,23 @@ static void on_get(struct http_exchange *exchange, void *userdata)
     }
 }
 
+static const struct http_route rows[] = {
+    {.method = "GET",
+     .pattern = "/orders/{id}",
+     .permission = HTTP_SUBMIT,
+     .handler = on_get,
+     .only = "of its own orders",
+     .summary = "what became of an order; wait=30s: once it has ended"},
+};
+const struct http_routes order_api_routes = HTTP_ROUTES(rows);
+
 struct order_api *order_api_new(struct http_server *http, struct order_lookup *lookup)
 {
     struct order_api *api = calloc(1, sizeof(*api));
     assert(api != NULL);
     api->lookup = lookup;
     http_server_limit_waits(http, WAITS_MAX);
-    http_server_route(http, "GET", "/orders/{id}", HTTP_SUBMIT, 0, on_get, api);
+    http_server_routes(http, &order_api_routes, api);
     return api;
 }
 

@@ -9,6 +9,8 @@
 
 struct order_api;
 
+extern const struct http_routes order_api_routes;
+
 /* Adds the route. `lookup` NULL: it answers 503. Both are borrowed. */
 struct order_api *order_api_new(struct http_server *http, struct order_lookup *lookup);
 /* Answers what waits with 503, and so whatever comes later. NULL is allowed. */

@@ -453,10 +453,14 @@ static void stop(void *state)
     submission_close(state);
 }
 
+const struct http_routes *const submission_routes[] = {
+    &http_api_routes, &order_api_routes, &service_about_routes, &http_built_in_routes, NULL};
+
 int submission_main(int argc, char **argv)
 {
     static const struct service service = {.name = "submission",
                                            .bit = SETTINGS_SUBMISSION,
+                                           .routes = submission_routes,
                                            .start = start,
                                            .ready = submission_ready,
                                            .degraded = submission_degraded,

@@ -140,6 +140,7 @@ bool submission_partition_stuck(const struct submission_partition *partition, ch
 
 /* ---- HTTP (http_api.c) ---- */
 
+extern const struct http_routes http_api_routes;
 struct http_api *http_api_new(struct submission *submission);
 void http_api_wake(struct http_api *api);
 uint32_t http_api_in_flight(const struct http_api *api);

@@ -250,11 +250,15 @@ static void stop(void *state)
     free(supervisor);
 }
 
+const struct http_routes *const supervisor_routes[] = {&view_report_routes, &service_about_routes,
+                                                       &http_built_in_routes, NULL};
+
 int supervisor_main(int argc, char **argv)
 {
     static const struct service service = {.name = "supervisor",
                                            .bit = SETTINGS_SUPERVISOR,
                                            .has_stores = true,
+                                           .routes = supervisor_routes,
                                            .start = start,
                                            .ready = ready,
                                            .degraded = degraded,

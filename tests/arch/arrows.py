@@ -15,18 +15,18 @@ WITHIN = {
     "kafka": ("kafka/topics",),
     "kafka/topics": ("kafka",),
     "leader/sdk": ("leader",),
-    "services/agent": ("services/agent/core",),
+    "services/agent": ("services", "services/agent/core"),
     "services/agent/answers": ("services/agent/core",),
     "services/agent/core": ("services/agent/answers", "services/agent/health"),
     "services/agent/health": ("services/agent/core",),
     "services/agent/kinds": ("services", "services/agent/core"),
     "services/agent/sdk": ("services/agent/core",),
     "services/console": ("services", "services/console/api", "services/console/dead_letters",
-                         "services/console/live", "services/console/model"),
-    "services/console/api": ("services/console", "services/console/model",
-                             "services/console/render", "services/console/web"),
-    "services/console/dead_letters": ("services/console", "services/console/api",
-                                      "services/console/render"),
+                         "services/console/live", "services/console/model",
+                         "services/console/web"),
+    "services/console/api": ("services", "services/console", "services/console/model",
+                             "services/console/render"),
+    "services/console/dead_letters": ("services/console/api", "services/console/render"),
     "services/console/live": ("services/console/api", "services/console/render"),
     "services/scheduler": ("services",),
     "services/submission": ("services",),
@@ -50,7 +50,6 @@ WRONG_WAY = {
     ("services/agent/answers", "services/agent/core"),  # sanitize.h, attempts.h
     ("services/agent/health", "services/agent/core"),  # sanitize.h, core.h
     ("services/console/api", "services/console"),  # struct console
-    ("services/console/dead_letters", "services/console"),  # struct console
 }
 
 

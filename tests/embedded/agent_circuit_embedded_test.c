@@ -9,6 +9,7 @@
 #include "services/agent/core/core.h"
 #include "services/agent/health/breaker.h"
 #include "services/agent/kinds/kinds.h"
+#include "tests/lib/http_route.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -56,7 +57,7 @@ static void serve(struct lab *lab, struct site *site, uint16_t port)
     struct error error;
     cr_assert(http_server_new(lab->loop, &options, &site->server, &error) == ERROR_OK, "%s",
               error.message);
-    http_server_route(site->server, "POST", "/{action}", HTTP_OPEN, 0, on_post, site);
+    add_route(site->server, "POST", "/{action}", HTTP_OPEN, 0, on_post, site);
 }
 
 /* A reserved port, where connections are refused until a server listens. */

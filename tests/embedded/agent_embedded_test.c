@@ -6,6 +6,7 @@
 #include "replica/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/kinds.h"
+#include "tests/lib/http_route.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -149,7 +150,7 @@ static struct lab *lab_open(void)
     open_broker(&lab);
     struct http_server_options options = {.port = 0};
     cr_assert(http_server_new(lab.loop, &options, &lab.server, &error) == ERROR_OK);
-    http_server_route(lab.server, "POST", "/svc/{action}", HTTP_OPEN, 0, on_post, &lab);
+    add_route(lab.server, "POST", "/svc/{action}", HTTP_OPEN, 0, on_post, &lab);
     lab.service = (struct service_context){.name = "agent",
                                            .instance_id = "a1",
                                            .clock = clock_real(),

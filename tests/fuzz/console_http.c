@@ -13,11 +13,8 @@
 
 enum { REQUEST_MAX = 4096, QUERIES_MAX = 16, NAME_MAX_BYTES = 32 };
 
-struct route {
-    const char *method;
-    const char *pattern;
-    size_t body_max;
-    http_handler handler;
+struct served_route {
+    struct http_route row;
     void *userdata;
 };
 
@@ -35,15 +32,14 @@ struct http_exchange {
     char params[HTTP_PARAMS_MAX][REQUEST_MAX + 1];
 };
 
-static struct route routes[HTTP_ROUTES_MAX];
+static struct served_route routes[HTTP_ROUTES_MAX];
 static uint32_t route_count;
 static uint32_t unanswered;
 
 /* ---- what the console calls ---- */
 
-void __wrap_http_server_route(struct http_server *server, const char *method, const char *pattern,
-                              enum http_permission permission, size_t body_max,
-                              http_handler handler, void *userdata);
+void __wrap_http_server_route(struct http_server *server, const struct http_route *route,
+                              void *userdata);
 void __wrap_http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 uint32_t __wrap_http_server_streams(const struct http_server *server);
 const char *__wrap_http_method(const struct http_exchange *exchange);
@@ -93,15 +89,17 @@ REPLACES(http_respond_failure);
 REPLACES(http_set_header);
 REPLACES(http_respond_stream);
 
-void __wrap_http_server_route(struct http_server *server, const char *method, const char *pattern,
-                              enum http_permission permission, size_t body_max,
-                              http_handler handler, void *userdata)
+void __wrap_http_server_route(struct http_server *server, const struct http_route *route,
+                              void *userdata)
 {
     (void)server;
-    (void)permission;
     assert(route_count < HTTP_ROUTES_MAX);
-    routes[route_count++] = (struct route){
-        method, pattern, body_max == 0 ? HTTP_BODY_MAX : body_max, handler, userdata};
+    routes[route_count++] = (struct served_route){*route, userdata};
+}
+
+static size_t body_max_of(const struct http_route *route)
+{
+    return route->body_max > 0 ? route->body_max : HTTP_BODY_MAX;
 }
 
 void __wrap_http_server_missing(struct http_server *server, http_handler handler, void *userdata)
@@ -283,7 +281,7 @@ static bool take_param(struct http_exchange *exchange, const char *name, size_t 
     return exchange->params[number][0] != '\0';
 }
 
-static bool matches(struct http_exchange *exchange, const struct route *route)
+static bool matches(struct http_exchange *exchange, const struct http_route *route)
 {
     const char *pattern = route->pattern;
     const char *path = exchange->path;
@@ -318,9 +316,10 @@ void console_http_ask(struct text request)
     if (head != NULL)
         split_query(exchange, head);
     for (uint32_t i = 0; i < route_count; i++)
-        if (exchange->body.size <= routes[i].body_max && matches(exchange, &routes[i])) {
+        if (exchange->body.size <= body_max_of(&routes[i].row) &&
+            matches(exchange, &routes[i].row)) {
             unanswered++;
-            routes[i].handler(exchange, routes[i].userdata);
+            http_route_serve(&routes[i].row, exchange, routes[i].userdata);
             return;
         }
     free(exchange);

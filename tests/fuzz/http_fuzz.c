@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "platform/http/internal.h"
 #include "platform/logger.h"
+#include "tests/lib/http_route.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -138,15 +139,14 @@ static struct http_server *open_server(struct http_access *access)
     struct http_server_options options = {.metrics = metrics, .access = access};
     enum error_class class = http_server_new(loop, &options, &made, &error);
     assert(class == ERROR_OK);
-    http_session_add_routes(made);
-    http_server_route(made, "GET", "/view", HTTP_VIEW, 0, guarded, &view);
-    http_server_route(made, "POST", "/operate", HTTP_OPERATE, BODY_MAX, guarded, &operate);
+    http_server_routes(made, &http_session_routes, NULL);
+    add_route(made, "GET", "/view", HTTP_VIEW, 0, guarded, &view);
+    add_route(made, "POST", "/operate", HTTP_OPERATE, BODY_MAX, guarded, &operate);
     http_server_allow_host(made, TEXT("reeve.internal"));
-    http_server_route(made, "GET", "/api/orders/{id}", HTTP_OPEN, 0, echo_param, NULL);
-    http_server_route(made, "POST", "/api/orders/{id}/cancel", HTTP_OPEN, BODY_MAX, echo_param,
-                      NULL);
-    http_server_route(made, "POST", "/orders", HTTP_OPEN, BODY_MAX, echo, NULL);
-    http_server_route(made, "GET", "/hold", HTTP_OPEN, 0, hold, NULL);
+    add_route(made, "GET", "/api/orders/{id}", HTTP_OPEN, 0, echo_param, NULL);
+    add_route(made, "POST", "/api/orders/{id}/cancel", HTTP_OPEN, BODY_MAX, echo_param, NULL);
+    add_route(made, "POST", "/orders", HTTP_OPEN, BODY_MAX, echo, NULL);
+    add_route(made, "GET", "/hold", HTTP_OPEN, 0, hold, NULL);
     return made;
 }
 

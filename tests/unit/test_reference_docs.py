@@ -4,8 +4,8 @@
 
     REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
 
-What stands between `<!-- config -->`, `<!-- cli -->`, `<!-- rights -->` or a section of
-base/errors.def in small letters and `<!-- end -->` is made here.
+What stands between `<!-- config -->`, `<!-- cli -->`, `<!-- rights -->`, `<!-- roles -->` or a
+section of base/errors.def in small letters and `<!-- end -->` is made here.
 """
 
 import os
@@ -24,7 +24,8 @@ REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / 
 FOLDER = ROOT / "docs" / "reference"
 MADE = {"config": ("configuration.md", ("config", "--docs")),
         "cli": ("cli.md", ("help", "--markdown")),
-        "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown"))}
+        "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown")),
+        "roles": ("../operate/access.md", ("token", "roles", "--markdown"))}
 ERRORS = FOLDER / "errors.md"
 
 # Sections of errors.def: the files whose codes they list, what stands before these codes if the
@@ -87,6 +88,9 @@ class ReferenceDocsTest(unittest.TestCase):
 
     def test_rights_are_those_of_the_program(self):
         self.check("rights")
+
+    def test_roles_are_those_of_the_program(self):
+        self.check("roles")
 
     def test_metrics_are_those_of_the_sources(self):
         page = (FOLDER / "metrics.md").read_text(encoding="utf-8")

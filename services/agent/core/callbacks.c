@@ -51,6 +51,20 @@ struct callback_id {
 
 static void on_post(struct http_exchange *exchange, void *userdata);
 
+#define PATTERN(agent) "/v1/callbacks/" agent "/{order}/{step}/{direction}/{attempt}"
+
+/* Each agent of the process has the route with its name. */
+static const struct http_route rows[] = {
+    {.method = "POST",
+     .pattern = PATTERN("{agent}"),
+     .permission = HTTP_CALL_BACK,
+     .handler = on_post,
+     .body_max = AGENT_CALLBACK_BODY_MAX,
+     .or_else = "with the URL's own token",
+     .summary = "report the outcome of an attempt, or that it takes longer"},
+};
+const struct http_routes agent_callback_routes = HTTP_ROUTES(rows);
+
 /* ---- new and free ---- */
 
 static bool is_loopback(const char *host)
@@ -111,12 +125,12 @@ struct agent_callbacks *agent_callbacks_new(struct agent *agent)
                                          "Callbacks with a bad id, token or body.", labels);
     if (service->http == NULL)
         return callbacks;
-    int size = asprintf(&callbacks->pattern,
-                        "/v1/callbacks/%s/{order}/{step}/{direction}/{attempt}", agent->name);
+    struct http_route route = rows[0];
+    int size = asprintf(&callbacks->pattern, PATTERN("%s"), agent->name);
     assert(size > 0);
+    route.pattern = callbacks->pattern;
     callbacks->base = base_url(callbacks);
-    http_server_route(service->http, "POST", callbacks->pattern, HTTP_OPEN, AGENT_CALLBACK_BODY_MAX,
-                      on_post, callbacks);
+    http_server_route(service->http, &route, callbacks);
     return callbacks;
 }
 

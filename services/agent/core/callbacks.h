@@ -26,6 +26,8 @@ enum {
     AGENT_CALLBACKS_PENDING_MAX = 1000
 };
 
+extern const struct http_routes agent_callback_routes;
+
 /* New. */
 struct agent_callbacks *agent_callbacks_new(struct agent *agent);
 /* Pending callbacks are answered with 503. NULL does nothing. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API's routes and parameters. docs/reference/console-api.md is the users' reference. */
+/* The API's parameters, and the handlers that are short. docs/reference/console-api.md is the
+ * users' reference. */
 #include "services/console/api/api.h"
 #include "services/console/api/search_api.h"
 #include "services/console/render/render.h"
-#include "services/console/web/web.h"
 
 #include "base/numbers.h"
 #include "base/rfc3339.h"
@@ -14,77 +14,6 @@
 #include <strings.h>
 
 enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
-
-static const char index_text[] =
-    "reeve console\n"
-    "\n"
-    "GET  /api/orders                        orders, page by page\n"
-    "       state= step= error= workflow= workflow_version= customer=\n"
-    "       attribute=NAME=VALUE id_prefix= since= until= alert=open paused=1\n"
-    "       limit= cursor=\n"
-    "GET  /api/orders/count                  how many, with the same filters\n"
-    "       by=state                          and how many in each state\n"
-    "GET  /api/orders/{id}                   one order with all its fields\n"
-    "       wait=30s                          when it has ended\n"
-    "GET  /api/orders/{id}/history           what was decided about it, from the log\n"
-    "       limit= after=\n"
-    "GET  /api/orders/{id}/at/{offset}       the order as it was after that Decision\n"
-    "POST /api/orders/{id}/cancel            {\"by\", \"reason\"}\n"
-    "POST /api/orders/{id}/compensate        {\"by\", \"reason\"}\n"
-    "POST /api/orders/{id}/resubmit          {\"by\", \"reason\", \"step\", \"timeout_ms\",\n"
-    "                                         \"new_generation\"}\n"
-    "POST /api/orders/{id}/complete          {\"by\", \"reason\", \"step\", \"output\"}\n"
-    "POST /api/orders/{id}/skip              {\"by\", \"reason\", \"step\",\n"
-    "                                         \"nothing_applied\"}\n"
-    "POST /api/orders/{id}/fail              {\"by\", \"reason\", \"step\", \"error_name\"}\n"
-    "POST /api/orders/{id}/pause             {\"by\", \"reason\"}\n"
-    "POST /api/orders/{id}/resume            {\"by\", \"reason\"}\n"
-    "GET  /api/orders/{id}/migrate           whether it would be accepted\n"
-    "       version= workflow= from_version=\n"
-    "POST /api/orders/{id}/migrate           {\"by\", \"reason\", \"version\", \"workflow\",\n"
-    "                                         \"from_version\"}\n"
-    "GET  /api/overview                      rates, durations, steps in flight, errors\n"
-    "GET  /api/counts                        how many orders, by state, workflow, version\n"
-    "GET  /api/alerts                        what needs an operator\n"
-    "       open=1 limit= cursor=\n"
-    "GET  /api/dead-letters                  records that could not be handled\n"
-    "       topic= code= since= until= all=1 limit= cursor=\n"
-    "GET  /api/dead-letters/{partition}/{offset}    one of them; bytes=1\n"
-    "POST /api/dead-letters/{partition}/{offset}/discard    {\"by\", \"reason\"}\n"
-    "POST /api/dead-letters/{partition}/{offset}/replay     and \"value\" or \"json\"\n"
-    "GET  /api/owners                        the owner of each partition\n"
-    "GET  /api/partitions                    the same with claims and stores\n"
-    "GET  /api/health                        checks and configuration of this console\n"
-    "GET  /api/agents                        running agents and their health\n"
-    "       agent=\n"
-    "POST /api/agents/{name}/pause           {\"by\", \"reason\"}\n"
-    "POST /api/agents/{name}/resume          {\"by\", \"reason\"}\n"
-    "GET  /api/workflows                     what is deployed, its orders and lint\n"
-    "POST /api/workflows                     {\"by\", \"source\", \"format\", \"activate\"}\n"
-    "GET  /api/workflows/{name}/{version}    one version\n"
-    "GET  /api/workflows/{name}/diff         what differs between two versions\n"
-    "       left= right=\n"
-    "POST /api/workflows/{name}/{version}/activate    {\"by\", \"reason\"}\n"
-    "POST /api/workflows/{name}/{version}/retire      {\"by\", \"reason\"}\n"
-    "POST /api/workflows/{name}/rollback              {\"by\", \"reason\"}\n"
-    "GET  /api/workflows/{name}/{version}/graph\n"
-    "       format=json|dot|text              the steps, as data or as a picture\n"
-    "GET  /api/watch                         changes as they happen (waits for up to 25 s)\n"
-    "       after= order= state= workflow=\n"
-    "GET  /api/events                        the same as Server-Sent Events\n"
-    "       after= order= state= workflow=\n"
-    "\n"
-    "GET  /                                  the pages, for browsers\n"
-    "GET  /livez /readyz /metrics /about /stores\n"
-    "GET  /api/openapi.yaml                  this API as an OpenAPI description\n"
-    "\n"
-    "Order ids in paths are percent-encoded. Times are as in RFC 3339.\n";
-
-static void serve_index(struct http_exchange *exchange, void *userdata)
-{
-    (void)userdata;
-    http_respond(exchange, 200, "text/plain; charset=utf-8", text_of(index_text));
-}
 
 /* ---- parameters: each function answers 400 and returns false if its value is wrong ---- */
 
@@ -237,13 +166,11 @@ const struct order *api_find_order(struct http_exchange *exchange, struct consol
 
 /* ---- lists ---- */
 
-static void serve_alerts(struct http_exchange *exchange, void *userdata)
+void serve_alerts(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct search search = {.alert_open = true, .clock = console->service->clock};
     int64_t open = 0;
-    if (!console_is_open(console, exchange) || !api_read_int(exchange, "open", 0, 0, 1, &open) ||
-        !search_api_read_page(exchange, &search))
+    if (!api_read_int(exchange, "open", 0, 0, 1, &open) || !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
     search_api_put_page(console, &search, body, "orders", render_order_alert);
@@ -289,13 +216,11 @@ static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
     return false;
 }
 
-static void serve_order(struct http_exchange *exchange, void *userdata)
+void serve_order(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct text order_id;
     int64_t wait_ms = 0;
-    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
-        !read_wait(exchange, &wait_ms))
+    if (!api_read_order_id(exchange, &order_id) || !read_wait(exchange, &wait_ms))
         return;
     if (wait_ms > 0 && !has_ended(console, order_id))
         order_waits_add(console->order_waits, exchange, order_id, wait_ms);
@@ -305,26 +230,10 @@ static void serve_order(struct http_exchange *exchange, void *userdata)
 
 /* ---- the rest ---- */
 
-static void serve_owners(struct http_exchange *exchange, void *userdata)
+void serve_agents(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        owners_serve(console->owners, false, exchange);
-}
-
-static void serve_partitions(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        owners_serve(console->owners, true, exchange);
-}
-
-static void serve_agents(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
     struct text agent;
-    if (!console_is_open(console, exchange) ||
-        !api_read_text(exchange, "agent", NAME_BYTES_MAX, &agent))
+    if (!api_read_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
     render_put(body, "agents", render_agents(console->agents, agent));
@@ -334,26 +243,6 @@ static void serve_agents(struct http_exchange *exchange, void *userdata)
                json_boolean(agent_table_is_complete(console->agents) &&
                             owners_data_age_ms(console->owners) == 0));
     owners_respond(console->owners, exchange, body);
-}
-
-static void serve_agent_pause(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        agent_pauses_serve(console->pauses, true, exchange);
-}
-
-static void serve_services(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    service_list_serve(console->services, exchange);
-}
-
-static void serve_agent_resume(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        agent_pauses_serve(console->pauses, false, exchange);
 }
 
 static bool read_changes_filter(struct http_exchange *exchange, struct changes_filter *ret_filter)
@@ -369,111 +258,23 @@ static bool read_changes_filter(struct http_exchange *exchange, struct changes_f
     return true;
 }
 
-static void serve_watch(struct http_exchange *exchange, void *userdata)
+void serve_watch(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct changes_filter filter;
-    if (console_is_open(console, exchange) && read_changes_filter(exchange, &filter))
+    if (read_changes_filter(exchange, &filter))
         changes_serve(console->changes, &filter, exchange);
 }
 
-static void serve_events(struct http_exchange *exchange, void *userdata)
+void serve_events(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct changes_filter filter;
-    if (console_is_open(console, exchange) && read_changes_filter(exchange, &filter))
+    if (read_changes_filter(exchange, &filter))
         events_serve(console->events, &filter, exchange);
 }
 
-static void serve_workflow_activate(struct http_exchange *exchange, void *userdata)
+void serve_action(struct console *console, const char *action, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        workflow_changes_serve(console->workflow_changes, WORKFLOW_ACTIVATE, exchange);
-}
-
-static void serve_workflow_rollback(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        workflow_changes_serve(console->workflow_changes, WORKFLOW_ROLLBACK, exchange);
-}
-
-static void serve_workflow_retire(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        workflow_changes_serve(console->workflow_changes, WORKFLOW_RETIRE, exchange);
-}
-
-static void serve_workflow_deploy(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        workflow_changes_serve_deployment(console->workflow_changes, exchange);
-}
-
-/* The action is the path's last segment. */
-static void serve_action(struct http_exchange *exchange, void *userdata)
-{
-    struct console *console = userdata;
     struct text order_id;
-    if (console_is_open(console, exchange) && api_read_order_id(exchange, &order_id))
-        operator_commands_serve(console->commands, strrchr(http_path(exchange), '/') + 1, order_id,
-                                exchange);
-}
-
-#define FILTERS                                                                        \
-    "state", "step", "error", "workflow", "workflow_version", "customer", "attribute", \
-        "id_prefix", "since", "until", "alert", "paused"
-
-static const struct api_route routes[] = {
-    {"GET", "/api", serve_index, {NULL}, 0},
-    {"GET", "/api/orders", search_api_serve_list, {FILTERS, "limit", "cursor", NULL}, 0},
-    {"GET", "/api/orders/count", search_api_serve_count, {FILTERS, "by", NULL}, 0},
-    {"GET", "/api/orders/{id}", serve_order, {"wait", NULL}, 0},
-    {"GET", "/api/orders/{id}/history", serve_history, {"limit", "after", NULL}, 0},
-    {"GET", "/api/orders/{id}/at/{offset}", serve_order_at, {NULL}, 0},
-    {"POST", "/api/orders/{id}/cancel", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/compensate", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/resubmit", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/complete", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/skip", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/fail", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/pause", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/resume", serve_action, {NULL}, 0},
-    {"POST", "/api/orders/{id}/migrate", serve_action, {NULL}, 0},
-    {"GET",
-     "/api/orders/{id}/migrate",
-     serve_migration_check,
-     {"version", "workflow", "from_version", NULL},
-     0},
-    {"GET", "/api/overview", serve_overview, {NULL}, 0},
-    {"GET", "/api/counts", serve_counts, {NULL}, 0},
-    {"GET", "/api/alerts", serve_alerts, {"open", "limit", "cursor", NULL}, 0},
-    {"GET", "/api/owners", serve_owners, {NULL}, 0},
-    {"GET", "/api/partitions", serve_partitions, {NULL}, 0},
-    {"GET", "/api/health", serve_health, {NULL}, 0},
-    {"GET", "/api/services", serve_services, {NULL}, 0},
-    {"GET", "/api/agents", serve_agents, {"agent", NULL}, 0},
-    {"POST", "/api/agents/{name}/pause", serve_agent_pause, {NULL}, 0},
-    {"POST", "/api/agents/{name}/resume", serve_agent_resume, {NULL}, 0},
-    {"GET", "/api/workflows", serve_workflows, {NULL}, 0},
-    /* A workflow's text is larger than the bodies of the others. */
-    {"POST", "/api/workflows", serve_workflow_deploy, {NULL}, HTTP_BODY_MAX},
-    {"GET", "/api/workflows/{name}/diff", serve_workflow_diff, {"left", "right", NULL}, 0},
-    {"GET", "/api/workflows/{name}/{version}", serve_workflow, {NULL}, 0},
-    {"POST", "/api/workflows/{name}/{version}/activate", serve_workflow_activate, {NULL}, 0},
-    {"POST", "/api/workflows/{name}/{version}/retire", serve_workflow_retire, {NULL}, 0},
-    {"POST", "/api/workflows/{name}/rollback", serve_workflow_rollback, {NULL}, 0},
-    {"GET", "/api/workflows/{name}/{version}/graph", serve_workflow_graph, {"format", NULL}, 0},
-    {"GET", "/api/watch", serve_watch, {"after", "order", "state", "workflow", NULL}, 0},
-    {"GET", "/api/events", serve_events, {"after", "order", "state", "workflow", NULL}, 0},
-};
-
-void console_add_routes(struct console *console)
-{
-    api_add_routes(console, routes, sizeof(routes) / sizeof(routes[0]));
-    dead_letter_api_add_routes(console);
-    web_add_routes(console->service->http);
+    if (api_read_order_id(exchange, &order_id))
+        operator_commands_serve(console->commands, action, order_id, exchange);
 }

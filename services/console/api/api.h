@@ -38,15 +38,24 @@ void api_respond_missing(struct http_exchange *exchange, struct console *console
 const struct order *api_find_order(struct http_exchange *exchange, struct console *console,
                                    struct text order_id);
 
-/* Handlers in files of their own; userdata is the console. */
-void serve_history(struct http_exchange *exchange, void *userdata);
-void serve_order_at(struct http_exchange *exchange, void *userdata);
-void serve_overview(struct http_exchange *exchange, void *userdata);
-void serve_counts(struct http_exchange *exchange, void *userdata);
-void serve_workflows(struct http_exchange *exchange, void *userdata);
-void serve_workflow(struct http_exchange *exchange, void *userdata);
-void serve_workflow_diff(struct http_exchange *exchange, void *userdata);
-void serve_migration_check(struct http_exchange *exchange, void *userdata);
-void serve_health(struct http_exchange *exchange, void *userdata);
+/* ---- handlers, which the rows of routes.def call: each answers the exchange, now or later ---- */
+
+void serve_order(struct console *console, struct http_exchange *exchange);
+void serve_history(struct console *console, struct http_exchange *exchange);
+void serve_order_at(struct console *console, struct http_exchange *exchange);
+/* An operator's command about the order: see operator_commands_serve(). */
+void serve_action(struct console *console, const char *action, struct http_exchange *exchange);
+void serve_migration_check(struct console *console, struct http_exchange *exchange);
+void serve_overview(struct console *console, struct http_exchange *exchange);
+void serve_counts(struct console *console, struct http_exchange *exchange);
+void serve_alerts(struct console *console, struct http_exchange *exchange);
+void serve_health(struct console *console, struct http_exchange *exchange);
+void serve_agents(struct console *console, struct http_exchange *exchange);
+void serve_workflows(struct console *console, struct http_exchange *exchange);
+void serve_workflow(struct console *console, struct http_exchange *exchange);
+void serve_workflow_diff(struct console *console, struct http_exchange *exchange);
+void serve_workflow_graph(struct console *console, struct http_exchange *exchange);
+void serve_watch(struct console *console, struct http_exchange *exchange);
+void serve_events(struct console *console, struct http_exchange *exchange);
 
 #endif

@@ -85,9 +85,8 @@ static json_t *render_checks(struct console *console)
 }
 
 /* It is answered while the console starts as well. */
-void serve_health(struct http_exchange *exchange, void *userdata)
+void serve_health(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     json_t *body = json_object();
     render_put(body, "version", json_string(service_version()));
     render_put(body, "instance", json_codec_text(text_of(console->service->instance_id)));

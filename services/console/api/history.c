@@ -123,15 +123,14 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
     owners_respond(history->console->owners, exchange, body);
 }
 
-void serve_history(struct http_exchange *exchange, void *userdata)
+void serve_history(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct text order_id;
     int64_t limit;
     int64_t after;
     struct error error = {0};
     int64_t limit_max = console->history_max;
-    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
+    if (!api_read_order_id(exchange, &order_id) ||
         !api_read_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
                       limit_max, &limit) ||
         !api_read_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))

@@ -64,14 +64,12 @@ static void respond(struct http_exchange *exchange, const struct order *order,
     http_respond_json(exchange, 200, body);
 }
 
-void serve_migration_check(struct http_exchange *exchange, void *userdata)
+void serve_migration_check(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct migrate_order migrate;
     struct text order_id;
     const struct order *order = NULL;
-    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
-        !read_query(exchange, &migrate))
+    if (!api_read_order_id(exchange, &order_id) || !read_query(exchange, &migrate))
         return;
     struct console_partition *partition = api_partition_of(console, order_id);
     order = api_find_order(exchange, console, order_id);

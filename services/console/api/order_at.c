@@ -200,12 +200,11 @@ void order_at_drain(struct console *console)
     }
 }
 
-void serve_order_at(struct http_exchange *exchange, void *userdata)
+void serve_order_at(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     int64_t through = 0;
     struct text order_id;
-    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id))
+    if (!api_read_order_id(exchange, &order_id))
         return;
     if (number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &through))
         begin(console, exchange, order_id, through);

@@ -201,11 +201,8 @@ static void put_states(struct console *console, json_t *body)
     render_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
 }
 
-void serve_overview(struct http_exchange *exchange, void *userdata)
+void serve_overview(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    if (!console_is_open(console, exchange))
-        return;
     int64_t now = clock_wall_ms(console->service->clock);
     struct stats *stats = calloc(1, sizeof(*stats));
     assert(stats != NULL);

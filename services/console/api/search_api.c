@@ -147,12 +147,10 @@ void search_api_put_page(struct console *console, const struct search *search, j
     search_page_deinit(&page);
 }
 
-void search_api_serve_list(struct http_exchange *exchange, void *userdata)
+void search_api_serve_list(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct search search = {.clock = console->service->clock};
-    if (!console_is_open(console, exchange) || !read_filters(exchange, &search) ||
-        !search_api_read_page(exchange, &search))
+    if (!read_filters(exchange, &search) || !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
     search_api_put_page(console, &search, body, "orders", render_order_summary);
@@ -187,14 +185,12 @@ static void put_by_state(json_t *body, const struct search_numbers *numbers)
     render_put(body, "by_state", by_state);
 }
 
-void search_api_serve_count(struct http_exchange *exchange, void *userdata)
+void search_api_serve_count(struct console *console, struct http_exchange *exchange)
 {
     bool by_state = false;
-    struct console *console = userdata;
     struct search search = {.clock = console->service->clock};
     struct search_numbers numbers;
-    if (!console_is_open(console, exchange) || !read_filters(exchange, &search) ||
-        !read_by(exchange, &by_state))
+    if (!read_filters(exchange, &search) || !read_by(exchange, &by_state))
         return;
     json_t *body = json_object();
     if (by_state)

@@ -17,7 +17,7 @@ void search_api_put_page(struct console *console, const struct search *search, j
                          json_t *(*render)(const struct order *order, int32_t partition));
 
 /* GET /api/orders and /api/orders/count. */
-void search_api_serve_list(struct http_exchange *exchange, void *userdata);
-void search_api_serve_count(struct http_exchange *exchange, void *userdata);
+void search_api_serve_list(struct console *console, struct http_exchange *exchange);
+void search_api_serve_count(struct console *console, struct http_exchange *exchange);
 
 #endif

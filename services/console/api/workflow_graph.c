@@ -3,7 +3,7 @@
 #include "workflow/graph.h"
 
 #include "base/numbers.h"
-#include "services/console/console.h"
+#include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -62,15 +62,12 @@ static void respond_picture(struct http_exchange *exchange, const struct workflo
     free(picture);
 }
 
-void serve_workflow_graph(struct http_exchange *exchange, void *userdata)
+void serve_workflow_graph(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     struct text name = text_of(http_param(exchange, "name"));
     struct text format_name = text_of(http_query(exchange, "format"));
     uint32_t format = GRAPH_TEXT;
     int64_t version = 0;
-    if (!console_is_open(console, exchange))
-        return;
     bool as_json = text_empty(format_name) || text_equal(format_name, TEXT("json"));
     if (!as_json && !enum_names_find(&workflow_graph_format_names, format_name, &format)) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST,

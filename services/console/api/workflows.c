@@ -56,11 +56,8 @@ static json_t *render_by_version(const struct order_counts *counts)
     return versions;
 }
 
-void serve_counts(struct http_exchange *exchange, void *userdata)
+void serve_counts(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    if (!console_is_open(console, exchange))
-        return;
     struct order_counts sum = sum_up(console);
     json_t *body = json_object();
     render_put(body, "orders", json_integer((json_int_t)total_of(sum.by_state)));
@@ -97,11 +94,8 @@ static json_t *render_version(const struct console *console, const struct workfl
     return object;
 }
 
-void serve_workflows(struct http_exchange *exchange, void *userdata)
+void serve_workflows(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    if (!console_is_open(console, exchange))
-        return;
     struct order_counts sum = sum_up(console);
     json_t *body = json_object();
     json_t *list = json_array();
@@ -129,12 +123,9 @@ static const struct workflow_entry *find_version(const struct console *console,
     return entry;
 }
 
-void serve_workflow(struct http_exchange *exchange, void *userdata)
+void serve_workflow(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     int64_t version = 0;
-    if (!console_is_open(console, exchange))
-        return;
     if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "the version in the path: expected an integer from 1 to %d", INT32_MAX);
@@ -162,12 +153,10 @@ static json_t *render_difference(const struct workflow_difference *difference)
     return object;
 }
 
-void serve_workflow_diff(struct http_exchange *exchange, void *userdata)
+void serve_workflow_diff(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
     int64_t versions[2] = {0, 0};
-    if (!console_is_open(console, exchange) ||
-        !api_read_int(exchange, "left", 0, 0, INT32_MAX, &versions[0]) ||
+    if (!api_read_int(exchange, "left", 0, 0, INT32_MAX, &versions[0]) ||
         !api_read_int(exchange, "right", 0, 0, INT32_MAX, &versions[1]))
         return;
     if (versions[0] == 0 || versions[1] == 0) {

@@ -127,14 +127,31 @@ static void serve_missing(struct http_exchange *exchange, void *userdata)
         http_respond_error(exchange, 404, CODE_NOT_FOUND, "no such path");
 }
 
+/* Everyone may load them: the data come from the API. */
+#define FILE_ROW(path, function, text)                                                      \
+    {                                                                                       \
+        .method = "GET", .pattern = (path), .permission = HTTP_OPEN, .handler = (function), \
+        .summary = (text)                                                                   \
+    }
+#define PAGE_ROW(path, name) FILE_ROW(path, serve_page, "the page " name ", for browsers")
+
+static const struct http_route rows[] = {
+    FILE_ROW("/api/openapi.yaml", serve_description, "this API as an OpenAPI description"),
+    PAGE_ROW("/", "Overview"),
+    PAGE_ROW("/orders", "Orders"),
+    PAGE_ROW("/orders/{id}", "of an order"),
+    PAGE_ROW("/recovery", "Recovery"),
+    PAGE_ROW("/partitions", "Partitions"),
+    PAGE_ROW("/workflows", "Workflows"),
+    PAGE_ROW("/agents", "Agents"),
+    PAGE_ROW("/health", "Health"),
+    FILE_ROW("/assets/{name}", serve_asset, "what the pages consist of"),
+};
+const struct http_routes web_routes = HTTP_ROUTES(rows);
+
 void web_add_routes(struct http_server *server)
 {
-    static const char *const pages[] = {"/",           "/orders",    "/orders/{id}", "/recovery",
-                                        "/partitions", "/workflows", "/agents",      "/health"};
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-        http_server_route(server, "GET", pages[i], HTTP_OPEN, 0, serve_page, NULL);
-    http_server_route(server, "GET", "/assets/{name}", HTTP_OPEN, 0, serve_asset, NULL);
-    http_server_route(server, "GET", "/api/openapi.yaml", HTTP_OPEN, 0, serve_description, NULL);
-    http_session_add_routes(server);
+    http_server_routes(server, &web_routes, NULL);
+    http_server_routes(server, &http_session_routes, NULL);
     http_server_missing(server, serve_missing, NULL);
 }

@@ -5,8 +5,10 @@
 
 #include "platform/http/server.h"
 
-/* GET /, the pages' paths, and /assets/{name}. They need no cluster: a console that still starts
- * serves them. */
+/* The pages, their files, and the description of the API; without userdata. They need no cluster: a
+ * console that still starts serves them. */
+extern const struct http_routes web_routes;
+/* These, the session's, and the page for paths that there are not. */
 void web_add_routes(struct http_server *server);
 
 #endif

@@ -11,6 +11,7 @@
 #include "replica/service_address.h"
 #include "replica/settings.h"
 #include "tests/lib/certificate.h"
+#include "tests/lib/http_route.h"
 #include "tests/unit/cli/cli_kit.h"
 
 #include <criterion/criterion.h>
@@ -77,10 +78,10 @@ static void serve(int fd, bool secure)
         cr_assert_eq(http_tls_new(loop, &keys, &tls, &error), ERROR_OK, "%s", error.message);
     const struct http_server_options options = {.host = "127.0.0.1", .access = access, .tls = tls};
     cr_assert_eq(http_server_new(loop, &options, &http, &error), ERROR_OK, "%s", error.message);
-    http_server_route(http, "GET", "/api/partitions", HTTP_VIEW, 0, answer, NULL);
-    http_server_route(http, "GET", "/api/overview", HTTP_OPEN, 0, answer, NULL);
-    http_server_route(http, "POST", "/api/agents/{agent}/pause", HTTP_OPERATE, 0, answer, NULL);
-    http_server_route(http, "GET", "/stores", HTTP_VIEW, 0, answer_stores, NULL);
+    add_route(http, "GET", "/api/partitions", HTTP_VIEW, 0, answer, NULL);
+    add_route(http, "GET", "/api/overview", HTTP_OPEN, 0, answer, NULL);
+    add_route(http, "POST", "/api/agents/{agent}/pause", HTTP_OPERATE, 0, answer, NULL);
+    add_route(http, "GET", "/stores", HTTP_VIEW, 0, answer_stores, NULL);
     say(fd, http_server_local_url(http));
     loop_run(loop);
 }

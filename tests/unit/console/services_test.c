@@ -2,6 +2,7 @@
 /* GET /api/services: what the services that console.services names say about themselves. */
 #include "platform/files.h"
 #include "replica/service_about.h"
+#include "tests/lib/http_route.h"
 #include "tests/unit/console/world.h"
 #include "tests/unit/platform/names_kit.h"
 
@@ -42,7 +43,7 @@ static void open_world(void)
     about = NULL;
     status = 200;
     cr_assert(http_server_new(world->loop, &options, &other, &error) == ERROR_OK);
-    http_server_route(other, "GET", "/about", HTTP_OPEN, 0, serve_about, NULL);
+    add_route(other, "GET", "/about", HTTP_OPEN, 0, serve_about, NULL);
 }
 
 static void close_world(void)
@@ -91,7 +92,7 @@ static struct http_server *add_replica(const char *host, http_handler handler)
     struct http_server_options options = {.host = host, .port = http_server_port(other)};
     cr_assert(http_server_new(world->loop, &options, &server, &error) == ERROR_OK, "%s",
               error.message);
-    http_server_route(server, "GET", "/about", HTTP_OPEN, 0, handler, NULL);
+    add_route(server, "GET", "/about", HTTP_OPEN, 0, handler, NULL);
     return server;
 }
 
@@ -214,7 +215,7 @@ static struct http_access *protect(enum http_role role, char ret_token[HTTP_TOKE
     http_server_free(other);
     const struct http_server_options server = {.access = access};
     cr_assert(http_server_new(world->loop, &server, &other, &error) == ERROR_OK);
-    http_server_route(other, "GET", "/about", HTTP_VIEW, 0, serve_about, NULL);
+    add_route(other, "GET", "/about", HTTP_VIEW, 0, serve_about, NULL);
     return access;
 }
 

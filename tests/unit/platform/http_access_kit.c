@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See http_access_kit.h. */
 #include "tests/unit/platform/http_access_kit.h"
+#include "tests/lib/http_route.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -42,14 +43,17 @@ static void begin_stream(struct http_exchange *exchange, void *userdata)
 /* One path for each permission. */
 static void add_routes(void)
 {
-    static const char *const paths[HTTP_PERMISSION_COUNT] = {"/open", "/view", "/operate",
-                                                             "/submit", "/call-back"};
-    for (int i = 0; i < HTTP_PERMISSION_COUNT; i++)
-        http_server_route(http_kit_server, i > HTTP_VIEW ? "POST" : "GET", paths[i],
-                          (enum http_permission)i, 0, answer, NULL);
-    http_server_route(http_kit_server, "POST", "/open-post", HTTP_OPEN, 0, answer, NULL);
-    http_server_route(http_kit_server, "GET", "/stream", HTTP_VIEW, 0, begin_stream, NULL);
-    http_session_add_routes(http_kit_server);
+    static const char *const paths[HTTP_PERMISSION_COUNT] = {[HTTP_OPEN] = "/open",
+                                                             [HTTP_VIEW] = "/view",
+                                                             [HTTP_OPERATE] = "/operate",
+                                                             [HTTP_SUBMIT] = "/submit",
+                                                             [HTTP_CALL_BACK] = "/call-back"};
+    for (int i = HTTP_OPEN; i < HTTP_PERMISSION_COUNT; i++)
+        add_route(http_kit_server, i > HTTP_VIEW ? "POST" : "GET", paths[i],
+                  (enum http_permission)i, 0, answer, NULL);
+    add_route(http_kit_server, "POST", "/open-post", HTTP_OPEN, 0, answer, NULL);
+    add_route(http_kit_server, "GET", "/stream", HTTP_VIEW, 0, begin_stream, NULL);
+    http_server_routes(http_kit_server, &http_session_routes, NULL);
 }
 
 void access_kit_listen(struct http_access_options options)

@@ -14,17 +14,16 @@ TestSuite(http_access, .init = access_kit_open, .fini = access_kit_close);
 
 Test(http_access, gives_each_role_its_permissions)
 {
-    static const char *const targets[HTTP_PERMISSION_COUNT] = {"/open", "/view", "/operate",
-                                                               "/submit", "/call-back"};
-    static const int expected[HTTP_ROLE_COUNT][HTTP_PERMISSION_COUNT] = {
+    static const char *const targets[] = {"/open", "/view", "/operate", "/submit", "/call-back"};
+    static const int expected[HTTP_ROLE_COUNT][5] = {
         {200, 200, 403, 403, 403},
         {200, 200, 200, 403, 403},
         {200, 403, 403, 200, 403},
         {200, 403, 403, 403, 200},
     };
     for (int role = 0; role < HTTP_ROLE_COUNT; role++) {
-        for (int i = 0; i < HTTP_PERMISSION_COUNT; i++) {
-            const char *method = i > HTTP_VIEW ? "POST" : "GET";
+        for (int i = 0; i < 5; i++) {
+            const char *method = i > 1 ? "POST" : "GET";
             int status = access_kit_ask_as(method, targets[i], access_kit_tokens[role]);
             cr_expect_eq(status, expected[role][i], "%s %s: %d",
                          http_role_name((enum http_role)role), targets[i], status);

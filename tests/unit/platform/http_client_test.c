@@ -2,6 +2,7 @@
 /* The client against our server, and against peers that misbehave. */
 #include "platform/http/client.h"
 #include "platform/http/server.h"
+#include "tests/lib/http_route.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -106,13 +107,13 @@ static void open_both(void)
     cr_assert(loop_new(clock_real(), &loop, &error) == ERROR_OK, "%s", error.message);
     cr_assert(http_server_new(loop, &server_options, &server, &error) == ERROR_OK);
     cr_assert(http_client_new(loop, &options, &client, &error) == ERROR_OK);
-    http_server_route(server, "POST", "/echo", HTTP_OPEN, 0, echo, NULL);
-    http_server_route(server, "GET", "/echo", HTTP_OPEN, 0, echo, NULL);
-    http_server_route(server, "DELETE", "/echo", HTTP_OPEN, 0, echo, NULL);
-    http_server_route(server, "POST", "/busy", HTTP_OPEN, 0, busy, NULL);
-    http_server_route(server, "POST", "/redirect", HTTP_OPEN, 0, redirect, NULL);
-    http_server_route(server, "GET", "/large", HTTP_OPEN, 0, large, NULL);
-    http_server_route(server, "POST", "/hold", HTTP_OPEN, 0, hold, NULL);
+    add_route(server, "POST", "/echo", HTTP_OPEN, 0, echo, NULL);
+    add_route(server, "GET", "/echo", HTTP_OPEN, 0, echo, NULL);
+    add_route(server, "DELETE", "/echo", HTTP_OPEN, 0, echo, NULL);
+    add_route(server, "POST", "/busy", HTTP_OPEN, 0, busy, NULL);
+    add_route(server, "POST", "/redirect", HTTP_OPEN, 0, redirect, NULL);
+    add_route(server, "GET", "/large", HTTP_OPEN, 0, large, NULL);
+    add_route(server, "POST", "/hold", HTTP_OPEN, 0, hold, NULL);
 }
 
 static void close_both(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See http_server_kit.h. */
 #include "tests/unit/platform/http_server_kit.h"
+#include "tests/lib/http_route.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -65,15 +66,13 @@ void http_kit_listen(struct http_server_options options)
     options.ready = ready;
     cr_assert(http_server_new(http_kit_loop, &options, &http_kit_server, &error) == ERROR_OK, "%s",
               error.message);
-    http_server_route(http_kit_server, "GET", "/api/orders/{id}", HTTP_OPEN, 0, echo, "one");
-    http_server_route(http_kit_server, "POST", "/api/orders/{id}/cancel", HTTP_OPEN, 100, echo,
-                      "cancel");
-    http_server_route(http_kit_server, "PUT", "/api/orders/{id}/cancel", HTTP_OPEN, 100, echo,
-                      "put");
-    http_server_route(http_kit_server, "GET", "/hold", HTTP_VIEW, 0, hold, NULL);
-    http_server_route(http_kit_server, "POST", "/count", HTTP_OPEN, 1000, count_body, NULL);
-    http_server_route(http_kit_server, "POST", "/big", HTTP_OPEN, 200000, count_body, NULL);
-    http_server_route(http_kit_server, "POST", "/huge", HTTP_OPEN, 0, count_body, NULL);
+    add_route(http_kit_server, "GET", "/api/orders/{id}", HTTP_OPEN, 0, echo, "one");
+    add_route(http_kit_server, "POST", "/api/orders/{id}/cancel", HTTP_OPEN, 100, echo, "cancel");
+    add_route(http_kit_server, "PUT", "/api/orders/{id}/cancel", HTTP_OPEN, 100, echo, "put");
+    add_route(http_kit_server, "GET", "/hold", HTTP_VIEW, 0, hold, NULL);
+    add_route(http_kit_server, "POST", "/count", HTTP_OPEN, 1000, count_body, NULL);
+    add_route(http_kit_server, "POST", "/big", HTTP_OPEN, 200000, count_body, NULL);
+    add_route(http_kit_server, "POST", "/huge", HTTP_OPEN, 0, count_body, NULL);
 }
 
 void http_kit_open(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections that take their time: none keeps the others waiting. */
+#include "tests/lib/http_route.h"
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
@@ -138,7 +139,7 @@ static bool is_cut(void *ctx)
 Test(http_slow_clients, gives_an_answer_a_deadline)
 {
     http_kit_listen((struct http_server_options){.answer_ms = 100});
-    http_server_route(http_kit_server, "GET", "/large", HTTP_OPEN, 0, hold_large, NULL);
+    add_route(http_kit_server, "GET", "/large", HTTP_OPEN, 0, hold_large, NULL);
     int fd = http_kit_dial();
     http_kit_send_text(fd, "GET /large HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
     cr_assert(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers in pieces: what clients get, and what becomes of those that do not read. */
+#include "tests/lib/http_route.h"
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
@@ -32,7 +33,7 @@ static void begin(struct http_exchange *exchange, void *userdata)
 static void listen_with(struct http_server_options options)
 {
     http_kit_listen(options);
-    http_server_route(http_kit_server, "GET", "/stream", HTTP_OPEN, 0, begin, NULL);
+    add_route(http_kit_server, "GET", "/stream", HTTP_OPEN, 0, begin, NULL);
 }
 
 static void open_streams(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that wait because their client wants to: how many each client may have, and what becomes
  * of those whose client has gone. */
+#include "tests/lib/http_route.h"
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
@@ -67,7 +68,7 @@ static void open_kit(void)
     cr_assert(http_access_new(http_kit_loop, NULL, &options, &access_of_server, &error) ==
               ERROR_OK);
     http_kit_listen((struct http_server_options){.access = access_of_server});
-    http_server_route(http_kit_server, "GET", "/wait", HTTP_VIEW, 0, wait_for_it, NULL);
+    add_route(http_kit_server, "GET", "/wait", HTTP_VIEW, 0, wait_for_it, NULL);
 }
 
 static void close_kit(void)

@@ -5,6 +5,7 @@
 #include "schemas/codec.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_api.h"
+#include "tests/lib/http_route.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ static void open_servers(void)
                               &server, &error) == ERROR_OK);
     cr_assert(http_server_new(loop, &(struct http_server_options){.port = 0}, &console, &error) ==
               ERROR_OK);
-    http_server_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, serve_order, NULL);
+    add_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, serve_order, NULL);
     cr_assert(http_client_new(loop, &(struct http_client_options){.ca_file = NULL}, &client,
                               &error) == ERROR_OK);
     config = config_new(&settings_schema);
@@ -260,7 +261,7 @@ static void use_console(http_handler handler, void *userdata)
     config_free(config);
     cr_assert(http_server_new(loop, &(struct http_server_options){.port = 0}, &console, &error) ==
               ERROR_OK);
-    http_server_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, handler, userdata);
+    add_route(console, "GET", "/api/orders/{id}", HTTP_OPEN, 0, handler, userdata);
     config = config_new(&settings_schema);
     set("submission.console.url", http_server_url(console));
     cr_assert(config_finish(config, &error) == ERROR_OK);
