@@ -67,6 +67,7 @@ struct cli_verb {
     bool raw;    /* arguments go to the verb as they are; only a leading --help is parsed */
     bool output; /* it takes --output */
     int (*run)(struct cli *cli); /* an exit code */
+    const void *of; /* what `run` is about, where one function runs several verbs; see there */
 };
 
 struct cli_noun {

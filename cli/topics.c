@@ -75,8 +75,9 @@ static int summary(struct cli *cli, const struct topic_findings *findings, bool 
     return differs == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
 }
 
-static int apply_or_check(struct cli *cli, bool apply)
+static int apply_or_check(struct cli *cli)
 {
+    bool apply = strcmp(cli->verb->name, "apply") == 0;
     struct error error = {0};
     struct topics topics;
     struct cluster_kafka_options kafka;
@@ -106,16 +107,6 @@ static int apply_or_check(struct cli *cli, bool apply)
         return output_finish(findings.output, cli_fail(cli, &error));
     int code = output_finish(findings.output, EXIT_CODE_OK);
     return code == EXIT_CODE_OK ? summary(cli, &findings, apply) : code;
-}
-
-static int run_apply(struct cli *cli)
-{
-    return apply_or_check(cli, true);
-}
-
-static int run_check(struct cli *cli)
-{
-    return apply_or_check(cli, false);
 }
 
 #define AGENT_MEANING                                                                  \
@@ -163,7 +154,7 @@ static const struct cli_verb verbs[] = {
         .flags = apply_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = run_apply,
+        .run = apply_or_check,
     },
     {
         .name = "check",
@@ -173,7 +164,7 @@ static const struct cli_verb verbs[] = {
         .flags = check_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = run_check,
+        .run = apply_or_check,
     },
     {
         .name = "acl",

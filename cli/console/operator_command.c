@@ -5,6 +5,9 @@
 
 #include <assert.h>
 
+const struct cli_flag operator_flags[] = {
+    OPERATOR_FLAGS, TARGET_STEP_FLAG, TARGET_FLAGS, CONSOLE_FLAG, {0}};
+
 /* Of the Decision, the text of its first event. */
 static const struct output_column columns[] = {
     {"ORDER", "order_id", output_value, false},
@@ -15,14 +18,14 @@ static const struct output_column columns[] = {
 };
 
 /* NULL: REJECT. */
-static json_t *body_of(struct cli *cli, const struct operator_verb *command, char **last,
+static json_t *body_of(struct cli *cli, const struct operator_verb *verb, char **last,
                        struct error *ret_error)
 {
     if (cli_flag_given(cli, "dry-run"))
         return json_object();
     json_t *body = signature_body(cli, "the history", ret_error);
-    if (body == NULL || command->add_fields == NULL ||
-        command->add_fields(cli, last, body, ret_error) == ERROR_OK)
+    if (body == NULL || verb->add_fields == NULL ||
+        verb->add_fields(cli, last, body, ret_error) == ERROR_OK)
         return body;
     json_decref(body);
     return NULL;
@@ -30,7 +33,7 @@ static json_t *body_of(struct cli *cli, const struct operator_verb *command, cha
 
 struct run {
     struct cli *cli;
-    const struct operator_verb *command;
+    const struct operator_verb *verb;
     struct console_client client;
     const json_t *body;
 };
@@ -42,9 +45,9 @@ static bool query(const struct run *run, const char *order_id, const json_t *bod
     struct error error;
     struct console_path path;
     orders_path(&path, order_id, "/");
-    console_path_add(&path, run->command->action);
+    console_path_add(&path, run->verb->action);
     if (body == NULL)
-        run->command->add_query(run->cli, &path);
+        run->verb->add_query(run->cli, &path);
     if (console_query(&run->client, &path, body, ret_answer, &error) == ERROR_OK)
         return true;
     *ret_code = cli_fail(run->cli, &error);
@@ -94,34 +97,51 @@ static int check_one(void *ctx, const char *order_id, struct output *output)
     return refused ? EXIT_CODE_NEGATIVE : code;
 }
 
-int operator_command_run(struct cli *cli, const struct operator_verb *command)
+/* The arguments begin with the orders. */
+static int send_all(struct cli *cli, const struct operator_verb *verb)
 {
     struct error error;
     struct bulk bulk = {.count = 0};
-    struct run run = {.cli = cli, .command = command};
-    const struct bulk_action action = {.verb = command->action,
+    struct run run = {.cli = cli, .verb = verb};
+    const struct bulk_action action = {.verb = verb->action,
                                        .columns = columns,
                                        .send = send_one,
-                                       .check = command->add_query != NULL ? check_one : NULL,
+                                       .check = verb->add_query != NULL ? check_one : NULL,
                                        .check_columns = check_columns,
                                        .ctx = &run};
     int code = EXIT_CODE_OK;
-    int id_count = cli->argument_count - command->last_count;
+    int id_count = cli->argument_count - verb->last_count;
     assert(id_count >= 0);
     char **last = cli->arguments + id_count;
-    struct targets_step step = {.positional = command->last_count > 0 ? last[0] : NULL,
-                                .flag_names = command->step_flag};
-    if (!targets_given(cli, id_count, &step, &command->of, &code))
+    struct targets_step step = {.positional = verb->last_count > 0 ? last[0] : NULL,
+                                .flag_names = verb->step_flag};
+    if (verb->check != NULL && !verb->check(cli, last, &code))
         return code;
-    json_t *body = body_of(cli, command, last, &error);
+    struct targets_version of = {.version = 0};
+    if (verb->version_of != NULL)
+        of = verb->version_of(cli);
+    if (!targets_given(cli, id_count, &step, &of, &code))
+        return code;
+    json_t *body = body_of(cli, verb, last, &error);
     run.body = body;
     if (body == NULL || targets_init(cli, &bulk, &error) != ERROR_OK ||
         console_client_init(cli, &run.client, &error) != ERROR_OK)
         code = cli_fail(cli, &error);
-    else if ((command->may_begin == NULL || command->may_begin(cli, &run.client, &code)) &&
-             targets_collect(&bulk, &run.client, id_count, &step, &command->of, &code))
+    else if ((verb->may_begin == NULL || verb->may_begin(cli, &run.client, &code)) &&
+             targets_collect(&bulk, &run.client, id_count, &step, &of, &code))
         code = bulk_run(&bulk, &action);
     bulk_deinit(&bulk);
     json_decref(body);
+    return code;
+}
+
+int operator_command_run(struct cli *cli)
+{
+    const struct operator_verb *verb = cli->verb->of;
+    cli->arguments += verb->first_count;
+    cli->argument_count -= verb->first_count;
+    int code = send_all(cli, verb);
+    cli->arguments -= verb->first_count;
+    cli->argument_count += verb->first_count;
     return code;
 }

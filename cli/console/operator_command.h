@@ -7,27 +7,42 @@
 #include "cli/console/signature.h"
 #include "cli/console/targets.h"
 
+/* What a row of a noun's verbs points to: see OPERATOR_VERB. */
 struct operator_verb {
     const char *action; /* POST /api/orders/{id}/ACTION; also what confirmation calls it */
+    int first_count;    /* arguments before the orders: then cli->arguments[-first_count] */
     int last_count;     /* arguments after the orders: the step, its error */
     bool step_flag;     /* --step names the step that it is about */
-    /* Adds what the action needs besides `by` and `reason`; `last`: the arguments after the orders.
-     * May be NULL. */
+    /* What the command line must be besides; false: *ret_code is the exit code, and the error was
+     * reported. `last`: the arguments after the orders. May be NULL. */
+    bool (*check)(struct cli *cli, char **last, int *ret_code);
+    /* Adds what the action needs besides `by` and `reason`. May be NULL. */
     enum error_class (*add_fields)(struct cli *cli, char **last, json_t *body,
                                    struct error *ret_error);
-    /* Before the first order is looked for; false: *ret_code is the exit code, and the error was
-     * reported. May be NULL. */
+    /* Before the first order is looked for; false as above. May be NULL. */
     bool (*may_begin)(struct cli *cli, const struct console_client *client, int *ret_code);
     /* --dry-run asks the console whether it would be accepted, with GET of the action's path and
      * this query. NULL: --dry-run only lists the orders. */
     void (*add_query)(struct cli *cli, struct console_path *path);
-    struct targets_version of; /* what it is about without ids; empty: what the filter finds */
+    /* What it is about without ids; NULL: what the filter finds. */
+    struct targets_version (*version_of)(const struct cli *cli);
 };
 
-/* Sends the command for each order and waits for its Decision. A row for each on stdout, those that
- * were refused on stderr. Exit code 1 when one was refused, 69 when nothing was decided in time. */
-int operator_command_run(struct cli *cli, const struct operator_verb *command);
+/* Sends the command of the verb for each order and waits for its Decision. A row for each on
+ * stdout, those that were refused on stderr. Exit code 1 when one was refused, 69 when nothing was
+ * decided in time. */
+int operator_command_run(struct cli *cli);
 
+/* For a verb's table of flags, and such a table without others. */
 #define OPERATOR_FLAGS SIGNATURE_FLAGS("the history")
+extern const struct cli_flag operator_flags[];
+
+/* What the rows of operators' verbs have in common, and the fields of a struct operator_verb. */
+#define OPERATOR_VERB(...)                                                \
+    .arguments_max = -1, .config_services = SETTINGS_CLI, .output = true, \
+    .run = operator_command_run, .of = &(const struct operator_verb)      \
+    {                                                                     \
+        __VA_ARGS__                                                       \
+    }
 
 #endif

@@ -47,22 +47,6 @@ static const struct cli_flag watch_flags[] = {
     {NULL, NULL, NULL},
 };
 
-static const struct cli_flag pause_flags[] = {
-    OPERATOR_FLAGS, TARGET_STEP_FLAG, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL},
-};
-
-static int run_pause(struct cli *cli)
-{
-    static const struct operator_verb command = {.action = "pause"};
-    return operator_command_run(cli, &command);
-}
-
-static int run_resume(struct cli *cli)
-{
-    static const struct operator_verb command = {.action = "resume"};
-    return operator_command_run(cli, &command);
-}
-
 static const struct cli_verb verbs[] = {
     {
         .name = "list",
@@ -138,27 +122,21 @@ static const struct cli_verb verbs[] = {
     {
         .name = "pause",
         .arguments = "[ORDER...|-]",
-        .arguments_max = -1,
         .summary =
             "Pauses orders: attempts in flight may end, no step starts, and the order's deadline "
             "still applies. Exit code 1: the scheduler refused.",
         .examples = "reeve orders pause 536365 --reason 'the customer called'\n"
                     "reeve orders pause --step ShipOrder --reason 'stocktaking'",
-        .flags = pause_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run_pause,
+        .flags = operator_flags,
+        OPERATOR_VERB(.action = "pause"),
     },
     {
         .name = "resume",
         .arguments = "[ORDER...|-]",
-        .arguments_max = -1,
         .summary = "Ends the pause of orders. Exit code 1: the scheduler refused.",
         .examples = "reeve orders resume 536365 --reason 'it is settled'",
-        .flags = pause_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run_resume,
+        .flags = operator_flags,
+        OPERATOR_VERB(.action = "resume"),
     },
 };
 

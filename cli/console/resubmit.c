@@ -32,20 +32,15 @@ static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
 }
 
 /* An operator verifies what one step has done, not all that failed anywhere. */
-static bool vouches_blindly(const struct cli *cli)
+static bool check(struct cli *cli, char **last, int *ret_code)
 {
     bool one = cli->argument_count == 1 && strcmp(cli->arguments[0], "-") != 0;
-    return cli_flag_given(cli, "nothing-applied") && cli_flag_value(cli, "step") == NULL && !one;
-}
-
-static int run(struct cli *cli)
-{
-    static const struct operator_verb command = {
-        .action = "resubmit", .step_flag = true, .add_fields = add_fields};
-    if (vouches_blindly(cli))
-        return cli_usage(cli, "--nothing-applied, for several orders, is about one step: name it "
-                              "with --step");
-    return operator_command_run(cli, &command);
+    (void)last;
+    if (!cli_flag_given(cli, "nothing-applied") || cli_flag_given(cli, "step") || one)
+        return true;
+    *ret_code = cli_usage(cli, "--nothing-applied, for several orders, is about one step: name it "
+                               "with --step");
+    return false;
 }
 
 static const struct cli_flag flags[] = {
@@ -66,16 +61,14 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[ORDER...|-]",
-        .arguments_max = -1,
         .summary = "Tries the failed steps of orders in Error again. Exit code 1: the scheduler "
                    "refused.",
         .examples = "reeve resubmit 536365 --reason 'the bank is back' --timeout 2h\n"
                     "# a hundred orders that one outage has stopped\n"
                     "reeve resubmit --state Error --step TakePayment --reason 'the bank is back'",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run,
+        OPERATOR_VERB(.action = "resubmit", .step_flag = true, .check = check,
+                      .add_fields = add_fields),
     },
 };
 

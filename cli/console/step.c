@@ -4,9 +4,6 @@
 #include "engine/workflow.h"
 #include "replica/settings.h"
 
-#include <assert.h>
-#include <string.h>
-
 static enum error_class put_text(json_t *body, const char *field, const char *text,
                                  struct error *ret_error)
 {
@@ -49,28 +46,12 @@ static enum error_class add_failed(struct cli *cli, char **last, json_t *body,
     return put_text(body, "error_name", last[1], ret_error);
 }
 
-static int run_complete(struct cli *cli)
+static bool check_error_name(struct cli *cli, char **last, int *ret_code)
 {
-    static const struct operator_verb command = {
-        .action = "complete", .last_count = 1, .add_fields = add_completed};
-    return operator_command_run(cli, &command);
-}
-
-static int run_skip(struct cli *cli)
-{
-    static const struct operator_verb command = {
-        .action = "skip", .last_count = 1, .add_fields = add_skipped};
-    return operator_command_run(cli, &command);
-}
-
-static int run_fail(struct cli *cli)
-{
-    static const struct operator_verb command = {
-        .action = "fail", .last_count = 2, .add_fields = add_failed};
-    assert(cli->argument_count >= 2);
-    if (!error_name_valid(text_of(cli->arguments[cli->argument_count - 1])))
-        return cli_usage(cli, "ERROR must be " ERROR_NAME_EXPECTED);
-    return operator_command_run(cli, &command);
+    if (error_name_valid(text_of(last[1])))
+        return true;
+    *ret_code = cli_usage(cli, "ERROR must be " ERROR_NAME_EXPECTED);
+    return false;
 }
 
 static const struct cli_flag complete_flags[] = {
@@ -96,7 +77,6 @@ static const struct cli_verb verbs[] = {
         .name = "complete",
         .arguments = "[ORDER...|-] STEP",
         .arguments_min = 1,
-        .arguments_max = -1,
         .summary = "Records that a step, or its undo, was done outside reeve: the order goes on. "
                    "Without ORDER: all orders that match the filter and in which the step is in "
                    "progress or in Error. Exit code 1: the scheduler refused.",
@@ -106,36 +86,29 @@ static const struct cli_verb verbs[] = {
                     "reeve step complete ShipOrder --state Error --reason 'sent by courier' "
                     "--dry-run",
         .flags = complete_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run_complete,
+        OPERATOR_VERB(.action = "complete", .last_count = 1, .add_fields = add_completed),
     },
     {
         .name = "skip",
         .arguments = "[ORDER...|-] STEP",
         .arguments_min = 1,
-        .arguments_max = -1,
         .summary =
             "Lets orders go on without a step that had no effect. Exit code 1: the scheduler "
             "refused.",
         .examples = "reeve step skip 536365 SendReceipt --reason 'the customer has it'",
         .flags = skip_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run_skip,
+        OPERATOR_VERB(.action = "skip", .last_count = 1, .add_fields = add_skipped),
     },
     {
         .name = "fail",
         .arguments = "[ORDER...|-] STEP ERROR",
         .arguments_min = 2,
-        .arguments_max = -1,
         .summary = "Makes a waiting step fail as if its agent had reported ERROR: Retry, Catch and "
                    "OnExhausted of the workflow follow. Exit code 1: the scheduler refused.",
         .examples = "reeve step fail 536365 TakePayment PaymentDeclined --reason 'the bank called'",
         .flags = fail_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
-        .run = run_fail,
+        OPERATOR_VERB(.action = "fail", .last_count = 2, .check = check_error_name,
+                      .add_fields = add_failed),
     },
 };
 

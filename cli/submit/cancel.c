@@ -76,11 +76,10 @@ static int send(struct cli *cli)
 
 static int run(struct cli *cli)
 {
-    static const struct operator_verb command = {.action = "cancel"};
     if (!cli_flag_given(cli, "no-wait"))
         return cli_flag_given(cli, "reply-to")
                    ? cli_usage(cli, "--reply-to goes with --no-wait: here the answer is awaited")
-                   : operator_command_run(cli, &command);
+                   : operator_command_run(cli);
     return cli->argument_count > 0 ? send(cli)
                                    : cli_usage(cli, "--no-wait needs the ids of the orders");
 }
@@ -108,6 +107,7 @@ static const struct cli_verb verbs[] = {
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
+        .of = &(const struct operator_verb){.action = "cancel"},
     },
 };
 

@@ -59,8 +59,9 @@ static bool begin(struct cli *cli, struct cli_session *session, int *ret_code)
     return false;
 }
 
-static int run(struct cli *cli, enum workflow_change what)
+int workflow_run_change(struct cli *cli)
 {
+    enum workflow_change what = *(const enum workflow_change *)cli->verb->of;
     struct cli_session session;
     struct text name;
     uint32_t version;
@@ -74,19 +75,4 @@ static int run(struct cli *cli, enum workflow_change what)
     code = workflow_change_run(cli, &session, what, name, version);
     cli_session_close(&session);
     return code;
-}
-
-int workflow_run_activate(struct cli *cli)
-{
-    return run(cli, WORKFLOW_ACTIVATE);
-}
-
-int workflow_run_rollback(struct cli *cli)
-{
-    return run(cli, WORKFLOW_ROLLBACK);
-}
-
-int workflow_run_retire(struct cli *cli)
-{
-    return run(cli, WORKFLOW_RETIRE);
 }

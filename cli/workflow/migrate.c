@@ -7,10 +7,6 @@
 
 #include <assert.h>
 
-const struct cli_flag workflow_migrate_flags[] = {
-    OPERATOR_FLAGS, TARGET_STEP_FLAG, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL},
-};
-
 /* The versions that the command line names. */
 struct versions {
     struct text name;
@@ -18,14 +14,16 @@ struct versions {
     uint32_t to;
 };
 
-static bool read_versions(struct cli *cli, struct versions *ret_versions, int *ret_code)
+/* The arguments before the orders. */
+static bool check(struct cli *cli, char **last, int *ret_code)
 {
     struct text names[2];
     uint32_t versions[2];
+    (void)last;
     for (int i = 0; i < 2; i++) {
-        if (workflow_parse_name(cli->arguments[i], &names[i], &versions[i]) && versions[i] != 0)
+        if (workflow_parse_name(cli->arguments[i - 2], &names[i], &versions[i]) && versions[i] != 0)
             continue;
-        *ret_code = cli_usage(cli, "\"%.80s\": expected NAME:VERSION", cli->arguments[i]);
+        *ret_code = cli_usage(cli, "\"%.80s\": expected NAME:VERSION", cli->arguments[i - 2]);
         return false;
     }
     if (!text_equal(names[0], names[1]) || versions[0] == versions[1]) {
@@ -39,11 +37,10 @@ static bool read_versions(struct cli *cli, struct versions *ret_versions, int *r
                                          : "a workflow's name has at most 64 bytes");
         return false;
     }
-    *ret_versions = (struct versions){names[0], versions[0], versions[1]};
     return true;
 }
 
-/* Of the command line, whose versions were read before: the orders follow them. */
+/* Of the command line, which was checked. */
 static struct versions versions_of(const struct cli *cli)
 {
     struct versions versions;
@@ -120,22 +117,18 @@ static bool may_begin(struct cli *cli, const struct console_client *client, int 
            check_version(cli, client, cli->arguments[-1], true, ret_code);
 }
 
-int workflow_run_migrate(struct cli *cli)
+static struct targets_version version_of(const struct cli *cli)
 {
-    struct versions versions;
-    int code = EXIT_CODE_OK;
-    if (!read_versions(cli, &versions, &code))
-        return code;
-    struct operator_verb command = {.action = "migrate",
-                                    .add_fields = add_fields,
-                                    .may_begin = may_begin,
-                                    .add_query = add_query,
-                                    .of = {versions.name, versions.from}};
-    /* What follows the versions are orders, as of any operator's command. */
-    cli->arguments += 2;
-    cli->argument_count -= 2;
-    code = operator_command_run(cli, &command);
-    cli->arguments -= 2;
-    cli->argument_count += 2;
-    return code;
+    struct versions versions = versions_of(cli);
+    return (struct targets_version){versions.name, versions.from};
 }
+
+const struct operator_verb workflow_migrate = {
+    .action = "migrate",
+    .first_count = 2,
+    .check = check,
+    .add_fields = add_fields,
+    .may_begin = may_begin,
+    .add_query = add_query,
+    .version_of = version_of,
+};

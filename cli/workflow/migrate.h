@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flags of `reeve workflow migrate`: those of operators' commands. */
+/* `reeve workflow migrate`: an operator's command. */
 #ifndef CLI_WORKFLOW_MIGRATE_H
 #define CLI_WORKFLOW_MIGRATE_H
 
-#include "cli/cli.h"
+#include "cli/console/operator_command.h"
 
-extern const struct cli_flag workflow_migrate_flags[];
+extern const struct operator_verb workflow_migrate;
 
 #endif

@@ -25,9 +25,6 @@ int workflow_run_list(struct cli *cli);
 int workflow_run_show(struct cli *cli);
 int workflow_run_graph(struct cli *cli);
 int workflow_run_diff(struct cli *cli);
-int workflow_run_migrate(struct cli *cli);
-int workflow_run_activate(struct cli *cli);
-int workflow_run_rollback(struct cli *cli);
-int workflow_run_retire(struct cli *cli);
+int workflow_run_change(struct cli *cli); /* of a verb that is about an enum workflow_change */
 
 #endif

@@ -108,7 +108,8 @@ static const struct cli_verb verbs[] = {
         .flags = activation_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = workflow_run_activate,
+        .run = workflow_run_change,
+        .of = &(const enum workflow_change){WORKFLOW_ACTIVATE},
     },
     {
         .name = "rollback",
@@ -121,7 +122,8 @@ static const struct cli_verb verbs[] = {
         .flags = activation_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = workflow_run_rollback,
+        .run = workflow_run_change,
+        .of = &(const enum workflow_change){WORKFLOW_ROLLBACK},
     },
     {
         .name = "retire",
@@ -133,7 +135,8 @@ static const struct cli_verb verbs[] = {
         .flags = activation_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = workflow_run_retire,
+        .run = workflow_run_change,
+        .of = &(const enum workflow_change){WORKFLOW_RETIRE},
     },
     {
         .name = "migrate",
@@ -146,10 +149,11 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve workflow migrate order-fulfilment:1 order-fulfilment:2 --dry-run\n"
                     "reeve workflow migrate order-fulfilment:1 order-fulfilment:2 --state Error "
                     "--reason 'version 1 asks the wrong carrier' --yes",
-        .flags = workflow_migrate_flags,
+        .flags = operator_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
-        .run = workflow_run_migrate,
+        .run = operator_command_run,
+        .of = &workflow_migrate,
     },
 };
 
