@@ -120,7 +120,7 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     char name[80];
     size_t count = 0;
     names[count++] = "help";
-    if (cli->verb->output)
+    if (!cli->verb->plain)
         names[count++] = "output";
     for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
         names[count++] = flag->name;
@@ -150,7 +150,7 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
     size_t size = strcspn(name, "=");
     const struct cli_flag *flag = find_flag(cli->verb, name, size);
     bool is_output =
-        cli->verb->output && size == strlen("output") && !strncmp(name, "output", size);
+        !cli->verb->plain && size == strlen("output") && !strncmp(name, "output", size);
     *ret_taken = flag != NULL || is_output;
     if (!*ret_taken)
         return EXIT_CODE_OK;
@@ -191,11 +191,18 @@ static int take_flag(struct cli *cli, int argc, char **argv, int *index)
 
 static int check_arguments(const struct cli *cli)
 {
-    const struct cli_verb *verb = cli->verb;
-    if (cli->argument_count < verb->arguments_min)
-        return cli_usage(cli, "an argument is missing: %s", verb->arguments);
-    if (verb->arguments_max >= 0 && cli->argument_count > verb->arguments_max)
-        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[verb->arguments_max]);
+    int required = 0;
+    int named = 0;
+    const char *names = cli->verb->arguments != NULL ? cli->verb->arguments : "";
+    for (const char *at = names; *at != '\0'; at += strspn(at, " ")) {
+        required += *at != '[';
+        named++;
+        at += strcspn(at, " ");
+    }
+    if (cli->argument_count < required)
+        return cli_usage(cli, "an argument is missing: %s", names);
+    if (cli->argument_count > named && !cli->verb->raw && strstr(names, "...") == NULL)
+        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[named]);
     return EXIT_CODE_OK;
 }
 
@@ -269,7 +276,7 @@ static int run_verb(struct cli *cli, int argc, char **argv)
         cli->argument_count = argc;
         code = check_arguments(cli);
     } else {
-        if (cli->verb->output)
+        if (!cli->verb->plain)
             set_output(cli, argc, argv);
         code = parse(cli, argc, argv);
     }

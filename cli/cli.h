@@ -55,17 +55,20 @@ struct cli_flag {
 
 struct cli;
 
+/* The keys of the configuration that --help points to. */
+enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
+
 struct cli_verb {
-    const char *name;      /* NULL: the noun itself is the command */
-    const char *arguments; /* for help: "FILE|-"; NULL = none */
-    int arguments_min;
-    int arguments_max; /* -1 = any number */
+    const char *name; /* NULL: the noun itself is the command */
+    /* "FILE [ORDER...|-]": words in brackets may be left out, "..." stands for any number. NULL:
+     * it takes none. */
+    const char *arguments;
     const char *summary;
     const char *examples;         /* whole command lines, one a line, with "# comment" lines */
     const struct cli_flag *flags; /* ends with a row without a name; may be NULL */
-    unsigned config_services;     /* which of the configuration's keys --help lists */
-    bool raw;    /* arguments go to the verb as they are; only a leading --help is parsed */
-    bool output; /* it takes --output */
+    enum cli_settings settings;
+    bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
+    bool plain; /* it does not take --output */
     int (*run)(struct cli *cli); /* an exit code */
     const void *of; /* what `run` is about, where one function runs several verbs; see there */
 };

@@ -59,7 +59,6 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[SERVICE]",
-        .arguments_max = 1,
         .summary = "Shows the effective configuration, of all or of one SERVICE (`cli` is this "
                    "command line), and where each value comes from.",
         .examples = "reeve config\n"
@@ -68,7 +67,8 @@ static const struct cli_verb verbs[] = {
                     "reeve config --keys\n"
                     "reeve config --keys scheduler",
         .flags = flags,
-        .config_services = SETTINGS_ALL,
+        .settings = CLI_SETTINGS_ALL,
+        .plain = true,
         .run = run,
     },
 };

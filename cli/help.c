@@ -3,8 +3,6 @@
  * look for one that is nearly what they want. */
 #include "cli/cli.h"
 
-#include "replica/settings.h"
-
 #include <string.h>
 
 enum { SUMMARY_COLUMN = 28, HELP_COLUMNS = 96 };
@@ -76,7 +74,7 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
                  flag->value != NULL ? flag->value : "");
         print_row(out, left, flag->doc);
     }
-    if (verb->output)
+    if (!verb->plain)
         print_row(out, "--output FORMAT", "table (the default), json or jsonl.");
     print_row(out, "--help", "Prints this help.");
 }
@@ -84,10 +82,10 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
 /* Where the configuration is listed: each of its keys is a flag of the verb as well. */
 static void print_config_line(FILE *out, const struct cli_verb *verb)
 {
-    if (verb->config_services == 0)
+    if (verb->settings == CLI_SETTINGS_NONE)
         return;
     fprintf(out, "\nEvery configuration key is also a flag: `reeve config --keys%s` lists them.\n",
-            verb->config_services == SETTINGS_CLI ? " cli" : "");
+            verb->settings == CLI_SETTINGS_OF_CLI ? " cli" : "");
 }
 
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
@@ -134,7 +132,7 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++)
         fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
                 flag->value != NULL ? flag->value : "", flag->doc);
-    if (verb->output)
+    if (!verb->plain)
         fputs("- `--output FORMAT`: table (the default), json or jsonl.\n", out);
 }
 
@@ -188,10 +186,11 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[COMMAND [VERB]]",
-        .arguments_max = 2,
         .summary = "Lists all commands, or explains one.",
         .examples = "reeve help\nreeve help import\nreeve help workflow deploy",
         .flags = flags,
+        .plain = true,
+        .settings = CLI_SETTINGS_NONE,
         .run = run,
     },
 };

@@ -5,7 +5,6 @@
 #include "cli/output.h"
 #include "leader/election.h"
 #include "platform/clock.h"
-#include "replica/settings.h"
 #include "schemas/json_codec.h"
 
 #include <assert.h>
@@ -180,8 +179,6 @@ static const struct cli_verb verbs[] = {
     {
         .summary = "Shows the leader of each elected role, its term and its lease.",
         .examples = "reeve leader\nreeve leader --output json",
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

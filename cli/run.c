@@ -34,14 +34,14 @@ static int run(struct cli *cli)
 static const struct cli_verb verbs[] = {
     {
         .arguments = "SERVICE",
-        .arguments_min = 1,
-        .arguments_max = -1,
         .summary = "Runs submission, scheduler, agent, supervisor or console until SIGTERM.",
         .examples = "reeve run scheduler --config /etc/reeve.properties\n"
                     "reeve run agent --agent-name stock --agent-http-url http://127.0.0.1:8080\n"
                     "# the flags of one service: its configuration keys\n"
                     "reeve run scheduler --help",
         .raw = true,
+        .settings = CLI_SETTINGS_NONE,
+        .plain = true,
         .run = run,
     },
 };

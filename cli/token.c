@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "cli/token_roles.h"
 #include "platform/clock.h"
-#include "replica/settings.h"
 #include "schemas/json_codec.h"
 
 #include <stdio.h>
@@ -282,8 +281,6 @@ static const struct cli_verb verbs[] = {
     {
         .name = "add",
         .arguments = "NAME",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Makes a token and prints it, this once. The file gets its hash; services that "
                    "use the file accept the token within a second or two. Exit code 1: the name "
                    "is taken.",
@@ -293,8 +290,6 @@ static const struct cli_verb verbs[] = {
                     "reeve token add shop --role submitter --reply-to orders.replies.shop "
                     "--id-prefix shop-",
         .flags = add_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run_add,
     },
     {
@@ -303,21 +298,15 @@ static const struct cli_verb verbs[] = {
                    "the tokens themselves.",
         .examples = "reeve token list --file /etc/reeve/tokens",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run_list,
     },
     {
         .name = "revoke",
         .arguments = "NAME",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Removes a token from the file: services refuse it within a second or two, also "
                    "where it is in use. Exit code 1: there is no token of that name.",
         .examples = "reeve token revoke ann --file /etc/reeve/tokens",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run_revoke,
     },
     {

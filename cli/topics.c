@@ -6,7 +6,6 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/topics_acl.h"
-#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -152,8 +151,6 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve topics apply --partitions 8 --replication-factor 3\n"
                     "reeve topics apply --app web --kafka-bootstrap-servers kafka-1:9092",
         .flags = apply_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = apply_or_check,
     },
     {
@@ -162,8 +159,6 @@ static const struct cli_verb verbs[] = {
                    "1 if any.",
         .examples = "reeve topics check\nreeve topics check --output json",
         .flags = check_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = apply_or_check,
     },
     {
@@ -174,8 +169,6 @@ static const struct cli_verb verbs[] = {
                     "reeve topics acl --principal-prefix svc- --agent stock --apply\n"
                     "reeve topics acl --principal scheduler=User:CN=scheduler,O=Example --check",
         .flags = acl_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = cli_topics_acl,
     },
 };

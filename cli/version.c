@@ -54,7 +54,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Shows the version.",
         .examples = "reeve version\nreeve version --schemas --output json",
         .flags = flags,
-        .output = true,
+        .settings = CLI_SETTINGS_NONE,
         .run = run,
     },
 };

@@ -5,7 +5,6 @@
 #include "cli/console/console_client.h"
 #include "cli/console/signature.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -227,48 +226,34 @@ static const struct cli_verb verbs[] = {
                    "them.",
         .examples = "reeve agents list\nreeve agents list --output json",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = show,
     },
     {
         .name = "get",
         .arguments = "AGENT",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Shows the instances of an agent that are alive. Exit code 1: none is.",
         .examples = "reeve agents get carrier-a",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = show,
     },
     {
         .name = "pause",
         .arguments = "AGENT",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary =
             "Queues an agent's steps instead of starting them until it is resumed; meanwhile "
             "only orders as a whole time out. Attempts in flight may end. Exit code 1: it is "
             "already paused.",
         .examples = "reeve agents pause carrier-a --reason 'the carrier is down until 14:00'",
         .flags = change_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = change,
     },
     {
         .name = "resume",
         .arguments = "AGENT",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Starts the steps of a paused agent again, as fast as it has free capacity. "
                    "Exit code 1: it is not paused.",
         .examples = "reeve agents resume carrier-a --reason 'the carrier is back'",
         .flags = change_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = change,
     },
 };

@@ -3,7 +3,6 @@
  * partitions. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,12 +107,9 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[list]",
-        .arguments_max = 1,
         .summary = "Lists open alerts: orders and partitions that wait for an operator.",
         .examples = "reeve alerts\nreeve alerts --output jsonl",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

@@ -2,7 +2,6 @@
 /* `reeve compensate`: an operator has an order compensated. */
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
-#include "replica/settings.h"
 
 static const struct cli_verb verbs[] = {
     {
@@ -13,7 +12,8 @@ static const struct cli_verb verbs[] = {
             "reeve compensate 536365 --reason 'cannot be delivered'\n"
             "reeve compensate --state Error --error OutOfStock --reason 'not made any more'",
         .flags = operator_flags,
-        OPERATOR_VERB(.action = "compensate"),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "compensate"},
     },
 };
 

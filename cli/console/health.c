@@ -2,7 +2,6 @@
 /* `reeve health`: the console's checks, and with --output json its configuration. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 static json_t *result_of(const json_t *ok)
 {
@@ -36,8 +35,6 @@ static const struct cli_verb verbs[] = {
                    "check failed.",
         .examples = "reeve health\nreeve health --output json",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

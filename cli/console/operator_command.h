@@ -7,7 +7,7 @@
 #include "cli/console/signature.h"
 #include "cli/console/targets.h"
 
-/* What a row of a noun's verbs points to: see OPERATOR_VERB. */
+/* What a row of a noun's verbs is about that operator_command_run() runs. */
 struct operator_verb {
     const char *action; /* POST /api/orders/{id}/ACTION; also what confirmation calls it */
     int first_count;    /* arguments before the orders: then cli->arguments[-first_count] */
@@ -36,13 +36,5 @@ int operator_command_run(struct cli *cli);
 /* For a verb's table of flags, and such a table without others. */
 #define OPERATOR_FLAGS SIGNATURE_FLAGS("the history")
 extern const struct cli_flag operator_flags[];
-
-/* What the rows of operators' verbs have in common, and the fields of a struct operator_verb. */
-#define OPERATOR_VERB(...)                                                \
-    .arguments_max = -1, .config_services = SETTINGS_CLI, .output = true, \
-    .run = operator_command_run, .of = &(const struct operator_verb)      \
-    {                                                                     \
-        __VA_ARGS__                                                       \
-    }
 
 #endif

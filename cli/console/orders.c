@@ -2,7 +2,6 @@
 /* `reeve orders`: the table of its verbs. */
 #include "cli/console/orders.h"
 #include "cli/console/operator_command.h"
-#include "replica/settings.h"
 
 #include <string.h>
 
@@ -59,29 +58,21 @@ static const struct cli_verb verbs[] = {
                     "reeve orders list --attribute country=France --attribute channel=web\n"
                     "reeve orders list --step TakePayment --limit 0 --output jsonl",
         .flags = list_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = orders_run_list,
     },
     {
         .name = "get",
         .arguments = "ORDER",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary =
             "Shows an order, its steps, outputs and errors. Exit code 1: there is no such order.",
         .examples = "reeve orders get 536365\nreeve orders get 536365 --output json\n"
                     "# as it was\nreeve orders get 536365 --at 2041",
         .flags = get_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = orders_run_get,
     },
     {
         .name = "history",
         .arguments = "ORDER",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary =
             "Shows what was decided about an order, one event a line. The first column is the "
             "position of the Decision in the topic PREFIX.events.",
@@ -89,21 +80,16 @@ static const struct cli_verb verbs[] = {
                     "# with the data of each event\n"
                     "reeve orders history 536365 --output jsonl",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = orders_run_history,
     },
     {
         .name = "watch",
         .arguments = "[ORDER]",
-        .arguments_max = 1,
         .summary = "Shows the events of all orders, or of one, from now on until Ctrl-C.",
         .examples = "reeve orders watch\n"
                     "reeve orders watch --state Error\n"
                     "reeve orders watch 536365 --until-ended",
         .flags = watch_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = orders_run_watch,
     },
     {
@@ -115,8 +101,6 @@ static const struct cli_verb verbs[] = {
                     "reeve orders count --state Error --since 1h\n"
                     "reeve orders count --customer 17850 --states",
         .flags = count_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = orders_run_count,
     },
     {
@@ -128,7 +112,8 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve orders pause 536365 --reason 'the customer called'\n"
                     "reeve orders pause --step ShipOrder --reason 'stocktaking'",
         .flags = operator_flags,
-        OPERATOR_VERB(.action = "pause"),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "pause"},
     },
     {
         .name = "resume",
@@ -136,7 +121,8 @@ static const struct cli_verb verbs[] = {
         .summary = "Ends the pause of orders. Exit code 1: the scheduler refused.",
         .examples = "reeve orders resume 536365 --reason 'it is settled'",
         .flags = operator_flags,
-        OPERATOR_VERB(.action = "resume"),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "resume"},
     },
 };
 

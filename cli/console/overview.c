@@ -2,7 +2,6 @@
 /* `reeve overview`: the figures of the console's first page. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 enum { LINE_COLUMNS = 100, FACT_COLUMNS = 18, MINUTE_MS = 60000 };
 
@@ -170,8 +169,6 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve overview\n"
                     "reeve overview --output json | jq '.errors'",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

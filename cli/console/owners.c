@@ -2,7 +2,6 @@
 /* `reeve owners`: the owner of each partition, its position and its state. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 #include <string.h>
 
@@ -91,8 +90,6 @@ static const struct cli_verb verbs[] = {
             "also has claims, handovers, replay and stores.",
         .examples = "reeve owners\nreeve owners --output json",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

@@ -4,7 +4,6 @@
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
 #include "engine/limits.h"
-#include "replica/settings.h"
 
 #include <string.h>
 
@@ -67,8 +66,10 @@ static const struct cli_verb verbs[] = {
                     "# a hundred orders that one outage has stopped\n"
                     "reeve resubmit --state Error --step TakePayment --reason 'the bank is back'",
         .flags = flags,
-        OPERATOR_VERB(.action = "resubmit", .step_flag = true, .check = check,
-                      .add_fields = add_fields),
+        .run = operator_command_run,
+        .of =
+            &(const struct operator_verb){
+                .action = "resubmit", .step_flag = true, .check = check, .add_fields = add_fields},
     },
 };
 

@@ -2,7 +2,6 @@
 /* `reeve services`: the services that console.services names, and what each says about itself. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "replica/settings.h"
 
 static const char *text_at(const json_t *object, const char *name)
 {
@@ -70,8 +69,6 @@ static const struct cli_verb verbs[] = {
                    "one is not ready.",
         .examples = "reeve services\nreeve services --output json",
         .flags = console_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

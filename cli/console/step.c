@@ -2,7 +2,6 @@
 /* `reeve step`: an operator ends a step by hand. */
 #include "cli/console/operator_command.h"
 #include "engine/workflow.h"
-#include "replica/settings.h"
 
 static enum error_class put_text(json_t *body, const char *field, const char *text,
                                  struct error *ret_error)
@@ -76,7 +75,6 @@ static const struct cli_verb verbs[] = {
     {
         .name = "complete",
         .arguments = "[ORDER...|-] STEP",
-        .arguments_min = 1,
         .summary = "Records that a step, or its undo, was done outside reeve: the order goes on. "
                    "Without ORDER: all orders that match the filter and in which the step is in "
                    "progress or in Error. Exit code 1: the scheduler refused.",
@@ -86,29 +84,36 @@ static const struct cli_verb verbs[] = {
                     "reeve step complete ShipOrder --state Error --reason 'sent by courier' "
                     "--dry-run",
         .flags = complete_flags,
-        OPERATOR_VERB(.action = "complete", .last_count = 1, .add_fields = add_completed),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "complete",
+                                            .last_count = 1,
+                                            .add_fields = add_completed},
     },
     {
         .name = "skip",
         .arguments = "[ORDER...|-] STEP",
-        .arguments_min = 1,
         .summary =
             "Lets orders go on without a step that had no effect. Exit code 1: the scheduler "
             "refused.",
         .examples = "reeve step skip 536365 SendReceipt --reason 'the customer has it'",
         .flags = skip_flags,
-        OPERATOR_VERB(.action = "skip", .last_count = 1, .add_fields = add_skipped),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "skip",
+                                            .last_count = 1,
+                                            .add_fields = add_skipped},
     },
     {
         .name = "fail",
         .arguments = "[ORDER...|-] STEP ERROR",
-        .arguments_min = 2,
         .summary = "Makes a waiting step fail as if its agent had reported ERROR: Retry, Catch and "
                    "OnExhausted of the workflow follow. Exit code 1: the scheduler refused.",
         .examples = "reeve step fail 536365 TakePayment PaymentDeclined --reason 'the bank called'",
         .flags = fail_flags,
-        OPERATOR_VERB(.action = "fail", .last_count = 2, .check = check_error_name,
-                      .add_fields = add_failed),
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "fail",
+                                            .last_count = 2,
+                                            .check = check_error_name,
+                                            .add_fields = add_failed},
     },
 };
 

@@ -7,7 +7,6 @@
 #include "cli/console/order_filter.h"
 #include "cli/console/signature.h"
 #include "platform/clock.h"
-#include "replica/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,28 +119,21 @@ static const struct cli_verb verbs[] = {
                     "reeve dead-letters list --topic submissions --code InvalidOrder --since 1h\n"
                     "reeve dead-letters list --since 2010-12-01 --until 2010-12-02 --limit 0",
         .flags = list_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = dead_letters_run_list,
     },
     {
         .name = "get",
         .arguments = "PARTITION:OFFSET",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Shows one dead letter: why it is there, where it came from, its headers, and "
                    "its value, decoded as far as possible.",
         .examples = "reeve dead-letters get 2:17\n"
                     "reeve dead-letters get 2:17 --json > order.json",
         .flags = get_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = dead_letters_run_get,
     },
     {
         .name = "replay",
         .arguments = "[PARTITION:OFFSET...|-]",
-        .arguments_max = -1,
         .summary = "Writes dead letters to the topic that they came from, once more. Exit code 1: "
                    "one was refused.",
         .examples = "reeve dead-letters replay 2:17 --reason \"the workflow is deployed now\"\n"
@@ -149,20 +141,15 @@ static const struct cli_verb verbs[] = {
                     "reeve dead-letters replay --code UnknownWorkflow --since 2h --rate 20/s "
                     "--reason deployed",
         .flags = replay_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = dead_letters_run_resolve,
     },
     {
         .name = "discard",
         .arguments = "[PARTITION:OFFSET...|-]",
-        .arguments_max = -1,
         .summary = "Marks dead letters as dealt with: they are not listed any more. Exit code 1: "
                    "one was refused.",
         .examples = "reeve dead-letters discard 2:17 --reason \"a test\"",
         .flags = discard_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = dead_letters_run_resolve,
     },
 };

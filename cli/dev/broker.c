@@ -5,7 +5,6 @@
 #include "kafka/topics/topics.h"
 #include "platform/files.h"
 #include "platform/loop.h"
-#include "replica/settings.h"
 
 enum { NAMES_MAX = 64 };
 
@@ -81,7 +80,7 @@ static const struct cli_verb verbs[] = {
                  "# its clients\n"
                  "reeve run scheduler --embedded --kafka-bootstrap-servers 127.0.0.1:PORT\n",
      .flags = flags,
-     .config_services = SETTINGS_CLI,
+     .plain = true,
      .run = run}};
 
 const struct cli_noun cli_broker = {

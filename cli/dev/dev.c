@@ -3,13 +3,12 @@
  * topics, workflows; every service as a child process. Ctrl-C stops all of it. */
 #include "cli/dev/dev_internal.h"
 #include "platform/files.h"
-#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
-enum { SHOW_MS = 100, PATIENCE_MS = 30000 };
+enum { WORKFLOW_FILES_MAX = 16, SHOW_MS = 100, PATIENCE_MS = 30000 };
 
 /* ---- the end ---- */
 
@@ -99,6 +98,8 @@ static enum error_class begin(struct dev *dev, struct error *ret_error)
 static int run(struct cli *cli)
 {
     struct error error = {0};
+    if (cli->argument_count > WORKFLOW_FILES_MAX)
+        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[WORKFLOW_FILES_MAX]);
     struct dev *dev = calloc(1, sizeof(*dev));
     assert(dev != NULL);
     dev->cli = cli;
@@ -130,7 +131,6 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[WORKFLOW.yaml...]",
-        .arguments_max = 16,
         .summary = "Runs all services on this machine, with an embedded broker, until Ctrl-C.",
         .examples = "reeve dev examples/workflows/three-steps.yaml\n"
                     "# a real broker, and real services behind the agents\n"
@@ -138,7 +138,8 @@ static const struct cli_verb verbs[] = {
                     "    --kafka-bootstrap-servers 127.0.0.1:9092 --schedulers 2 \\\n"
                     "    --agent stock=http://127.0.0.1:8001 --http-port 8080",
         .flags = flags,
-        .config_services = SETTINGS_ALL,
+        .settings = CLI_SETTINGS_ALL,
+        .plain = true,
         .run = run,
     },
 };

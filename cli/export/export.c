@@ -6,7 +6,6 @@
 #include "cli/export/container.h"
 #include "cli/output.h"
 #include "platform/files.h"
-#include "replica/settings.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -268,8 +267,6 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {.name = "events",
      .arguments = "DIR",
-     .arguments_min = 1,
-     .arguments_max = 1,
      .summary = "Writes the records of the log to files in DIR; a later run continues where the "
                 "last one ended.",
      .examples = "reeve export events /srv/archive/events\n"
@@ -278,20 +275,14 @@ static const struct cli_verb verbs[] = {
                  "# for tools that show how far the archive goes\n"
                  "reeve export events /srv/archive/events --group orders-archive\n",
      .flags = flags,
-     .config_services = SETTINGS_CLI,
-     .output = true,
      .run = export_events},
     {.name = "orders",
      .arguments = "DIR",
-     .arguments_min = 1,
-     .arguments_max = 1,
      .summary = "Writes each order that was Processed or Compensated, as it was then, to files in "
                 "DIR; a later run adds those that ended since.",
      .examples = "reeve export orders /srv/archive/orders\n"
                  "reeve export orders /srv/archive/orders --until 2010-12-01T00:00:00Z\n",
      .flags = flags,
-     .config_services = SETTINGS_CLI,
-     .output = true,
      .run = export_orders},
 };
 

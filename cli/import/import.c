@@ -5,7 +5,6 @@
 #include "cli/import/import_run.h"
 #include "cli/import/order_drafts.h"
 #include "cli/submit/orders_file.h"
-#include "replica/settings.h"
 #include "services/submission/order_json.h"
 
 #include <assert.h>
@@ -349,8 +348,6 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "FILE.csv|FILE.jsonl",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Submits the orders of a file. Refused orders go to FILE.rejects.csv.",
         .examples =
             "reeve import examples/data/online-retail-2010-12-01.csv --preset online-retail \\\n"
@@ -361,8 +358,6 @@ static const struct cli_verb verbs[] = {
             "unit_price=UnitPrice,attributes.country=Country\n"
             "reeve import orders.jsonl --limit 1000 --prefix-id test-",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

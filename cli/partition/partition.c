@@ -2,8 +2,6 @@
 /* `reeve partition`: the table of its verbs. */
 #include "cli/partition/partition.h"
 
-#include "replica/settings.h"
-
 static const struct cli_flag reset_flags[] = {
     {"partition", "N", "The stopped partition."},
     {"next-command", "OFFSET", "The offset in the commands topic at which its owner continues."},
@@ -31,18 +29,14 @@ static const struct cli_verb verbs[] = {
                  "# a third-party client wrote the record at offset 17 of events\n"
                  "reeve partition reset --partition 3 --skip 17-18 --by ann --reason 'not ours'\n",
      .flags = reset_flags,
-     .config_services = SETTINGS_CLI,
+     .plain = true,
      .run = partition_run_reset},
     {.name = "waiting",
      .arguments = "PARTITION",
-     .arguments_min = 1,
-     .arguments_max = 1,
      .summary = "Shows the commands that no scheduler has decided, the first 100: the orders in "
                 "them are in no list. Reads the log and the commands itself; no service is needed.",
      .examples = "reeve partition waiting 3\nreeve partition waiting 3 --output jsonl",
      .flags = waiting_flags,
-     .config_services = SETTINGS_CLI,
-     .output = true,
      .run = partition_run_waiting}};
 
 const struct cli_noun cli_partition = {.name = "partition",

@@ -6,7 +6,6 @@
 #include "cli/output.h"
 #include "cli/submit/sender.h"
 #include "cli/user.h"
-#include "replica/settings.h"
 
 static const struct output_column columns[] = {
     {"ORDER", "order_id", output_value, false},
@@ -98,14 +97,11 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[ORDER...|-]",
-        .arguments_max = -1,
         .summary = "Cancels orders: they are compensated, unless the pivot, or a step after it, "
                    "has started. Exit code 1: the scheduler refused.",
         .examples = "reeve cancel 536365 --reason 'ordered twice'\n"
                     "reeve cancel - --reason 'test data' --yes < ids.txt",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
         .of = &(const struct operator_verb){.action = "cancel"},
     },

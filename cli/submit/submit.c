@@ -6,7 +6,6 @@
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
-#include "replica/settings.h"
 #include "schemas/json_codec.h"
 #include "schemas/records.h"
 #include "services/submission/order_json.h"
@@ -289,8 +288,6 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "FILE|-",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Submits orders: one as JSON, a list of them, or JSON lines.",
         .examples = "reeve submit order.json\n"
                     "reeve submit orders.jsonl --workflow order-fulfilment --output jsonl\n"
@@ -300,8 +297,6 @@ static const struct cli_verb verbs[] = {
                     "echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": "
                     "\"three-steps\"}' | reeve submit -",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };

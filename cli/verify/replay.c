@@ -3,7 +3,6 @@
 #include "cli/session.h"
 #include "platform/files.h"
 #include "replica/follower.h"
-#include "replica/settings.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -136,13 +135,11 @@ static const struct cli_flag flags[] = {
 
 static const struct cli_verb verbs[] = {
     {.arguments = "SERVICE",
-     .arguments_min = 1,
-     .arguments_max = 1,
      .summary = "Deletes the stores of a stopped service and replays the log into new ones.",
      .examples = "reeve replay scheduler --data-dir /var/lib/reeve/scheduler\n"
                  "reeve replay console --data-dir /var/lib/reeve/console --partition 3\n",
      .flags = flags,
-     .config_services = SETTINGS_CLI,
+     .plain = true,
      .run = run}};
 
 const struct cli_noun cli_replay = {

@@ -7,7 +7,6 @@
 #include "cli/verify/fold.h"
 #include "cli/verify/live_stores.h"
 #include "platform/files.h"
-#include "replica/settings.h"
 #include "replica/view_report.h"
 
 #include <assert.h>
@@ -286,8 +285,6 @@ static const struct cli_verb verbs[] = {
                  "# and the stores of the services with data directories in /var/lib/reeve\n"
                  "reeve verify --live /var/lib/reeve\n",
      .flags = flags,
-     .config_services = SETTINGS_CLI,
-     .output = true,
      .run = run}};
 
 const struct cli_noun cli_verify = {.name = "verify",

@@ -3,7 +3,6 @@
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/migrate.h"
 #include "cli/workflow/verbs.h"
-#include "replica/settings.h"
 
 static const struct cli_flag deploy_flags[] = {
     {"no-activate", NULL,
@@ -27,26 +26,20 @@ static const struct cli_verb verbs[] = {
     {
         .name = "lint",
         .arguments = "FILE...",
-        .arguments_min = 1,
-        .arguments_max = -1,
         .summary = "Explains every mistake in workflow files. Needs no broker.",
         .examples = "reeve workflow lint examples/workflows/order-fulfilment.yaml\n"
                     "reeve workflow lint *.yaml --output json",
-        .output = true,
+        .settings = CLI_SETTINGS_NONE,
         .run = workflow_run_lint,
     },
     {
         .name = "deploy",
         .arguments = "FILE...",
-        .arguments_min = 1,
-        .arguments_max = -1,
         .summary = "Deploys workflows; new orders take them from here on. A deployed version never "
                    "changes: increase Version to change one.",
         .examples = "reeve workflow deploy order-fulfilment.yaml\n"
                     "reeve workflow deploy order-fulfilment.yaml --no-activate",
         .flags = deploy_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_deploy,
     },
     {
@@ -56,93 +49,67 @@ static const struct cli_verb verbs[] = {
                    "instance serves. `reeve orders count --versions` counts their orders.",
         .examples = "reeve workflow list\nreeve workflow list --no-agent-check --output jsonl",
         .flags = list_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_list,
     },
     {
         .name = "show",
         .arguments = "NAME[:VERSION]",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Shows the text of a deployed workflow; without VERSION, of the active one.",
         .examples = "reeve workflow show order-fulfilment\n"
                     "reeve workflow show order-fulfilment:1 --output json",
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_show,
     },
     {
         .name = "graph",
         .arguments = "NAME[:VERSION]|FILE",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Draws the steps of a deployed workflow or of a file. A file needs no broker.",
         .examples = "reeve workflow graph order-fulfilment:2\n"
                     "reeve workflow graph order-fulfilment.yaml --format dot > graph.dot",
         .flags = graph_flags,
-        .config_services = SETTINGS_CLI,
+        .plain = true,
         .run = workflow_run_graph,
     },
     {
         .name = "diff",
         .arguments = "NAME:VERSION|FILE [NAME:VERSION|FILE]",
-        .arguments_min = 1,
-        .arguments_max = 2,
         .summary = "Shows what differs between two versions, by step and field; a single file is "
                    "compared with the active version. Exit code 1: they differ.",
         .examples = "reeve workflow diff order-fulfilment:1 order-fulfilment:2\n"
                     "reeve workflow diff order-fulfilment.yaml --output json",
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_diff,
     },
     {
         .name = "activate",
         .arguments = "NAME:VERSION",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Has new orders that name no version take this one; a retired one takes orders "
                    "again.",
         .examples = "reeve workflow activate order-fulfilment:2 --reason 'tested'",
         .flags = activation_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_change,
         .of = &(const enum workflow_change){WORKFLOW_ACTIVATE},
     },
     {
         .name = "rollback",
         .arguments = "NAME",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Has new orders take the version that was active before. Orders that run keep "
                    "theirs.",
         .examples = "reeve workflow rollback order-fulfilment --reason 'the receipts are wrong'",
         .flags = activation_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_change,
         .of = &(const enum workflow_change){WORKFLOW_ROLLBACK},
     },
     {
         .name = "retire",
         .arguments = "NAME:VERSION",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .summary = "Refuses new orders for a version, with the reason. Orders that run go on.",
         .examples = "reeve workflow retire order-fulfilment:1 --reason 'charges twice'",
         .flags = activation_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = workflow_run_change,
         .of = &(const enum workflow_change){WORKFLOW_RETIRE},
     },
     {
         .name = "migrate",
         .arguments = "NAME:FROM NAME:TO [ORDER...|-]",
-        .arguments_min = 2,
-        .arguments_max = -1,
         .summary = "Has orders go on with the steps of another version; without ORDER, all of the "
                    "version that have not ended. Exit code 1: the scheduler refused one, because "
                    "what it has done or is doing differs; with --dry-run, it would.",
@@ -150,8 +117,6 @@ static const struct cli_verb verbs[] = {
                     "reeve workflow migrate order-fulfilment:1 order-fulfilment:2 --state Error "
                     "--reason 'version 1 asks the wrong carrier' --yes",
         .flags = operator_flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = operator_command_run,
         .of = &workflow_migrate,
     },

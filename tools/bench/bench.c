@@ -3,7 +3,6 @@
 #include "base/numbers.h"
 #include "platform/files.h"
 #include "platform/memory_guard.h"
-#include "replica/settings.h"
 #include "tools/bench/raw.h"
 #include "tools/bench/report.h"
 #include "tools/bench/requests.h"
@@ -517,8 +516,6 @@ static const struct cli_verb verbs[] = {
                     "# how much of what the brokers allow\n"
                     "reeve bench --raw --kafka-dir /tmp/k",
         .flags = flags,
-        .config_services = SETTINGS_CLI,
-        .output = true,
         .run = run,
     },
 };
