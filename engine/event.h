@@ -39,114 +39,6 @@ struct order_accepted {
     int64_t margin_ms;
 };
 
-/* event_ref() is the attempt of any event of a step. */
-struct step_started {
-    struct attempt_ref ref;
-    uint32_t generation;
-    struct text agent;
-    struct text action; /* the step's name, or Compensate.Action */
-    struct text locked_by;
-    int64_t complete_by;
-    int64_t margin_ms;
-    struct text routing_reason; /* why this agent; empty where there was nothing to choose */
-    int64_t inputs;             /* see below */
-};
-
-/* A set of steps: bit i is the order's i-th. `inputs` are those whose outputs the request carries:
- * they precede the step, directly or not, and for an undo it is among them. All are settled when
- * the attempt starts, so the request is the same from any owner, at any time. In old logs: every
- * step that has an output by then. */
-#define STEP_INPUTS_ALL INT64_C(-1)
-
-struct step_succeeded {
-    struct attempt_ref ref;
-    struct text output;
-    struct text by; /* agent instance */
-};
-
-struct step_failed {
-    struct attempt_ref ref;
-    struct text error_name;
-    struct text error_message;
-    enum effect effect; /* of ref.direction after this: unknown and applied stick */
-    uint32_t failure_count;
-    struct text by;
-};
-
-struct step_timed_out {
-    struct attempt_ref ref;
-    enum effect effect; /* of ref.direction after this */
-    uint32_t failure_count;
-    int64_t complete_by;
-    struct text by; /* supervisor instance that asked */
-};
-
-struct step_retry_scheduled {
-    struct attempt_ref ref; /* the attempt that ended */
-    int64_t retry_at;
-    uint32_t retrier; /* index in the policy */
-    uint32_t retry;   /* how many of that retrier are used now */
-};
-
-/* Of events that change no more than the step's state. */
-struct step_marked {
-    struct attempt_ref ref;
-    struct text reason;
-};
-
-struct step_resubmitted {
-    struct attempt_ref ref;
-    uint32_t generation; /* of ref.direction, from now on */
-    struct text by;
-    struct text reason;
-};
-
-/* The first one turns the step to ref.direction. */
-struct step_queued {
-    struct attempt_ref ref; /* the latest attempt of the direction, 0 = never started */
-    int64_t queued_at;      /* first time; kept when the step is queued again */
-    int64_t retry_at;       /* no agent is healthy: ask again then; 0: when there is capacity */
-    struct text reason;     /* of each agent */
-};
-
-struct step_extended {
-    struct attempt_ref ref;
-    struct text action;  /* as in StepStarted: the request is made again */
-    int64_t complete_by; /* the new one */
-    struct text progress;
-    struct text by; /* agent instance */
-    int64_t inputs; /* as in StepStarted */
-};
-
-struct step_completed_by_hand {
-    struct attempt_ref ref; /* the latest attempt, 0 = never started */
-    struct text output;     /* JSON */
-    struct text by;
-    struct text reason;
-};
-
-struct step_skipped_by_hand {
-    struct attempt_ref ref;
-    struct text by;
-    struct text reason;
-};
-
-/* No attempt ended, so what is known of their effect stays. */
-struct step_failed_by_hand {
-    struct attempt_ref ref;
-    struct text error_name;
-    uint32_t failure_count;
-    struct text by;
-    struct text reason; /* the error's message */
-};
-
-struct order_deadline_set {
-    int64_t complete_by;
-    int64_t margin_ms;
-    struct text by;
-    struct text reason;
-};
-
 /* Steps that the order has keep their rows, under their names; what waits for its next attempt, or
  * in a queue, is to be started again. No step that was ever started is missing. */
 struct order_migrated {
@@ -159,14 +51,6 @@ struct order_migrated {
     struct text reason;
 };
 
-/* Of most events of the order as a whole. Unused texts are empty. */
-struct order_marked {
-    struct text code; /* "Cancelled", "PaymentDeclined", "States.Timeout", "Operator" ... */
-    struct text reason;
-    struct text by;
-    struct text step; /* the step at fault, where there is one */
-};
-
 struct command_rejected {
     enum command_kind command;
     struct text code; /* "UnknownOrder", "NotYetDue", "Stale", "ContentDiffers", "PastPivot" ... */
@@ -176,13 +60,24 @@ struct command_rejected {
     int64_t due_at;         /* NotYetDue: when it is */
 };
 
-struct report_ignored {
-    struct attempt_ref ref;
-    bool succeeded;
-    struct text code; /* "Superseded", "AlreadyEnded", "UnknownOrder", "UnknownStep" */
-    struct text reason;
-    struct text by;
-};
+/* Of `inputs`; see StepStarted. */
+#define STEP_INPUTS_ALL INT64_C(-1)
+
+/* clang-format off */
+/* struct order_marked and so on. */
+#define FIELDS(payload) struct payload {
+#define ATTEMPT_FIELD(payload) struct attempt_ref ref;
+#define TEXT_FIELD(payload, need, field, limits) struct text field;
+#define BOOL_FIELD(payload, need, field) bool field;
+#define U32_FIELD(payload, need, field) uint32_t field;
+#define U32_FIELD_BELOW(payload, need, field, limit) uint32_t field;
+#define I64_FIELD(payload, need, field) int64_t field;
+#define I64_FIELD_OR(payload, field, otherwise) int64_t field;
+#define TIME_FIELD(payload, need, field) int64_t field;
+#define ENUM_FIELD(payload, need, field, otherwise) enum field field;
+#define END_FIELDS(payload) };
+#include "engine/events.def"
+/* clang-format on */
 
 struct event {
     enum event_kind kind;
