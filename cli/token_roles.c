@@ -12,14 +12,9 @@ static const struct {
     const char *name;
     const struct http_routes *const *routes;
 } services[] = {SERVICES(ROW)};
-enum { SERVICE_COUNT = sizeof(services) / sizeof(services[0]), CELL_SIZE = 128 };
+enum { SERVICE_COUNT = sizeof(services) / sizeof(services[0]) };
 
-static const struct output_column columns[] = {
-    {"services", "SERVICES", false}, {"method", "METHOD", false},           {"path", "PATH", false},
-    {"roles", "ROLES", false},       {"description", "DESCRIPTION", false},
-};
-
-/* ---- who may ---- */
+/* ---- rows ---- */
 
 static bool serves(size_t service, const struct http_routes *table)
 {
@@ -47,26 +42,6 @@ static json_t *roles_of(const struct http_route *route)
     return list;
 }
 
-/* The items of the list; or `all` in place of `count` of them. */
-static const char *join(const json_t *list, size_t count, const char *all, char ret_text[CELL_SIZE])
-{
-    size_t i, size = 0;
-    json_t *item;
-    ret_text[0] = '\0';
-    if (json_array_size(list) == count)
-        return all;
-    json_array_foreach(list, i, item) {
-        size += (size_t)snprintf(ret_text + size, CELL_SIZE - size, "%s%s", i > 0 ? ", " : "",
-                                 json_string_value(item));
-    }
-    return ret_text;
-}
-
-/* ---- rows ---- */
-
-typedef void (*put_route)(struct cli *cli, struct output *output, const struct http_route *route,
-                          json_t *services, json_t *roles);
-
 static json_t *names_of(const char *const names[])
 {
     json_t *list = names != NULL ? json_array() : json_null();
@@ -75,83 +50,129 @@ static json_t *names_of(const char *const names[])
     return list;
 }
 
-static void put_shown(struct cli *cli, struct output *output, const struct http_route *route,
-                      json_t *of, json_t *roles)
+static json_t *row_of(const struct http_routes *table, const struct http_route *route)
 {
-    char services_text[CELL_SIZE];
-    char roles_text[CELL_SIZE];
-    (void)cli;
-    output_row(output, json_pack("{s:s, s:s, s:s, s:s, s:s}", "services",
-                                 join(of, SERVICE_COUNT, "all", services_text), "method",
-                                 route->method, "path", route->pattern, "roles",
-                                 join(roles, HTTP_ROLE_COUNT, "everyone", roles_text),
-                                 "description", route->summary));
+    return json_pack("{s:o, s:s, s:s, s:o, s:b, s:s?, s:s?, s:o, s:o, s:s}", "services",
+                     services_of(table), "method", route->method, "path", route->pattern, "roles",
+                     roles_of(route), "without_token", route->permission == HTTP_OPEN, "only",
+                     route->only, "or_else", route->or_else, "query", names_of(route->query),
+                     "body", names_of(route->body), "description", route->summary);
 }
 
-static void put_json(struct cli *cli, struct output *output, const struct http_route *route,
-                     json_t *of, json_t *roles)
+static bool is_first_of(const struct http_routes *table, size_t service)
 {
-    (void)cli;
-    output_row(output,
-               json_pack("{s:O, s:s, s:s, s:O, s:b, s:s?, s:s?, s:o, s:o, s:s}", "services", of,
-                         "method", route->method, "path", route->pattern, "roles", roles,
-                         "without_token", route->permission == HTTP_OPEN, "only", route->only,
-                         "or_else", route->or_else, "query", names_of(route->query), "body",
-                         names_of(route->body), "description", route->summary));
-}
-
-/* A line of the table in docs/operate/access.md. */
-static void put_markdown(struct cli *cli, struct output *output, const struct http_route *route,
-                         json_t *of, json_t *roles)
-{
-    char services_text[CELL_SIZE];
-    (void)output;
-    (void)roles;
-    fprintf(cli->out, "| %s | `%s %s` | %s |", join(of, SERVICE_COUNT, "all", services_text),
-            route->method, route->pattern, route->summary);
-    for (int role = 0; role < HTTP_ROLE_COUNT; role++) {
-        if (!http_role_permits((enum http_role)role, route->permission))
-            fputs(" |", cli->out);
-        else if (route->only == NULL)
-            fputs(" yes |", cli->out);
-        else
-            fprintf(cli->out, " yes, %s |", route->only);
-    }
-    if (route->or_else != NULL)
-        fprintf(cli->out, " %s |\n", route->or_else);
-    else
-        fputs(route->permission == HTTP_OPEN ? " yes |\n" : " |\n", cli->out);
+    size_t first = 0;
+    while (!serves(first, table))
+        first++;
+    return first == service;
 }
 
 /* Each route once, with all services that have it. */
-static void put_all(struct cli *cli, struct output *output, put_route put)
+static json_t *list_routes(void)
 {
+    json_t *list = json_array();
     for (size_t s = 0; s < SERVICE_COUNT; s++) {
         for (size_t t = 0; services[s].routes[t] != NULL; t++) {
             const struct http_routes *table = services[s].routes[t];
-            json_t *of = services_of(table);
-            bool first = strcmp(json_string_value(json_array_get(of, 0)), services[s].name) == 0;
-            for (size_t i = 0; first && i < table->count; i++) {
-                json_t *roles = roles_of(&table->rows[i]);
-                put(cli, output, &table->rows[i], of, roles);
-                json_decref(roles);
-            }
-            json_decref(of);
+            for (size_t i = 0; is_first_of(table, s) && i < table->count; i++)
+                json_array_append_new(list, row_of(table, &table->rows[i]));
         }
     }
+    return list;
+}
+
+/* ---- as tables ---- */
+
+/* The items of the list; or `all` in place of `count` of them. */
+static json_t *join(const json_t *list, size_t count, const char *all)
+{
+    size_t i, size = 0;
+    json_t *item;
+    char text[OUTPUT_CELL_SIZE] = "";
+    if (json_array_size(list) == count)
+        return json_string(all);
+    json_array_foreach(list, i, item) {
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s", i > 0 ? ", " : "",
+                                 json_string_value(item));
+    }
+    return json_string(text);
+}
+
+static json_t *services_text(const json_t *list)
+{
+    return join(list, SERVICE_COUNT, "all");
+}
+
+static json_t *roles_text(const json_t *list)
+{
+    return join(list, HTTP_ROLE_COUNT, "everyone");
+}
+
+static const struct output_column columns[] = {
+    {"SERVICES", "services", services_text, false},
+    {"METHOD", "method", output_value, false},
+    {"PATH", "path", output_value, false},
+    {"ROLES", "roles", roles_text, false},
+    {"DESCRIPTION", "description", output_value, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const char *text_in(const json_t *row, const char *key)
+{
+    return json_string_value(json_object_get(row, key));
+}
+
+static bool has_item(const json_t *list, const char *text)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item) {
+        if (strcmp(json_string_value(item), text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of the table in docs/operate/access.md. */
+static void put_line(FILE *out, const json_t *row)
+{
+    const char *only = text_in(row, "only");
+    const char *or_else = text_in(row, "or_else");
+    json_t *of = services_text(json_object_get(row, "services"));
+    fprintf(out, "| %s | `%s %s` | %s |", json_string_value(of), text_in(row, "method"),
+            text_in(row, "path"), text_in(row, "description"));
+    json_decref(of);
+    for (int role = 0; role < HTTP_ROLE_COUNT; role++) {
+        if (!has_item(json_object_get(row, "roles"), http_role_name((enum http_role)role)))
+            fputs(" |", out);
+        else if (only == NULL)
+            fputs(" yes |", out);
+        else
+            fprintf(out, " yes, %s |", only);
+    }
+    if (or_else != NULL)
+        fprintf(out, " %s |\n", or_else);
+    else
+        fputs(json_is_true(json_object_get(row, "without_token")) ? " yes |\n" : " |\n", out);
+}
+
+static int print_markdown(FILE *out, const json_t *list)
+{
+    size_t i;
+    json_t *row;
+    fputs("| service | path | | viewer | operator | submitter | agent | no token |\n"
+          "|---|---|---|---|---|---|---|---|\n",
+          out);
+    json_array_foreach(list, i, row)
+        put_line(out, row);
+    return fflush(out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
 int cli_token_roles(struct cli *cli)
 {
-    if (cli_flag_given(cli, "markdown")) {
-        fputs("| service | path | | viewer | operator | submitter | agent | no token |\n"
-              "|---|---|---|---|---|---|---|---|\n",
-              cli->out);
-        put_all(cli, NULL, put_markdown);
-        return fflush(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
-    }
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-    put_all(cli, output, cli->output == CLI_OUTPUT_TABLE ? put_shown : put_json);
-    return output_finish(output, EXIT_CODE_OK);
+    json_t *list = list_routes();
+    int code = cli_flag_given(cli, "markdown") ? print_markdown(cli->out, list)
+                                               : output_list(cli, columns, list);
+    json_decref(list);
+    return code;
 }
