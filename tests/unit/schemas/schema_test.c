@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing Canonical Form, fingerprints, and the .avsc files themselves. */
 #include "schemas/avro/schema.h"
+#include "schemas/binding.h"
 #include "schemas/schema_texts.h"
 #include "tests/unit/schemas/kit.h"
 
@@ -113,6 +114,57 @@ Test(schemas_schema, has_a_schema_for_every_kind)
         uint64_t theirs;
         cr_assert(codec_peek(golden, &theirs));
         cr_assert_eq(theirs, fingerprint, "%s", record_kind_name(kind));
+    }
+    kit_deinit(&kit);
+}
+
+static void assert_has_symbols(const struct avro_type *type, const struct record_binding *binding);
+
+/* The field's own type, or that of the elements of a list. */
+static void assert_field_has_symbols(const struct avro_type *type,
+                                     const struct field_binding *field)
+{
+    bool events = field->kind == FIELD_EVENTS;
+    while (type->kind == AVRO_KIND_ARRAY || (type->kind == AVRO_KIND_UNION && !events))
+        type = type->members[type->count - 1];
+    for (uint32_t i = 0; events && i < type->count; i++)
+        assert_has_symbols(type->members[i],
+                           event_binding(event_kind_of(avro_short_name(type->members[i]->name))));
+    if (!events && field->sub != NULL)
+        assert_has_symbols(type, field->sub);
+    for (uint32_t i = 0; field->kind == FIELD_ENUM && i < field->symbols->count; i++) {
+        uint32_t found = 0;
+        while (found < type->count && strcmp(type->symbols[found], field->symbols->names[i]) != 0)
+            found++;
+        cr_assert_lt(found, type->count, "%s has no symbol %s", type->name,
+                     field->symbols->names[i]);
+    }
+}
+
+static void assert_has_symbols(const struct avro_type *type, const struct record_binding *binding)
+{
+    cr_assert_eq(type->kind, AVRO_KIND_RECORD);
+    for (uint32_t i = 0; i < binding->count; i++) {
+        const struct field_binding *field = &binding->fields[i];
+        uint32_t at = 0;
+        while (at < type->count && strcmp(type->fields[at].name, field->name) != 0)
+            at++;
+        if (at < type->count)
+            assert_field_has_symbols(type->fields[at].type, field);
+    }
+}
+
+/* A value without a symbol could not be written: that of a new command is in Decision.avsc. */
+Test(schemas_schema, has_a_symbol_for_every_value_of_an_enum)
+{
+    struct kit kit;
+    kit_init(&kit);
+    for (int i = 1; i < RECORD_KIND_COUNT; i++) {
+        const struct avro_type *type = NULL;
+        cr_assert_eq(avro_schema_parse(codec_schema((enum record_kind)i), &kit.memory.arena, &type,
+                                       &kit.error),
+                     ERROR_OK);
+        assert_has_symbols(type, record_kind_info((enum record_kind)i)->binding);
     }
     kit_deinit(&kit);
 }
