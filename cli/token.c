@@ -315,7 +315,7 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve token roles\n"
                     "reeve token roles --output json",
         .flags = roles_flags,
-        .output = true,
+        .settings = CLI_SETTINGS_NONE,
         .run = cli_token_roles,
     },
 };
