@@ -272,9 +272,10 @@ void serve_events(struct console *console, struct http_exchange *exchange)
         events_serve(console->events, &filter, exchange);
 }
 
-void serve_action(struct console *console, const char *action, struct http_exchange *exchange)
+void serve_command(struct console *console, enum command_kind kind, const char *const fields[],
+                   struct http_exchange *exchange)
 {
     struct text order_id;
     if (api_read_order_id(exchange, &order_id))
-        operator_commands_serve(console->commands, action, order_id, exchange);
+        operator_commands_serve(console->commands, kind, fields, order_id, exchange);
 }

@@ -44,7 +44,8 @@ void serve_order(struct console *console, struct http_exchange *exchange);
 void serve_history(struct console *console, struct http_exchange *exchange);
 void serve_order_at(struct console *console, struct http_exchange *exchange);
 /* An operator's command about the order: see operator_commands_serve(). */
-void serve_action(struct console *console, const char *action, struct http_exchange *exchange);
+void serve_command(struct console *console, enum command_kind kind, const char *const fields[],
+                   struct http_exchange *exchange);
 void serve_migration_check(struct console *console, struct http_exchange *exchange);
 void serve_overview(struct console *console, struct http_exchange *exchange);
 void serve_counts(struct console *console, struct http_exchange *exchange);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1, OPERATOR_FIELDS_MAX = 16 };
+enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
 
 /* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
  * known which one it is: those about the same order are kept until then. */
@@ -199,25 +199,6 @@ void operator_commands_decided(struct operator_commands *commands, int32_t parti
 
 /* ---- requests ---- */
 
-static const struct operator_action {
-    const char *name;
-    enum command_kind kind;
-} actions[] = {
-#define COMMAND(...)
-#define OPERATOR_COMMAND(number, kind, record, type, member, from, about, check, decide, verb) \
-    {verb, COMMAND_##kind},
-#include "engine/commands.def"
-};
-
-static const struct operator_action *find_action(const char *name)
-{
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    }
-    return NULL;
-}
-
 static bool requires(const struct record_binding *binding, const char *name)
 {
     for (uint32_t i = 0; i < binding->count; i++) {
@@ -225,22 +206,6 @@ static bool requires(const struct record_binding *binding, const char *name)
             return binding->fields[i].required;
     }
     return false;
-}
-
-/* The fields of the body: those of the record that do not say where it comes from. */
-static void list_fields(const struct record_binding *binding,
-                        const char *ret_names[OPERATOR_FIELDS_MAX])
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < binding->count; i++) {
-        const char *name = binding->fields[i].name;
-        if (strcmp(name, "order_id") == 0 || strcmp(name, "reply_to") == 0 ||
-            strcmp(name, "submitted_by") == 0)
-            continue;
-        assert(count + 1 < OPERATOR_FIELDS_MAX);
-        ret_names[count++] = name;
-    }
-    ret_names[count] = NULL;
 }
 
 /* A command's author, reason and step are printable, and not empty where they are there. */
@@ -304,15 +269,14 @@ static bool check_version(const struct command *cmd, struct error *ret_error)
 }
 
 /* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
-static enum error_class read_command(json_t *body, const struct operator_action *action,
-                                     struct text order_id, struct arena *arena,
-                                     struct command *ret_cmd, struct error *ret_error)
+static enum error_class read_command(json_t *body, enum command_kind kind,
+                                     const char *const fields[], struct text order_id,
+                                     struct arena *arena, struct command *ret_cmd,
+                                     struct error *ret_error)
 {
-    const struct record_kind_info *info = record_kind_info((enum record_kind)action->kind);
+    const struct record_kind_info *info = record_kind_info((enum record_kind)kind);
     const struct record_binding *binding = info->binding;
-    struct command cmd = {.kind = action->kind, .order_id = order_id};
-    const char *fields[OPERATOR_FIELDS_MAX];
-    list_fields(binding, fields);
+    struct command cmd = {.kind = kind, .order_id = order_id};
     if (json_codec_decode(binding, fields, 0, body, arena, &cmd.submit_order, ret_error) !=
             ERROR_OK ||
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
@@ -363,14 +327,13 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
     loop_timer_after(commands->loop, &command->timer, OPERATOR_COMMAND_WAIT_MS);
 }
 
-void operator_commands_serve(struct operator_commands *commands, const char *action_name,
-                             struct text order_id, struct http_exchange *exchange)
+void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
+                             const char *const fields[], struct text order_id,
+                             struct http_exchange *exchange)
 {
     struct command cmd;
     struct error error;
     json_t *body = NULL;
-    const struct operator_action *action = find_action(action_name);
-    assert(action != NULL);
     if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
         http_respond_error(exchange, 503, CODE_BUSY, "%s",
                            commands->draining
@@ -380,14 +343,15 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
     }
     heap_arena_reset(&commands->heap);
     if (api_body_read(exchange, &body, &error) != ERROR_OK ||
-        read_command(body, action, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
+        read_command(body, kind, fields, order_id, &commands->heap.arena, &cmd, &error) !=
+            ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     } else if (names_unknown_version(commands, &cmd)) {
         http_respond_error(
             exchange, 409, CODE_UNKNOWN_WORKFLOW, "version %u of %.*s is not deployed",
             (unsigned)cmd.migrate_order.version, TEXT_ARG(cmd.migrate_order.workflow));
     } else {
-        log_info("operator command", LOG_STR("command", command_kind_name(action->kind)),
+        log_info("operator command", LOG_STR("command", command_kind_name(kind)),
                  LOG_TEXT("order", cmd.order_id),
                  LOG_STR("by", json_string_value(json_object_get(body, "by"))));
         append(commands, exchange, &cmd);

@@ -2,9 +2,9 @@
 /* What operators do to an order: cancel, resubmit, pause it, end its steps by hand. Each request
  * becomes a command; its answer is the Decision, read from the log.
  *
- *     POST /api/orders/{id}/{action}    {"by": "ann", "reason": "bank is back", ...}
+ *     POST /api/orders/{id}/{verb}    {"by": "ann", "reason": "bank is back", ...}
  *
- * The actions are the verbs of engine/commands.def; a body holds what the command's record holds.
+ * The verbs are those of engine/commands.def; a body holds what the command's record holds.
  * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
  * no Decision came in time: the command stays in the log and will be decided. */
 #ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
@@ -28,9 +28,11 @@ struct operator_commands *operator_commands_new(struct cluster *cluster, void (*
 void operator_commands_free(struct operator_commands *commands);
 void operator_commands_drain(struct operator_commands *commands);
 
-/* Answers the exchange later; at once when the body is wrong. `action` is one of the table. */
-void operator_commands_serve(struct operator_commands *commands, const char *action,
-                             struct text order_id, struct http_exchange *exchange);
+/* Answers the exchange later; at once when the body is wrong. `fields`: those that the body may
+ * have; ends with NULL. */
+void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
+                             const char *const fields[], struct text order_id,
+                             struct http_exchange *exchange);
 /* An admitted Decision, just folded from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);

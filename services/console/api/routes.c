@@ -26,15 +26,44 @@ static bool is_open(struct http_exchange *exchange, void *userdata)
 #define WHEN_OPEN is_open
 #define ALWAYS NULL
 
-#define HANDLER(name, call)                                               \
+/* The bodies of what operators do to an order: the names of the command's fields. */
+enum { BODY_FIELDS_MAX = 16 };
+#define FIELDS(type) const char *type[BODY_FIELDS_MAX];
+#define TEXT_FIELD(type, need, name, limits)
+#define BOOL_FIELD(type, need, name)
+#define U32_FIELD(type, need, name)
+#define I64_FIELD(type, need, name)
+#define TIME_FIELD(type, need, name)
+#define ENUM_FIELD(type, need, name, otherwise)
+#define END_FIELDS(type)
+/* clang-format off */
+static const struct {
+#include "engine/commands.def"
+} bodies = {
+#define FIELDS(type) .type = {
+#define TEXT_FIELD(type, need, name, limits) #name,
+#define BOOL_FIELD(type, need, name) #name,
+#define U32_FIELD(type, need, name) #name,
+#define I64_FIELD(type, need, name) #name,
+#define TIME_FIELD(type, need, name) #name,
+#define ENUM_FIELD(type, need, name, otherwise) #name,
+#define SENDER_FIELD(type, need, name, limits)
+#define END_FIELDS(type) NULL},
+#include "engine/commands.def"
+};
+/* clang-format on */
+
+#define HANDLER(name, names, call)                                        \
     static void on_##name(struct http_exchange *exchange, void *userdata) \
     {                                                                     \
         struct console *console = userdata;                               \
+        const char *const *fields = (names);                              \
         (void)console;                                                    \
+        (void)fields;                                                     \
         call;                                                             \
     }
-#define GET(name, path, open, query, summary, call) HANDLER(name, call)
-#define POST(name, path, body, body_max, summary, call) HANDLER(name, call)
+#define GET(name, path, open, query, summary, call) HANDLER(name, NULL, call)
+#define POST(name, path, body, body_max, summary, call) HANDLER(name, body, call)
 #include "services/console/api/routes.def"
 #undef GET
 #undef POST
