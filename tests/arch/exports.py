@@ -17,6 +17,8 @@ OBJECT = re.compile(r"extern\b[^=(]*?(\w+)\s*(?:\[[^]]*\]\s*)*$")
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?!\s*\))", re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+# Neither a member nor a tag, which may have the name of a function.
+IDENTIFIER = re.compile(r"(?<![\w.>])(?<!struct )(?<!enum )(?<!union )[A-Za-z_]\w*")
 FOR_TESTS = re.compile(r"\bfor[\s*]+tests\b", re.I)
 
 
@@ -57,7 +59,7 @@ def is_for_tests(text, position):
 
 
 def words_by_file(folders):
-    return {path: re.findall(r"[A-Za-z_]\w*", code_of(text))
+    return {path: IDENTIFIER.findall(code_of(text))
             for path, text in files(".c", ".h", ".def", folders=folders)}
 
 

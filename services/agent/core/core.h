@@ -47,7 +47,7 @@ void agent_free(struct agent *agent);
 const char *agent_name(const struct agent *agent);
 struct service_context *agent_service(const struct agent *agent);
 struct cluster *agent_cluster(const struct agent *agent);
-/* NULL while it is not a member. */
+/* For tests: NULL while it is not a member. */
 struct broker_group *agent_group(const struct agent *agent);
 const struct attempts *agent_attempts(const struct agent *agent);
 struct agent_breaker *agent_breaker(const struct agent *agent);
