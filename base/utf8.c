@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 static bool continues(uint8_t byte)
 {
@@ -94,6 +95,12 @@ struct text utf8_cut(struct text text, uint32_t max)
     while (max > 0 && continues((uint8_t)text.data[max]))
         max--;
     return (struct text){text.data, max};
+}
+
+void utf8_copy(char *ret_string, size_t size, struct text text)
+{
+    assert(size > 0 && size <= UINT32_MAX);
+    snprintf(ret_string, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
 }
 
 struct text utf8_clean(struct text text, uint32_t max, struct arena *arena)

@@ -12,6 +12,8 @@ bool utf8_valid(struct text text);
 bool utf8_printable(struct text text);
 /* The first bytes of a text, at most `max`; no character is cut in two. Borrowed. */
 struct text utf8_cut(struct text text, uint32_t max);
+/* The same as a string of at most `size` - 1 bytes. */
+void utf8_copy(char *ret_string, size_t size, struct text text);
 /* `text` made fit for a record: invalid bytes and NULs become '?', and at most `max` bytes of whole
  * characters are kept. Borrows `text` where nothing is to be changed, else new in `arena`. For
  * texts that come from elsewhere (an HTTP answer, an exception's message); codec_encode() asserts

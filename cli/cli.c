@@ -332,8 +332,8 @@ static int missing_verb(struct cli *cli, int argc, char **argv)
     return cli_usage(cli, "a command is missing before %.60s: %s", argv[0], list);
 }
 
-int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
-                FILE *out, FILE *err)
+int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
+             FILE *out, FILE *err)
 {
     struct cli cli = {.nouns = nouns, .environment = envp, .out = out, .err = err};
     if (argc == 0) {
@@ -359,9 +359,4 @@ int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun
         return argc == 1 ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
     return argv[1][0] == '-' ? missing_verb(&cli, argc - 1, argv + 1) : unknown_verb(&cli, argv[1]);
-}
-
-int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[])
-{
-    return cli_main_to(argc, argv, envp, nouns, stdout, stderr);
 }

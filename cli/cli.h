@@ -111,10 +111,8 @@ struct cli {
 };
 
 /* The main: argv without the program's name; `nouns` ends with NULL. Returns the exit code. */
-int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[]);
-/* The same with streams given, for tests. */
-int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
-                FILE *out, FILE *err);
+int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
+             FILE *out, FILE *err);
 
 /* The flag's value (the last one given), "" for a switch, NULL when it was not given. Asserts that
  * the verb has this flag. */

@@ -32,5 +32,5 @@ static char **take_arguments(int argc, char **argv)
 int main(int argc, char **argv)
 {
     char **arguments = take_arguments(argc, argv);
-    return cli_main(argc - 1, arguments + 1, environ, nouns);
+    return cli_main(argc - 1, arguments + 1, environ, nouns, stdout, stderr);
 }

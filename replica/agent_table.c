@@ -223,11 +223,6 @@ static int64_t beat_of(const struct agent_health *health)
     return beat > AGENT_TABLE_BEAT_MS_MAX ? AGENT_TABLE_BEAT_MS_MAX : beat;
 }
 
-static void keep(char *ret_text, size_t size, struct text text)
-{
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
-}
-
 /* Whether that may matter to routing. */
 static bool update(struct agent_entry *entry, const struct agent_health *health)
 {
@@ -245,8 +240,8 @@ static bool update(struct agent_entry *entry, const struct agent_health *health)
     entry->latency_p95_ms = health->latency_p95_ms;
     entry->errors_permille = health->errors_permille;
     entry->circuit = circuit;
-    keep(entry->version, sizeof(entry->version), health->version);
-    keep(entry->last_error, sizeof(entry->last_error), health->last_error);
+    utf8_copy(entry->version, sizeof(entry->version), health->version);
+    utf8_copy(entry->last_error, sizeof(entry->last_error), health->last_error);
     entry->heartbeat_ms = beat_of(health);
     entry->reported_at = health->reported_at;
     return !same;

@@ -71,8 +71,7 @@ static void keep_text(char *ret_text, size_t size, struct text text)
 {
     if (!utf8_printable(text))
         text = TEXT("?");
-    text = utf8_cut(text, (uint32_t)size - 1);
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    utf8_copy(ret_text, size, text);
 }
 
 static void resume(struct agent_table *table, struct text agent)

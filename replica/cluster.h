@@ -53,6 +53,12 @@ static inline struct loop *cluster_loop(const struct cluster *cluster)
     return cluster->service->loop;
 }
 
+/* Monotonic, as of the loop's turn. */
+static inline int64_t cluster_now_ms(const struct cluster *cluster)
+{
+    return loop_now_ms(cluster_loop(cluster));
+}
+
 /* New. RETRY "BrokerUnavailable" when nothing answers in start.timeout.ms, REJECT "TopicsMissing"
  * with what to do, REJECT "PartitionsDiffer" or "Topics". */
 enum error_class cluster_open(struct service_context *service, unsigned flags,

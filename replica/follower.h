@@ -63,6 +63,10 @@ void follower_commit_behind(struct follower *follower, int64_t delay_ms, uint32_
 void follower_free(struct follower *follower);
 
 struct view *follower_view(struct follower *follower);
+static inline const struct checkpoint *follower_checkpoint(struct follower *follower)
+{
+    return view_checkpoint(follower_view(follower));
+}
 
 /* Folds on until the record at offset `until` is folded, then closes its reader. INT64_MAX: for
  * ever. */

@@ -28,7 +28,7 @@ static void answer_waiters(struct side_topic *side)
 {
     struct refresh_waiter *waiter;
     struct refresh_waiter *next;
-    int64_t now = loop_now_ms(cluster_loop(side->cluster));
+    int64_t now = cluster_now_ms(side->cluster);
     DL_FOREACH_SAFE(side->waiters, waiter, next) {
         bool fresh = waiter->high >= 0 && side->position >= waiter->high;
         if (!fresh && now < waiter->deadline_ms)
@@ -176,8 +176,7 @@ void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fr
                                       .ctx = ctx,
                                       .high = -1,
                                       .query = side->query + 1,
-                                      .deadline_ms =
-                                          loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
+                                      .deadline_ms = cluster_now_ms(side->cluster) + REFRESH_MS};
     DL_APPEND(side->waiters, waiter);
     if (!side->asking)
         ask_for_end(side);

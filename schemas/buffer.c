@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The growing byte buffer of codec.h. */
+#include "base/bytes.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
@@ -27,6 +28,13 @@ void buffer_append(struct buffer *buffer, const void *data, size_t size)
         return;
     buffer_reserve(buffer, size);
     memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+}
+
+void buffer_append_le(struct buffer *buffer, uint64_t value, size_t size)
+{
+    buffer_reserve(buffer, size);
+    bytes_put_le(buffer->data + buffer->size, value, size);
     buffer->size += size;
 }
 

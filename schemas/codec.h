@@ -24,6 +24,8 @@ struct buffer {
 };
 void buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
+/* A number of `size` bytes: base/bytes.h. */
+void buffer_append_le(struct buffer *buffer, uint64_t value, size_t size);
 void buffer_deinit(struct buffer *buffer);
 
 /* New; knows all schemas that this build was made with (they are compiled in). Never fails. */

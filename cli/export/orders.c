@@ -80,7 +80,7 @@ static bool ended_unseen(const struct orders_export *orders, const struct view_f
     return is_admitted_decision(folded) && folded->order == NULL && !folded->existed &&
            decision_changes_order(&folded->record->decision) &&
            is_end(folded->record->decision.order_state) &&
-           !view_checkpoint(follower_view(orders->follower))->complete;
+           !follower_checkpoint(orders->follower)->complete;
 }
 
 /* ---- orders whose Statement is still to come ---- */
@@ -172,7 +172,7 @@ static void read_range(struct orders_export *orders, const struct broker_record 
 static void on_checked(void *ctx)
 {
     struct orders_export *orders = ctx;
-    export_note_start(orders->partition, view_checkpoint(follower_view(orders->follower))->start);
+    export_note_start(orders->partition, follower_checkpoint(orders->follower)->start);
     follower_run(orders->follower, INT64_MAX);
 }
 
@@ -187,7 +187,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
         read_range(orders, record, folded);
     if (orders->ended != NULL)
         add_stated(orders, folded);
-    if (orders->ended != NULL && view_checkpoint(follower_view(orders->follower))->complete)
+    if (orders->ended != NULL && follower_checkpoint(orders->follower)->complete)
         settle(orders);
     partition->done |= orders->range_read && orders->ended == NULL;
 }

@@ -52,7 +52,7 @@ static void keep_state(struct state_reading *reading)
 {
     struct partition_state *state = reading->state;
     const struct error *stop = NULL;
-    state->checkpoint = *view_checkpoint(follower_view(reading->follower));
+    state->checkpoint = *follower_checkpoint(reading->follower);
     state->stopped_at = state->checkpoint.next_event_offset;
     int64_t at = -1;
     if (!follower_is_stuck(reading->follower, &stop, &at))

@@ -77,7 +77,7 @@ static void forget_all(struct verify_fold *fold)
 static void on_checked(void *ctx)
 {
     struct verify_fold *fold = ctx;
-    int64_t next = view_checkpoint(follower_view(fold->follower))->next_event_offset;
+    int64_t next = follower_checkpoint(fold->follower)->next_event_offset;
     if (next > fold->next) /* it begins there */
         forget_all(fold);
     else if (next < fold->next)
@@ -108,7 +108,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
     struct verify_fold *fold = ctx;
-    bool complete = view_checkpoint(follower_view(fold->follower))->complete;
+    bool complete = follower_checkpoint(fold->follower)->complete;
     if (has_counted(fold, record))
         return;
     if (!complete)
@@ -121,7 +121,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
 static void on_caught_up(void *ctx)
 {
     struct verify_fold *fold = ctx;
-    int64_t last = view_checkpoint(follower_view(fold->follower))->next_event_offset - 1;
+    int64_t last = follower_checkpoint(fold->follower)->next_event_offset - 1;
     if (fold->again < fold->counted_count)
         start_over(fold);
     else if (fold->until > last) { /* it grows: what comes now counts no more */
@@ -160,7 +160,7 @@ static void show_progress(const struct verify_fold *fold)
     if (fold->progress == NULL || !isatty(fileno(fold->progress)))
         return;
     fprintf(fold->progress, "\rpartition %d: %" PRId64 " records folded, %" PRId64 " to go ",
-            fold->partition, view_checkpoint(follower_view(fold->follower))->next_event_offset,
+            fold->partition, follower_checkpoint(fold->follower)->next_event_offset,
             follower_lag(fold->follower));
 }
 

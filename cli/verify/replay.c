@@ -40,7 +40,7 @@ static bool is_done(void *ctx)
 
 static void show_progress(const struct replay *replay, int32_t partition)
 {
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(replay->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(replay->follower);
     int64_t lag = follower_lag(replay->follower);
     int64_t elapsed = clock_mono_ms(clock_real()) - replay->began_ms;
     int64_t rate = elapsed > 0 ? checkpoint->next_event_offset * 1000 / elapsed : 0;
@@ -74,7 +74,7 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
         return class;
     while (!cli_session_wait(session, is_done, &replay, PROGRESS_MS))
         show_progress(&replay, partition);
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(replay.follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(replay.follower);
     int64_t elapsed = clock_mono_ms(clock_real()) - replay.began_ms;
     const struct error *stop = NULL;
     if (!replay.done && follower_is_stuck(replay.follower, &stop, NULL))

@@ -54,7 +54,7 @@ static void add_row(struct verify *verify, int32_t partition, const char *store,
         return;
     char text[DIGEST_TEXT_SIZE];
     digest_text(digest, text);
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(fold->follower);
     json_int_t records = checkpoint->next_event_offset - checkpoint->start;
     output_row(verify->output,
                json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "partition", partition,
@@ -103,7 +103,7 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     if (class == ERROR_OK) {
         add_counts(verify, &fold.counts);
         verify->complete_from[partition] = fold.complete_from;
-        verify->trimmed += view_checkpoint(follower_view(fold.follower))->start > 0;
+        verify->trimmed += follower_checkpoint(fold.follower)->start > 0;
         add_row(verify, partition, "log", &fold, &digest, orders,
                 fold.counts.findings == 0 ? NULL : "violations");
     }

@@ -15,11 +15,6 @@
 
 #define BEARER "Bearer "
 
-static bool only_reads(const struct http_exchange *exchange)
-{
-    return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
-}
-
 static void refuse(struct http_exchange *exchange, int status, enum error_code code,
                    const char *message)
 {
@@ -213,7 +208,7 @@ static void check_token(struct http_exchange *exchange)
     const char *header = http_header(exchange, "Authorization");
     struct text token = header != NULL ? token_in(header) : TEXT("");
     struct text session = header == NULL ? http_session_id(exchange) : TEXT("");
-    bool counts = permission != HTTP_OPEN || !only_reads(exchange);
+    bool counts = permission != HTTP_OPEN || !http_exchange_only_reads(exchange);
     bool known = (token.size > 0 && http_access_identify(exchange, token, counts)) ||
                  (session.size > 0 && identify_session(exchange, session));
     if (permission == HTTP_OPEN)
@@ -237,7 +232,7 @@ void http_access_check(struct http_exchange *exchange)
 {
     const struct http_access *access = exchange->server->access;
     assert(exchange->route != NULL && exchange->refusal.status == 0);
-    if (!only_reads(exchange) && lacks_page_header(exchange)) {
+    if (!http_exchange_only_reads(exchange) && lacks_page_header(exchange)) {
         refuse(exchange, 403, CODE_HEADER_MISSING,
                "requests of pages that change something need the header " HTTP_PAGE_HEADER);
         return;
@@ -248,8 +243,8 @@ void http_access_check(struct http_exchange *exchange)
         check_token(exchange);
     else
         check_without_tokens(exchange);
-    if (exchange->refusal.status == 0 && http_read_only(exchange) && !only_reads(exchange) &&
-        exchange->route->row.permission != HTTP_OPEN)
+    if (exchange->refusal.status == 0 && http_read_only(exchange) &&
+        !http_exchange_only_reads(exchange) && exchange->route->row.permission != HTTP_OPEN)
         refuse(exchange, 403, CODE_READ_ONLY, HTTP_READ_ONLY_MESSAGE);
 }
 

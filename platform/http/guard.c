@@ -61,14 +61,9 @@ static bool is_foreign_host(const struct http_exchange *exchange)
     return !own;
 }
 
-static bool only_reads(const struct http_exchange *exchange)
-{
-    return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
-}
-
 static bool is_cross_origin(const struct http_exchange *exchange)
 {
-    return !only_reads(exchange) && http_cross_site(exchange);
+    return !http_exchange_only_reads(exchange) && http_cross_site(exchange);
 }
 
 bool http_cross_site(const struct http_exchange *exchange)
@@ -213,7 +208,7 @@ void http_guard(struct http_exchange *exchange)
                                                   "requests from other sites are not accepted"};
     else
         find_route(exchange);
-    if (exchange->refusal.status == 0 && only_reads(exchange) && has_body(exchange))
+    if (exchange->refusal.status == 0 && http_exchange_only_reads(exchange) && has_body(exchange))
         exchange->refusal = (struct http_refusal){400, CODE_UNEXPECTED_BODY,
                                                   "a request with this method takes no body"};
     if (exchange->refusal.status == 0)

@@ -147,6 +147,12 @@ struct http_exchange {
     struct http_stream *stream; /* the answer is one; its life is the exchange's */
 };
 
+/* GET or HEAD. */
+static inline bool http_exchange_only_reads(const struct http_exchange *exchange)
+{
+    return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+}
+
 /* exchange.c */
 struct http_exchange *http_exchange_new(struct http_server *server,
                                         struct MHD_Connection *connection, const char *method,

@@ -188,13 +188,6 @@ bool backlog_any_running(const struct backlog *backlog)
     return agent != NULL;
 }
 
-static void append_number(struct buffer *buffer, uint64_t value, size_t size)
-{
-    uint8_t bytes[8];
-    bytes_put_le(bytes, value, size);
-    buffer_append(buffer, bytes, size);
-}
-
 static bool queue_waits(const struct backlog_queue *queue)
 {
     int64_t waiting = 0;
@@ -215,24 +208,24 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
         agents += agent->running > 0;
     for (queue = backlog->queues; queue != NULL; queue = queue->hh.next)
         queues += queue_waits(queue);
-    append_number(buffer, agents, 4);
+    buffer_append_le(buffer, agents, 4);
     for (agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         if (agent->running == 0)
             continue;
         assert(agent->hh.keylen <= NAME_BYTES_MAX);
-        append_number(buffer, agent->hh.keylen, 1);
+        buffer_append_le(buffer, agent->hh.keylen, 1);
         buffer_append(buffer, agent->agent->name, agent->hh.keylen);
-        append_number(buffer, (uint64_t)agent->running, 8);
+        buffer_append_le(buffer, (uint64_t)agent->running, 8);
     }
-    append_number(buffer, queues, 4);
+    buffer_append_le(buffer, queues, 4);
     for (queue = backlog->queues; queue != NULL; queue = queue->hh.next) {
         if (!queue_waits(queue))
             continue;
         assert(queue->queue->key_size <= QUEUE_KEY_BYTES_MAX);
-        append_number(buffer, queue->queue->key_size, 1);
+        buffer_append_le(buffer, queue->queue->key_size, 1);
         buffer_append(buffer, queue->queue->key, queue->queue->key_size);
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            append_number(buffer, (uint64_t)queue->waiting[priority], 8);
+            buffer_append_le(buffer, (uint64_t)queue->waiting[priority], 8);
     }
 }
 

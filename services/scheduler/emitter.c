@@ -121,7 +121,7 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
         .place = {.offset = decision->offset, .decided_at = decision->decided_at, .before = before},
         .is_read = is_read,
         .decision = decision};
-    int64_t lead_ms = decision->decided_at - emitter_now(emitter);
+    int64_t lead_ms = decision->decided_at - cluster_now_ms(emitter->cluster);
     if (lead_ms > emitter->lead_ms)
         emitter->lead_ms = lead_ms;
     if (effects.request_count > 0)
@@ -387,7 +387,7 @@ void emitter_start(struct emitter *emitter, int64_t emitted_through, int64_t ack
     emitter->through = emitter->taken = emitted_through;
     emitter->through_stale = true;
     emitter->acknowledged = acknowledged;
-    emitter->lead_ms = now_ms - emitter_now(emitter);
+    emitter->lead_ms = now_ms - cluster_now_ms(emitter->cluster);
     emitter_look_up_topics(emitter, true);
     read_if_ready(emitter);
     tick_later(emitter);

@@ -180,7 +180,7 @@ void emitter_give_up(struct emission *effect)
 /* By the log's time, so that no claim restarts the count. */
 static bool is_old(const struct emitter *emitter, const struct effect_place *place)
 {
-    return emitter_now(emitter) + emitter->lead_ms - place->decided_at >= GIVE_UP_MS;
+    return cluster_now_ms(emitter->cluster) + emitter->lead_ms - place->decided_at >= GIVE_UP_MS;
 }
 
 bool emitter_is_given_up(const struct emitter *emitter, const struct effect_target *target,
@@ -205,7 +205,7 @@ static bool is_undeliverable(const struct emitter *emitter, const struct effect_
     const struct effect_place *oldest = oldest_of(target);
     return oldest != NULL && is_old(emitter, oldest) && target->quiet_since != 0 &&
            others - target->quiet_since >= SETTLE_MS &&
-           emitter_now(emitter) - emitter->resumed_ms >= SETTLE_MS;
+           cluster_now_ms(emitter->cluster) - emitter->resumed_ms >= SETTLE_MS;
 }
 
 static void begin_giving_up(struct emitter *emitter, struct effect_target *target)

@@ -182,7 +182,6 @@ void emitter_acknowledged(struct emitter *emitter, struct effect_target *target)
 void emitter_hold(struct emission *effect, struct effect_target *holder);
 /* It no longer does. False: the effect no longer matters and may be gone. */
 bool emitter_let_go(struct emission *effect, struct effect_target *holder);
-int64_t emitter_now(const struct emitter *emitter);
 
 /* emitter_dead_letter.c */
 /* The effect becomes a dead letter, as soon as one can be sent. */

@@ -241,14 +241,10 @@ static struct emission *list_effect(struct emitter *emitter, struct effect_targe
 
 /* ---- what the producer holds ---- */
 
-int64_t emitter_now(const struct emitter *emitter)
-{
-    return loop_now_ms(cluster_loop(emitter->cluster));
-}
-
 bool emitter_target_quiet(const struct emitter *emitter, const struct effect_target *target)
 {
-    return target->quiet_since != 0 && emitter_now(emitter) - target->quiet_since >= QUIET_MS;
+    return target->quiet_since != 0 &&
+           cluster_now_ms(emitter->cluster) - target->quiet_since >= QUIET_MS;
 }
 
 /* How many effects of the target the producer may hold. */
@@ -279,7 +275,7 @@ bool emitter_target_ready(const struct emitter *emitter, const struct effect_tar
         return false;
     if (emitter_is_given_up(emitter, target, &target->from) || target->sweep)
         return true;
-    return emitter_now(emitter) >= target->retry_at &&
+    return cluster_now_ms(emitter->cluster) >= target->retry_at &&
            target->held <= share_of(emitter, target) / 2;
 }
 
@@ -294,7 +290,7 @@ void emitter_hold(struct emission *effect, struct effect_target *holder)
     holder->held_bytes += effect->bytes.size;
     emitter->cluster->effect_bytes += effect->bytes.size;
     if (holder->quiet_since == 0)
-        holder->quiet_since = emitter_now(emitter);
+        holder->quiet_since = cluster_now_ms(emitter->cluster);
 }
 
 bool emitter_let_go(struct emission *effect, struct effect_target *holder)
@@ -318,7 +314,7 @@ bool emitter_let_go(struct emission *effect, struct effect_target *holder)
 
 void emitter_acknowledged(struct emitter *emitter, struct effect_target *target)
 {
-    int64_t now = emitter_now(emitter);
+    int64_t now = cluster_now_ms(emitter->cluster);
     assert(!emitter->freed);
     assert(now >= emitter->acked_ms && emitter->acked_ms >= emitter->others_acked_ms);
     target->proven = true;
@@ -337,7 +333,7 @@ void emitter_acknowledged(struct emitter *emitter, struct effect_target *target)
 
 static void retry_later(struct emitter *emitter, struct effect_target *target)
 {
-    target->retry_at = emitter_now(emitter) + RETRY_MS;
+    target->retry_at = cluster_now_ms(emitter->cluster) + RETRY_MS;
     loop_timer_after(cluster_loop(emitter->cluster), &emitter->timer, RETRY_MS);
 }
 

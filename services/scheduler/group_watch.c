@@ -178,7 +178,7 @@ void group_watch_left(struct group_watch *watch)
 {
     assert(watch->state == STATE_LEAVING);
     watch->state = STATE_AWAY;
-    watch->away_since_ms = loop_now_ms(cluster_loop(watch->cluster));
+    watch->away_since_ms = cluster_now_ms(watch->cluster);
 }
 
 bool group_watch_is_away(const struct group_watch *watch, char *ret_reason, size_t size)

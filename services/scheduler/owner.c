@@ -321,9 +321,7 @@ bool owner_is_busy(const struct owner *owner)
 
 int64_t owner_next_command(const struct owner *owner)
 {
-    return owner_is_running(owner)
-               ? view_checkpoint(follower_view(owner->follower))->next_command_offset
-               : -1;
+    return owner_is_running(owner) ? follower_checkpoint(owner->follower)->next_command_offset : -1;
 }
 
 int64_t owner_lag(const struct owner *owner)

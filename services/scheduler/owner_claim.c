@@ -63,14 +63,14 @@ void owner_ask_for_log_end(struct owner *owner)
 static void find_log_end(struct owner *owner)
 {
     assert(owner->state == OWNER_CATCHING_UP);
-    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->round_from = follower_checkpoint(owner->follower)->next_event_offset;
     owner->catch_up_to = INT64_MAX;
     owner_ask_for_log_end(owner);
 }
 
 void owner_catch_up(struct owner *owner)
 {
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     int64_t next = checkpoint->next_event_offset;
     assert(owner->state == OWNER_CATCHING_UP);
     if (owner->catch_up_to == INT64_MAX)
@@ -87,7 +87,7 @@ static void begin_catching_up(struct owner *owner, int64_t log_end)
     assert(owner->commands == NULL);
     assert(owner->head == NULL && owner->item_count == 0);
     owner_set_state(owner, OWNER_CATCHING_UP);
-    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->round_from = follower_checkpoint(owner->follower)->next_event_offset;
     owner->catch_up_to = log_end < 0 ? INT64_MAX : log_end;
     owner_catch_up(owner);
 }
@@ -147,9 +147,8 @@ static void claim_partition(struct owner *owner)
     assert(!owner->suspended && owner->commands == NULL);
     assert(owner->head == NULL && owner->item_count == 0);
     /* An owner that cannot read the log never fences one that can. */
-    assert(view_checkpoint(follower_view(owner->follower))->next_event_offset >=
-           owner->catch_up_to);
-    assert(view_checkpoint(follower_view(owner->follower))->complete);
+    assert(follower_checkpoint(owner->follower)->next_event_offset >= owner->catch_up_to);
+    assert(follower_checkpoint(owner->follower)->complete);
     struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
                           .claimed_at = clock_wall_ms(owner->cluster->service->clock),
                           .partition_count = owner->cluster->partition_count,
@@ -192,7 +191,7 @@ static void on_checked(void *ctx)
         owner_set_state(owner, OWNER_CHECKING);
     if (owner->state != OWNER_CHECKING) /* it claims, gives up or runs: that goes on as it is */
         return;
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->commands == NULL && owner->head == NULL);
     int64_t log_end = end_known ? checkpoint->next_event_offset + owner_lag(owner) : -1;
     follower_run(owner->follower, INT64_MAX);
@@ -203,7 +202,7 @@ static void on_checked(void *ctx)
 
 void owner_begin_running(struct owner *owner)
 {
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->state == OWNER_INSPECTING);
     assert(owner->head == NULL && owner->item_count == 0);
     assert(checkpoint->next_event_offset == owner->expected_offset);
@@ -232,7 +231,7 @@ void owner_begin_running(struct owner *owner)
 static void on_caught_up(void *ctx)
 {
     struct owner *owner = ctx;
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     owner->warm = true;
     if (owner->state == OWNER_CATCHING_UP) {
         owner->catch_up_to = owner->round_from = checkpoint->next_event_offset;

@@ -34,7 +34,7 @@ const struct clock_guard *owner_clock(const struct owner *owner)
 bool owner_is_ahead(const struct owner *owner)
 {
     return clock_guard_is_ahead(&owner->clock_guard, owner->cluster->service->clock,
-                                view_checkpoint(follower_view(owner->follower))->newest_decided_at);
+                                follower_checkpoint(owner->follower)->newest_decided_at);
 }
 
 void owner_stop_ahead(struct owner *owner)
@@ -44,7 +44,7 @@ void owner_stop_ahead(struct owner *owner)
     char broker[RFC3339_TEXT_SIZE];
     int64_t mono_us = clock_mono_us(owner->cluster->service->clock);
     assert(owner->clock_guard.known);
-    rfc3339_format(view_checkpoint(follower_view(owner->follower))->newest_decided_at, newest);
+    rfc3339_format(follower_checkpoint(owner->follower)->newest_decided_at, newest);
     rfc3339_format(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
     error_set(&error, CODE_CLOCK_AHEAD,
               "the newest Decision of the partition says %s, but by the brokers' clocks it is %s: "

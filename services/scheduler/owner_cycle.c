@@ -14,11 +14,6 @@ enum {
     BLOCKED_MS = 1000  /* disk or clock: check again after */
 };
 
-static struct view *view_of(const struct owner *owner)
-{
-    return follower_view(owner->follower);
-}
-
 /* ---- acknowledged ---- */
 
 static void emit(struct owner *owner)
@@ -39,7 +34,7 @@ static void emit(struct owner *owner)
     FAILPOINT("cycle.emitted");
     metrics_add(owner->metrics->decisions, owner->item_count);
     metrics_add(owner->metrics->batches, 1);
-    view_hold(view_of(owner), false);
+    view_hold(owner_view(owner), false);
     owner_queue_free_decided(owner);
     owner_guard_end(owner);
     assert(!owner->guarded);
@@ -58,7 +53,7 @@ bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *
 {
     assert(owner_is_running(owner));
     assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
-    assert(owner->expected_offset < view_checkpoint(view_of(owner))->next_event_offset);
+    assert(owner->expected_offset < follower_checkpoint(owner->follower)->next_event_offset);
     if (error != NULL && error_is(error))
         owner_give_up_for(owner, error);
     else if (offset < 0)
@@ -228,7 +223,7 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
 {
     struct error error;
     struct decision *decision = &item->decision;
-    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     decision->claim_id = owner->claim_id;
     decision->sequence = checkpoint->next_sequence;
     decision->emitted_through = emitter_through(owner->emitter);
@@ -251,7 +246,7 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     if (broker_append(owner->cluster->broker, &append, &error) != ERROR_OK)
         return LATER;
     owner->outstanding++;
-    if (view_decided(view_of(owner), decision, value, &error) == ERROR_OK)
+    if (view_decided(owner_view(owner), decision, value, &error) == ERROR_OK)
         return DECIDED;
     owner_failed_store(owner, &error);
     return BROKEN;
@@ -260,7 +255,7 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
 static enum decide_result decide_head(struct owner *owner)
 {
     struct pending_command *pending = owner->head;
-    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     struct batch_item *item = &owner->items[owner->item_count];
     struct command cmd;
     struct error error;
@@ -286,7 +281,7 @@ static enum decide_result decide_head(struct owner *owner)
     if (result != DECIDED)
         return result;
     if (!text_empty(cmd.order_id) &&
-        view_order(view_of(owner), cmd.order_id, &order, &error) != ERROR_OK) {
+        view_order(owner_view(owner), cmd.order_id, &order, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);
         return BROKEN;
     }
@@ -342,7 +337,7 @@ static void decide_batch(struct owner *owner)
     uint32_t bound = owner->careful > 0 ? 1 : owner->options.batch_max;
     enum decide_result result = DECIDED;
     heap_arena_reset(&owner->batch);
-    view_hold(view_of(owner), true);
+    view_hold(owner_view(owner), true);
     owner->item_count = owner->acknowledged = 0;
     while (owner->head != NULL && owner->item_count < bound) {
         result = decide_head(owner);
@@ -362,7 +357,7 @@ static void decide_batch(struct owner *owner)
         owner_set_state(owner, OWNER_APPENDING);
         return;
     }
-    view_hold(view_of(owner), false);
+    view_hold(owner_view(owner), false);
     if (result != LATER || owner->refreshing != NULL)
         return;
     owner_wait_for_producer(owner);
@@ -397,7 +392,7 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         return;
     assert(owner->commands != NULL);
     assert(owner->item_count == 0);
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     if (owner->careful > 0 && !owner->guarded && !owner_is_to_be_quarantined(owner)) {
         owner_guard_append(owner);
         return;
@@ -426,7 +421,7 @@ void owner_cycle_begin(struct owner *owner)
     owner->refreshing = NULL;
     owner->blocked_by = NULL;
     if (owner->commands == NULL) /* else it has read the command before the next one */
-        owner_queue_open(owner, view_checkpoint(view_of(owner))->next_command_offset);
+        owner_queue_open(owner, follower_checkpoint(owner->follower)->next_command_offset);
     owner_route_begin(owner);
     owner_trim_begin(owner);
     owner_expire_begin(owner);
@@ -452,6 +447,6 @@ void owner_cycle_end(struct owner *owner)
     owner->item_count = owner->acknowledged = 0;
     owner->guarded = false;
     owner->refreshing = NULL;
-    if (view_of(owner) != NULL)
-        view_hold(view_of(owner), false);
+    if (owner_view(owner) != NULL)
+        view_hold(owner_view(owner), false);
 }

@@ -14,11 +14,6 @@ enum {
     LOOK_SHARE = 16     /* of the retention, where that is shorter */
 };
 
-static struct view *view_of(const struct owner *owner)
-{
-    return follower_view(owner->follower);
-}
-
 static void turn_after(struct owner *owner, int64_t ms)
 {
     loop_timer_after(cluster_loop(owner->cluster), &owner->expiry.timer, ms);
@@ -37,7 +32,7 @@ static void on_expired(void *ctx, uint64_t token, int64_t offset, const struct e
         !owner_as_expected(owner, offset, error))
         return;
     assert(owner->item_count == 0);
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     FAILPOINT("expiry.acknowledged");
     owner_measure_clock(owner, owner->sent_us);
     metrics_add(owner->metrics->expired, owner->expiry.count);
@@ -53,7 +48,7 @@ static void on_expired(void *ctx, uint64_t token, int64_t offset, const struct e
 /* False: the producer's queue is full. */
 static bool append_expiry(struct owner *owner, const struct view_ended *ended, int64_t now)
 {
-    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     int64_t offset = checkpoint->next_event_offset;
     struct text value;
     struct error error;
@@ -70,7 +65,7 @@ static bool append_expiry(struct owner *owner, const struct view_ended *ended, i
         return false;
     owner_set_state(owner, OWNER_EXPIRING);
     owner->expiry.more = ended->count == owner->options.expiry_max;
-    if (view_expired(view_of(owner), &expiry, value, offset, &owner->expiry.count, &error) !=
+    if (view_expired(owner_view(owner), &expiry, value, offset, &owner->expiry.count, &error) !=
         ERROR_OK)
         owner_failed_store(owner, &error);
     return true;
@@ -87,8 +82,8 @@ bool owner_expire_turn(struct owner *owner)
         return false;
     owner->expiry.due = false;
     int64_t now = clock_guard_now(&owner->clock_guard, clock, clock_mono_us(clock), 0,
-                                  view_checkpoint(view_of(owner))->newest_decided_at);
-    if (view_find_ended(view_of(owner), now - owner->options.retention_ms,
+                                  follower_checkpoint(owner->follower)->newest_decided_at);
+    if (view_find_ended(owner_view(owner), now - owner->options.retention_ms,
                         owner->options.expiry_max, &ended, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);
         return true;

@@ -38,7 +38,7 @@ void owner_guard_begin(struct owner *owner)
     assert(owner->metrics->guarding == NULL);
     assert(!owner->waits_for_turn);
     owner->metrics->guarding = owner;
-    owner->metrics->guarding_since_ms = loop_now_ms(cluster_loop(owner->cluster));
+    owner->metrics->guarding_since_ms = cluster_now_ms(owner->cluster);
 }
 
 /* While another partition guards a command, until it stalls: then a crash here may cost its command
@@ -51,7 +51,7 @@ bool owner_turns_wait(struct owner *owner)
     if (shared->guarding == NULL || shared->guarding == owner)
         return false;
     int64_t until = shared->guarding_since_ms + OWNER_STALL_MS;
-    if (loop_now_ms(cluster_loop(owner->cluster)) >= until) {
+    if (cluster_now_ms(owner->cluster) >= until) {
         shared->guarding = NULL;
         return false;
     }
@@ -66,7 +66,7 @@ bool owner_turns_wait(struct owner *owner)
 
 bool owner_is_to_be_quarantined(const struct owner *owner)
 {
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->head != NULL);
     return checkpoint->guarded_offset == owner->head->offset &&
            checkpoint->guards >= COMMAND_TRIES_MAX && !owner->guarded;
@@ -82,8 +82,7 @@ static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const s
     owner_measure_clock(owner, owner->sent_us);
     assert(owner->item_count == 0 && !owner->guarded);
     assert(owner->careful > 0 && owner->head != NULL);
-    assert(view_checkpoint(follower_view(owner->follower))->next_event_offset ==
-           owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     owner->guarded = true;
     owner_set_state(owner, OWNER_RUNNING);
     owner_step_soon(owner);
@@ -97,7 +96,7 @@ void owner_guard_append(struct owner *owner)
     assert(owner->careful > 0 && !owner->guarded);
     struct command_guard guard = {.claim_id = owner->claim_id,
                                   .command_offset = owner->head->offset};
-    int64_t offset = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    int64_t offset = follower_checkpoint(owner->follower)->next_event_offset;
     owner->value.size = 0;
     codec_encode(owner->cluster->codec, RECORD_COMMAND_GUARD, &guard, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
@@ -118,5 +117,5 @@ void owner_guard_append(struct owner *owner)
     owner->outstanding++;
     owner_guard_begin(owner);
     owner_set_state(owner, OWNER_GUARDING);
-    view_guarded(follower_view(owner->follower), &guard, value, offset);
+    view_guarded(owner_view(owner), &guard, value, offset);
 }

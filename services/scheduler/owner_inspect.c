@@ -11,23 +11,18 @@
 
 enum { QUERY_AGAIN_MS = 500 };
 
-static const struct checkpoint *checkpoint_of(const struct owner *owner)
-{
-    return view_checkpoint(follower_view(owner->follower));
-}
-
 void owner_inspect_ahead(struct owner *owner)
 {
     assert(owner->state == OWNER_FOLDING && owner->commands == NULL);
-    if (checkpoint_of(owner)->last_command_offset < 0)
+    if (follower_checkpoint(owner->follower)->last_command_offset < 0)
         return;
-    owner_queue_open(owner, checkpoint_of(owner)->last_command_offset);
+    owner_queue_open(owner, follower_checkpoint(owner->follower)->last_command_offset);
     broker_reader_pause(owner->commands, true);
 }
 
 void owner_inspect(struct owner *owner)
 {
-    int64_t last = checkpoint_of(owner)->last_command_offset;
+    int64_t last = follower_checkpoint(owner->follower)->last_command_offset;
     assert(owner->state == OWNER_INSPECTING);
     owner->commands_in_range = false;
     if (owner->commands != NULL) /* not at the last one, if another owner has decided since */
@@ -51,7 +46,7 @@ static void stop_differing(struct owner *owner, int64_t offset)
 
 void owner_inspected(struct owner *owner, const struct broker_record *record)
 {
-    const struct checkpoint *checkpoint = checkpoint_of(owner);
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     int64_t last = checkpoint->last_command_offset;
     assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
     bool found = record != NULL && record->offset == last;
@@ -82,7 +77,7 @@ void owner_inspection_failed(struct owner *owner, const struct error *error)
 
 static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
 {
-    const struct checkpoint *checkpoint = checkpoint_of(owner);
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
     int64_t next = checkpoint->next_command_offset;
     struct error error;

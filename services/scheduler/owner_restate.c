@@ -13,11 +13,6 @@ enum {
     ROWS_PER_TURN = 256 /* of the store: less than a millisecond */
 };
 
-static struct view *view_of(const struct owner *owner)
-{
-    return follower_view(owner->follower);
-}
-
 bool owner_append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
                   broker_appended done, struct text *ret_value)
 {
@@ -48,12 +43,12 @@ static void on_continued(void *ctx, uint64_t token, int64_t offset, const struct
         !owner_as_expected(owner, offset, error))
         return;
     assert(owner->item_count == 0);
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     FAILPOINT("continuation.acknowledged");
     owner_measure_clock(owner, owner->sent_us);
     metrics_add(owner->metrics->continuations, 1);
     view_continuation_appended(
-        view_of(owner),
+        owner_view(owner),
         (struct continuation_place){offset, broker_appended_at(owner->cluster->broker)});
     owner_set_state(owner, OWNER_RUNNING);
     owner_trim_continued(owner);
@@ -63,7 +58,7 @@ static void on_continued(void *ctx, uint64_t token, int64_t offset, const struct
 
 bool owner_continue(struct owner *owner, int64_t trimmed)
 {
-    struct view *view = view_of(owner);
+    struct view *view = owner_view(owner);
     const struct clock *clock = owner->cluster->service->clock;
     int64_t offset = view_checkpoint(view)->next_event_offset;
     struct continuation continuation;
@@ -114,7 +109,7 @@ static void on_stated(void *ctx, uint64_t token, int64_t offset, const struct er
     if (!owner_as_expected(owner, offset, error) || --owner->trim.stating > 0)
         return;
     assert(owner->item_count == 0);
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     FAILPOINT("statement.acknowledged");
     owner_measure_clock(owner, owner->sent_us);
     owner_set_state(owner, OWNER_RUNNING);
@@ -127,7 +122,7 @@ static void on_stated(void *ctx, uint64_t token, int64_t offset, const struct er
 static bool state_order(struct owner *owner, struct text order_id, size_t *bytes)
 {
     struct error error;
-    struct view *view = view_of(owner);
+    struct view *view = owner_view(owner);
     const struct order *order = NULL;
     const struct checkpoint *checkpoint = view_checkpoint(view);
     int64_t offset = checkpoint->next_event_offset;
@@ -159,9 +154,9 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
     size_t bytes = 0;
     uint32_t stated = 0;
     assert(owner->state == OWNER_RUNNING && owner->item_count == 0 && trim->stating == 0);
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     *ret_done = false;
-    if (view_scan_stated_before(view_of(owner), trim->to,
+    if (view_scan_stated_before(owner_view(owner), trim->to,
                                 (struct text){trim->after.data, trim->after.size}, ROWS_PER_TURN,
                                 take_id, &old, &last, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);

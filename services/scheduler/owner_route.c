@@ -56,7 +56,7 @@ static void forget_starts(struct owner *owner, struct text order_id)
 static void note_completed(const struct owner *owner, const struct decision *decision,
                            const struct order *order)
 {
-    int64_t now_ms = loop_now_ms(cluster_loop(owner->cluster));
+    int64_t now_ms = cluster_now_ms(owner->cluster);
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const struct event *event = &decision->events[i];
         if (event->kind != EVENT_STEP_SUCCEEDED && event->kind != EVENT_STEP_FAILED)
@@ -97,7 +97,7 @@ void owner_route_acknowledged(struct owner *owner)
 /* Others get the capacity for a while after a failure: at once it would fail again. */
 static void note_answer(struct owner *owner, bool failed)
 {
-    int64_t now = loop_now_ms(cluster_loop(owner->cluster));
+    int64_t now = cluster_now_ms(owner->cluster);
     owner->starts_failed_ms = failed ? now : 0;
     if (!failed)
         owner->starts_since_ms = now;
@@ -129,7 +129,7 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
     struct error error;
     assert(owner_is_running(owner) && !owner->suspended);
     assert(pick->order_id.size <= ORDER_ID_BYTES_MAX);
-    if (view_order(follower_view(owner->follower), pick->order_id, &order, &error) != ERROR_OK)
+    if (view_order(owner_view(owner), pick->order_id, &order, &error) != ERROR_OK)
         return ROUTE_LATER;
     if (order == NULL || !backlog_waits_in(order, pick->step, pick->queue))
         return ROUTE_GONE;
@@ -151,7 +151,7 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
     owner->outstanding++;
     assert(owner->starts_outstanding < owner->outstanding);
     if (owner->starts_outstanding++ == 0 && owner->starts_failed_ms == 0)
-        owner->starts_since_ms = loop_now_ms(cluster_loop(owner->cluster));
+        owner->starts_since_ms = cluster_now_ms(owner->cluster);
     return ROUTE_SENT;
 }
 
@@ -166,7 +166,7 @@ void owner_route_begin(struct owner *owner)
     assert(owner->routed.ctx == NULL && owner->routed.starts == NULL);
     owner->routed = (struct route_partition){.start = start_step,
                                              .ctx = owner,
-                                             .view = follower_view(owner->follower),
+                                             .view = owner_view(owner),
                                              .backlog = owner->backlog,
                                              .suspended = owner->suspended};
     backlog_set_active(owner->backlog, true);
@@ -185,7 +185,7 @@ void owner_route_end(struct owner *owner)
 
 bool owner_route_starts_stall(const struct owner *owner)
 {
-    int64_t now = loop_now_ms(cluster_loop(owner->cluster));
+    int64_t now = cluster_now_ms(owner->cluster);
     assert(owner->starts_outstanding <= owner->outstanding);
     bool failed = owner->starts_failed_ms != 0 && now - owner->starts_failed_ms < OWNER_STALL_MS;
     return (owner->starts_outstanding > 0 || failed) &&

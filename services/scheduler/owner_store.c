@@ -15,11 +15,6 @@ enum {
     COMMIT_BYTES = 16 * 1024 * 1024 /* of records: they take as much memory, about */
 };
 
-static struct view *view_of(const struct owner *owner)
-{
-    return follower_view(owner->follower);
-}
-
 static bool may_commit(const struct owner *owner)
 {
     return owner->state == OWNER_RUNNING && owner->item_count == 0;
@@ -27,8 +22,9 @@ static bool may_commit(const struct owner *owner)
 
 static bool is_behind(const struct owner *owner)
 {
-    return view_dirty(view_of(owner)) > 0 || view_committed(view_of(owner))->emitted_through <
-                                                 view_checkpoint(view_of(owner))->emitted_through;
+    return view_dirty(owner_view(owner)) > 0 ||
+           view_committed(owner_view(owner))->emitted_through <
+               follower_checkpoint(owner->follower)->emitted_through;
 }
 
 static enum error_class commit(struct owner *owner, struct error *ret_error)
@@ -36,19 +32,19 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
     const struct clock *clock = owner->cluster->service->clock;
     int64_t begun_us = clock_mono_us(clock);
     assert(may_commit(owner));
-    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     owner_store_end(owner);
     /* There may be no batch after this one: the memory of a large one goes back. */
     heap_arena_deinit(&owner->batch);
     heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
     if (FAILPOINT_ERROR("cycle.store"))
         return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
-    enum error_class class = view_commit(view_of(owner), ret_error);
+    enum error_class class = view_commit(owner_view(owner), ret_error);
     if (class != ERROR_OK)
         return class;
     FAILPOINT("cycle.stored");
     metrics_observe_us(owner->metrics->commit, clock_mono_us(clock) - begun_us);
-    view_tidy(view_of(owner));
+    view_tidy(owner_view(owner));
     follower_committed(owner->follower);
     return ERROR_OK;
 }
@@ -83,8 +79,8 @@ bool owner_store_acknowledged(struct owner *owner)
     assert(may_commit(owner));
     if (!is_behind(owner))
         return true;
-    if (owner->commit_due || view_dirty(view_of(owner)) >= COMMIT_RECORDS ||
-        view_dirty_bytes(view_of(owner)) >= COMMIT_BYTES)
+    if (owner->commit_due || view_dirty(owner_view(owner)) >= COMMIT_RECORDS ||
+        view_dirty_bytes(owner_view(owner)) >= COMMIT_BYTES)
         return commit_or_give_up(owner);
     commit_later(owner);
     return true;

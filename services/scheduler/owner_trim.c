@@ -30,11 +30,6 @@ enum {
     DELETE_AGAIN_MS = 10 * 1000
 };
 
-static const struct checkpoint *checkpoint_of(const struct owner *owner)
-{
-    return view_checkpoint(follower_view(owner->follower));
-}
-
 static void turn_after(struct owner *owner, int64_t ms)
 {
     loop_timer_after(cluster_loop(owner->cluster), &owner->trim.timer, ms);
@@ -75,10 +70,11 @@ static void wait(struct owner *owner)
  * them for ever: its log can only begin at or before the last Decision whose effects are sent. */
 static bool is_to_continue(const struct owner *owner)
 {
-    const struct continuations *list = view_continuations(follower_view(owner->follower));
+    const struct continuations *list = view_continuations(owner_view(owner));
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    bool anything_new = list->count == 0 || list->places[list->count - 1].offset + 1 <
-                                                checkpoint_of(owner)->next_event_offset;
+    bool anything_new =
+        list->count == 0 || list->places[list->count - 1].offset + 1 <
+                                follower_checkpoint(owner->follower)->next_event_offset;
     return anything_new && now_us - owner->trim.continued_us >= continue_every_ms(owner) * 1000;
 }
 
@@ -101,7 +97,7 @@ void owner_trim_continued(struct owner *owner)
  * False: it fails, and the claim is given up. */
 static bool find_stored(struct owner *owner, int64_t to, int64_t *ret_stored)
 {
-    struct view *view = follower_view(owner->follower);
+    struct view *view = owner_view(owner);
     int64_t next = 0;
     struct error error;
     enum error_class class = view_flushed(view, &next, &error);
@@ -120,7 +116,7 @@ static bool find_stored(struct owner *owner, int64_t to, int64_t *ret_stored)
 /* The newest Continuation that is old enough and at or before `limit`; -1: none. */
 static int64_t newest_before(const struct owner *owner, int64_t limit)
 {
-    const struct continuations *list = view_continuations(follower_view(owner->follower));
+    const struct continuations *list = view_continuations(owner_view(owner));
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     int64_t newest = -1;
     /* The brokers' time is at least this. */
@@ -136,7 +132,7 @@ static int64_t newest_before(const struct owner *owner, int64_t limit)
 static void choose(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
-    int64_t through = checkpoint_of(owner)->emitted_through;
+    int64_t through = follower_checkpoint(owner->follower)->emitted_through;
     int64_t to = newest_before(owner, INT64_MAX);
     int64_t stored = -1;
     if (!find_stored(owner, to, &stored))
@@ -161,8 +157,8 @@ static void choose(struct owner *owner)
         return;
     }
     assert(to <= through && to <= stored && to <= trim->archived);
-    assert(to < checkpoint_of(owner)->next_event_offset);
-    assert(!admission_skips(checkpoint_of(owner), to));
+    assert(to < follower_checkpoint(owner->follower)->next_event_offset);
+    assert(!admission_skips(follower_checkpoint(owner->follower), to));
     trim->to = to;
     trim->after.size = 0;
     trim->phase = TRIM_STATING;
@@ -179,7 +175,7 @@ static void choose(struct owner *owner)
 static void delete_again(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
-    trim->to = checkpoint_of(owner)->trimmed;
+    trim->to = follower_checkpoint(owner->follower)->trimmed;
     trim->phase = TRIM_DELETING;
     trim->may_delete = true;
     log_warning("the log begins before the place to which it was trimmed: deleting again",
@@ -208,7 +204,7 @@ static void decide_to_delete(struct owner *owner)
 void owner_trim_answered(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
-    int64_t trimmed = checkpoint_of(owner)->trimmed;
+    int64_t trimmed = follower_checkpoint(owner->follower)->trimmed;
     bool to_delete = trim->to_delete;
     trim->to_delete = false;
     if (trim->unanswered) {
@@ -341,7 +337,7 @@ void owner_trim_stated(struct owner *owner)
 /* An owner that does not know all of what it would restate leaves that to a newer one. */
 static bool may_trim(struct owner *owner)
 {
-    if (checkpoint_of(owner)->state_format <= STATE_FORMAT)
+    if (follower_checkpoint(owner->follower)->state_format <= STATE_FORMAT)
         return true;
     set_held(owner, TRIM_HELD_BY_FORMAT);
     if (owner->trim.phase != TRIM_ASKING && !owner->trim.deleting)

@@ -228,7 +228,7 @@ void owner_watch_begin(struct owner *owner)
 {
     assert(!owner->stalled && !owner->stall_alerted);
     owner->progress = progress_of(owner);
-    owner->progress_ms = owner->watched_ms = loop_now_ms(cluster_loop(owner->cluster));
+    owner->progress_ms = owner->watched_ms = cluster_now_ms(owner->cluster);
     loop_timer_init(&owner->watchdog, on_tick, owner);
     loop_timer_after(cluster_loop(owner->cluster), &owner->watchdog, TICK_MS);
 }

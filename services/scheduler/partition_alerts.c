@@ -54,14 +54,9 @@ struct partition_alerts {
     struct loop_timer timer; /* armed while there are alerts, held or open */
 };
 
-static int64_t now_ms(const struct partition_alerts *alerts)
-{
-    return loop_now_ms(cluster_loop(alerts->cluster));
-}
-
 static void look_after(struct partition_alerts *alerts, int64_t ms)
 {
-    int64_t due_ms = now_ms(alerts) + ms;
+    int64_t due_ms = cluster_now_ms(alerts->cluster) + ms;
     if (!loop_timer_armed(&alerts->timer) || due_ms < alerts->timer.due_ms)
         loop_timer_set(cluster_loop(alerts->cluster), &alerts->timer, due_ms);
 }
@@ -146,7 +141,7 @@ static void on_alert(void *ctx, int32_t at, const struct operator_alert *record)
     open->at = at;
     open->of_owner = of_owner;
     open->raised_at = record->decided_at;
-    open->seen_ms = now_ms(alerts);
+    open->seen_ms = cluster_now_ms(alerts->cluster);
     open->closed_ms = INT64_MIN;
     look_after(alerts, TICK_MS);
 }
@@ -176,7 +171,8 @@ static bool is_left(const struct partition_alerts *alerts, const struct open_ale
 {
     bool own = strcmp(open->by, alerts->cluster->service->instance_id) == 0;
     if (!alert_topic_is_read(alerts->topic, open->at) ||
-        (open->closed_ms != INT64_MIN && now_ms(alerts) - open->closed_ms < CLOSE_AGAIN_MS) ||
+        (open->closed_ms != INT64_MIN &&
+         cluster_now_ms(alerts->cluster) - open->closed_ms < CLOSE_AGAIN_MS) ||
         (own && open->raised_at >= alerts->started_at))
         return false;
     return open->of_owner ? alerts->ops->runs(alerts->ctx, open->partition)
@@ -185,7 +181,7 @@ static bool is_left(const struct partition_alerts *alerts, const struct open_ale
 
 static void close_left(struct partition_alerts *alerts, struct open_alert *open)
 {
-    open->closed_ms = now_ms(alerts);
+    open->closed_ms = cluster_now_ms(alerts->cluster);
     cluster_close_alert_of(alerts->cluster, open->at, open->by, open->partition, open->code,
                            open->of_owner ? "the partition has another owner now"
                                           : "the instance has started again");
@@ -238,7 +234,8 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
     struct answer answer = {.members = members, .count = count};
     assert(alerts->asking);
     alerts->asking = false;
-    if ((error == NULL || !error_is(error)) && now_ms(alerts) - alerts->asked_ms <= ANSWER_MS)
+    if ((error == NULL || !error_is(error)) &&
+        cluster_now_ms(alerts->cluster) - alerts->asked_ms <= ANSWER_MS)
         act(alerts, &answer);
 }
 
@@ -258,7 +255,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     (void)loop;
     (void)timer;
     if (!alerts->asking && has_to_ask(alerts)) {
-        alerts->asked_ms = now_ms(alerts);
+        alerts->asked_ms = cluster_now_ms(alerts->cluster);
         alerts->asking = true;
         if (!alerts->ops->members(alerts->ctx, on_members, alerts)) {
             alerts->asking = false;

@@ -101,7 +101,7 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
         standby->members_error = *error;
         return; /* the present standbys stay */
     }
-    standby->members_ms = loop_now_ms(cluster_loop(standby->cluster));
+    standby->members_ms = cluster_now_ms(standby->cluster);
     standby->members_error = (struct error){0};
     standby->open_failed = -1;
     for (int32_t p = 0; p < standby->cluster->partition_count; p++) {
@@ -158,7 +158,7 @@ bool standby_trouble(const struct standby *standby, char *ret_text, size_t size)
     for (int32_t p = 0; p < standby->cluster->partition_count; p++)
         if (standby->owners[p] != NULL && owner_trouble(standby->owners[p], ret_text, size))
             return true;
-    int64_t now = loop_now_ms(cluster_loop(standby->cluster));
+    int64_t now = cluster_now_ms(standby->cluster);
     int64_t unknown_ms = now > standby->members_ms ? now - standby->members_ms : 0;
     if (standby->open_failed >= 0)
         snprintf(ret_text, size, "the standby of partition %d cannot be opened: %s",
@@ -233,7 +233,7 @@ void standby_begin(struct standby *standby, struct membership *membership)
     assert(membership != NULL);
     assert(standby->membership == NULL);
     standby->membership = membership;
-    standby->members_ms = loop_now_ms(cluster_loop(standby->cluster));
+    standby->members_ms = cluster_now_ms(standby->cluster);
     loop_timer_after(standby->cluster->service->loop, &standby->timer, CHECK_MS);
 }
 

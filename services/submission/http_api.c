@@ -78,7 +78,8 @@ static void answer_error(struct http_submission *request, const struct error *er
 static void answer_accepted(struct http_submission *request, int64_t offset)
 {
     struct http_exchange *exchange = request->exchange;
-    int32_t partition = submission_commands_partition(request->api->submission, request->order_id);
+    int32_t partition =
+        broker_partition_of(request->order_id, request->api->submission->cluster->partition_count);
     if (exchange == NULL)
         return;
     request->exchange = NULL;

@@ -92,11 +92,6 @@ static void refresh_init(struct submission *submission, struct refresh *refresh)
 
 /* ---- commands ---- */
 
-int32_t submission_commands_partition(const struct submission *submission, struct text order_id)
-{
-    return broker_partition_of(order_id, submission->cluster->partition_count);
-}
-
 enum error_class submission_append(struct submission *submission, const struct command *cmd,
                                    broker_appended done, void *ctx, uint64_t token,
                                    struct error *ret_error)
@@ -108,7 +103,7 @@ enum error_class submission_append(struct submission *submission, const struct c
     struct broker_append append = {
         .producer = BROKER_PRODUCER_LOG,
         .topic = submission->cluster->topics.commands,
-        .partition = submission_commands_partition(submission, cmd->order_id),
+        .partition = broker_partition_of(cmd->order_id, submission->cluster->partition_count),
         .key = cmd->order_id,
         .value = {(const char *)value->data, (uint32_t)value->size},
         .batches = true,

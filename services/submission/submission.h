@@ -109,7 +109,6 @@ bool submission_degraded(void *submission, char *ret_reason, size_t reason_size)
 enum error_class submission_append(struct submission *submission, const struct command *cmd,
                                    broker_appended done, void *ctx, uint64_t token,
                                    struct error *ret_error);
-int32_t submission_commands_partition(const struct submission *submission, struct text order_id);
 
 /* ---- one partition of submissions (partition.c) ---- */
 

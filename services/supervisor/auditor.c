@@ -132,7 +132,7 @@ static void close_alert(struct audited *audited, const char *why)
 static void alert_stuck(struct audited *audited)
 {
     char message[768];
-    int64_t now = loop_now_ms(cluster_loop(audited->auditor->cluster));
+    int64_t now = cluster_now_ms(audited->auditor->cluster);
     if (audited->stuck == 0)
         close_alert(audited, "no order of the partition is stuck any more");
     if (audited->stuck == 0 || (audited->alerted && now < audited->alert_not_before))
@@ -265,7 +265,7 @@ static bool is_stalled(const struct auditor *auditor)
     struct follower *follower = follower_of(auditor, auditor->at, &current);
     if (follower == NULL)
         return true;
-    int64_t folded_to = view_checkpoint(follower_view(follower))->next_event_offset;
+    int64_t folded_to = follower_checkpoint(follower)->next_event_offset;
     bool folds = folded_to != audited->folded_to;
     audited->folded_to = folded_to;
     return !folds && !current && !follower_is_stopped(follower, NULL) &&
@@ -361,7 +361,7 @@ void auditor_release(struct auditor *auditor, int32_t partition)
 static void open_all(struct auditor *auditor)
 {
     int32_t count = auditor->cluster->partition_count;
-    int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
+    int64_t now = cluster_now_ms(auditor->cluster);
     assert(auditor->leading && auditor->audited == NULL && count > 0);
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);

@@ -206,7 +206,7 @@ static void learn_not_due(struct supervisor_partition *partition, struct text or
 
 static int64_t newest_decided_at(const struct supervisor_partition *partition)
 {
-    return view_checkpoint(follower_view(partition->follower))->newest_decided_at;
+    return follower_checkpoint(partition->follower)->newest_decided_at;
 }
 
 static void learn_time(struct supervisor_partition *partition, enum record_kind kind)
@@ -444,7 +444,7 @@ struct view *supervisor_partition_view(const struct supervisor_partition *partit
 
 int64_t supervisor_partition_next_offset(const struct supervisor_partition *partition)
 {
-    return view_checkpoint(follower_view(partition->follower))->next_event_offset;
+    return follower_checkpoint(partition->follower)->next_event_offset;
 }
 
 int64_t supervisor_partition_lag(const struct supervisor_partition *partition)

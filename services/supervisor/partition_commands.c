@@ -112,15 +112,11 @@ static void send_command(struct supervisor_partition *partition,
     metrics_observe_us(partition->metrics->late, (partition->now - due->deadline.due_at) * 1000);
 }
 
-static int64_t next_command(const struct supervisor_partition *partition)
-{
-    return view_checkpoint(follower_view(partition->follower))->next_command_offset;
-}
-
 bool partition_window_is_full(const struct supervisor_partition *partition)
 {
-    return outstanding_on_their_way(partition->outstanding, partition_mono_ms(partition),
-                                    next_command(partition)) >= partition->window;
+    return outstanding_on_their_way(
+               partition->outstanding, partition_mono_ms(partition),
+               follower_checkpoint(partition->follower)->next_command_offset) >= partition->window;
 }
 
 static bool may_send(const struct supervisor_partition *partition)
@@ -133,7 +129,7 @@ void partition_send_again(struct supervisor_partition *partition)
     struct outstanding_command due;
     while (may_send(partition) &&
            outstanding_repeat(partition->outstanding, partition_mono_ms(partition),
-                              next_command(partition), &due))
+                              follower_checkpoint(partition->follower)->next_command_offset, &due))
         send_command(partition, &due);
 }
 

@@ -24,11 +24,6 @@ struct waiting_commands {
     bool freed;
 };
 
-static int64_t next_command(const struct waiting_commands *waiting)
-{
-    return view_checkpoint(follower_view(waiting->follower))->next_command_offset;
-}
-
 static void set_raised(struct waiting_commands *waiting, bool raised, const char *message)
 {
     waiting->raised = raised;
@@ -61,7 +56,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     }
     if (error_is(error) || !waiting->current)
         return;
-    int64_t next = next_command(waiting);
+    int64_t next = follower_checkpoint(waiting->follower)->next_command_offset;
     int64_t from = next > low ? next : low;
     int64_t lag = high > from ? high - from : 0;
     lag_window_add(&waiting->window, loop_now_ms(waiting->loop), lag, next);

@@ -123,7 +123,7 @@ enum error_class __wrap_verify_fold_run(struct verify_fold *fold, const char *pa
 {
     assert(current.run->fold_count < TOOLS_VERIFY_FOLDS_MAX);
     enum error_class class = __real_verify_fold_run(fold, path, ret_error);
-    const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
+    const struct checkpoint *checkpoint = follower_checkpoint(fold->follower);
     current.run->folds[current.run->fold_count++] =
         (struct tools_verify_fold){.partition = fold->partition,
                                    .rules = fold->rules,
@@ -157,8 +157,8 @@ void tools_run(struct tools *tools, const struct cli_noun *noun, const char *con
     FILE *out = open_memstream(&printed, &out_size);
     FILE *err = open_memstream(&ret_run->err, &err_size);
     tools_span_begin(tools, &tools->span);
-    ret_run->code = cli_main_to(argc, argv, environment,
-                                (const struct cli_noun *const[]){noun, NULL}, out, err);
+    ret_run->code =
+        cli_main(argc, argv, environment, (const struct cli_noun *const[]){noun, NULL}, out, err);
     fclose(out);
     fclose(err);
     free(printed);

@@ -38,11 +38,6 @@ static bool is_same(const struct alert *alert, const struct operator_alert *reco
            text_equal(text_of(alert->by), record->by);
 }
 
-static void copy_text(char *ret_text, size_t size, struct text text)
-{
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
-}
-
 static void forget_oldest(struct alerts *alerts)
 {
     assert(alerts->list != NULL && alerts->count > 0);
@@ -92,14 +87,14 @@ static void take(void *ctx, int32_t at, const struct operator_alert *record)
         assert(alert != NULL);
         alert->partition = record->partition;
         alert->first_at = last_at;
-        copy_text(alert->code, sizeof(alert->code), record->code);
-        copy_text(alert->by, sizeof(alert->by), record->by);
+        utf8_copy(alert->code, sizeof(alert->code), record->code);
+        utf8_copy(alert->by, sizeof(alert->by), record->by);
         alerts->count++;
     }
     alert->open = record->raised;
     alert->last_at = last_at;
     alert->count++;
-    copy_text(alert->message, sizeof(alert->message), record->message);
+    utf8_copy(alert->message, sizeof(alert->message), record->message);
     insert(alerts, alert);
     if (alerts->count > ALERTS_MAX)
         forget_oldest(alerts);

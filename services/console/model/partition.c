@@ -39,18 +39,13 @@ struct console_partition {
 
 /* ---- the latest claim and reset ---- */
 
-static void keep_text(struct text text, char *ret_text, size_t size)
-{
-    snprintf(ret_text, size, "%.*s", TEXT_ARG(utf8_cut(text, (uint32_t)size - 1)));
-}
-
 static void keep_reset(struct console_partition *partition, struct text by, struct text reason,
                        int64_t reset_at, int64_t offset)
 {
     struct console_reset *kept = &partition->reset;
     *kept = (struct console_reset){.known = true, .offset = offset, .reset_at = reset_at};
-    keep_text(by, kept->by, sizeof(kept->by));
-    keep_text(reason, kept->reason, sizeof(kept->reason));
+    utf8_copy(kept->by, sizeof(kept->by), by);
+    utf8_copy(kept->reason, sizeof(kept->reason), reason);
 }
 
 static void keep_claimed(struct console_partition *partition, const struct uuid *claim_id,
@@ -59,7 +54,7 @@ static void keep_claimed(struct console_partition *partition, const struct uuid 
     struct console_claim *kept = &partition->claim;
     *kept = (struct console_claim){
         .known = true, .offset = offset, .claim_id = *claim_id, .claimed_at = claimed_at};
-    keep_text(instance, kept->instance, sizeof(kept->instance));
+    utf8_copy(kept->instance, sizeof(kept->instance), instance);
     partition->claims[partition->claim_count++ % CONSOLE_CLAIMS] = *kept;
 }
 
@@ -169,7 +164,7 @@ static void on_checked(void *ctx)
 {
     struct console_partition *partition = ctx;
     struct loop *loop = partition->cluster->service->loop;
-    int64_t next = view_checkpoint(follower_view(partition->follower))->next_event_offset;
+    int64_t next = follower_checkpoint(partition->follower)->next_event_offset;
     loop_defer_cancel(loop, &partition->work);
     if (partition->counted == next) {
         follower_run(partition->follower, INT64_MAX);

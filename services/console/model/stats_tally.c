@@ -19,21 +19,14 @@ enum { FORMAT = 3 };
 
 /* ---- writing ---- */
 
-static void put(struct buffer *buffer, uint64_t value, size_t size)
-{
-    uint8_t bytes[8];
-    bytes_put_le(bytes, value, size);
-    buffer_append(buffer, bytes, size);
-}
-
 static void put_key(struct buffer *buffer, const char *key, uint32_t size)
 {
     assert(size > 0 && size <= STATS_KEY_MAX);
-    put(buffer, size, 2);
+    buffer_append_le(buffer, size, 2);
     buffer_append(buffer, key, size);
 }
 
-/* Writes `count` where `put(buffer, 0, 4)` made room for it. */
+/* Writes `count` where `buffer_append_le(buffer, 0, 4)` made room for it. */
 static void set_count(struct buffer *buffer, size_t place, uint32_t count)
 {
     bytes_put_le((uint8_t *)buffer->data + place, count, 4);
@@ -43,14 +36,14 @@ static void put_rates(struct buffer *buffer, const struct stats *stats)
 {
     uint32_t count = 0;
     size_t place = buffer->size;
-    put(buffer, 0, 4);
+    buffer_append_le(buffer, 0, 4);
     for (int i = 0; i < STATS_BUCKETS; i++) {
         if (stats->rates[i].number == 0)
             continue;
         count++;
-        put(buffer, (uint64_t)stats->rates[i].number, 8);
+        buffer_append_le(buffer, (uint64_t)stats->rates[i].number, 8);
         for (int rate = 0; rate < STATS_RATE_COUNT; rate++)
-            put(buffer, stats->rates[i].counts[rate], 4);
+            buffer_append_le(buffer, stats->rates[i].counts[rate], 4);
     }
     set_count(buffer, place, count);
 }
@@ -62,13 +55,13 @@ static void put_window(struct buffer *buffer, const struct stats_durations *row,
     for (uint32_t class = 0; class < STATS_DURATIONS; class ++)
         classes = (uint8_t)(classes + (counts[class] > 0));
     put_key(buffer, row->key, row->key_size);
-    put(buffer, (uint64_t)row->windows[window].number, 8);
-    put(buffer, classes, 1);
+    buffer_append_le(buffer, (uint64_t)row->windows[window].number, 8);
+    buffer_append_le(buffer, classes, 1);
     for (uint32_t class = 0; class < STATS_DURATIONS; class ++) {
         if (counts[class] == 0)
             continue;
-        put(buffer, class, 1);
-        put(buffer, counts[class], 4);
+        buffer_append_le(buffer, class, 1);
+        buffer_append_le(buffer, counts[class], 4);
     }
 }
 
@@ -76,25 +69,25 @@ void stats_encode(const void *ctx, struct buffer *buffer)
 {
     const struct stats *stats = ctx;
     uint32_t windows = 0;
-    put(buffer, FORMAT, 1);
+    buffer_append_le(buffer, FORMAT, 1);
     put_rates(buffer, stats);
-    put(buffer, HASH_COUNT(stats->steps), 4);
+    buffer_append_le(buffer, HASH_COUNT(stats->steps), 4);
     for (const struct stats_group *row = stats->steps; row != NULL; row = row->hh.next) {
         put_key(buffer, row->key, row->key_size);
-        put(buffer, (uint64_t)row->orders, 8);
+        buffer_append_le(buffer, (uint64_t)row->orders, 8);
     }
-    put(buffer, (uint64_t)stats->other_steps, 8);
-    put(buffer, HASH_COUNT(stats->causes), 4);
+    buffer_append_le(buffer, (uint64_t)stats->other_steps, 8);
+    buffer_append_le(buffer, HASH_COUNT(stats->causes), 4);
     for (const struct stats_group *row = stats->causes; row != NULL; row = row->hh.next) {
         put_key(buffer, row->key, row->key_size);
-        put(buffer, (uint64_t)row->orders, 8);
-        put(buffer, (uint64_t)row->latest_at, 8);
-        put(buffer, row->message_size, 2);
+        buffer_append_le(buffer, (uint64_t)row->orders, 8);
+        buffer_append_le(buffer, (uint64_t)row->latest_at, 8);
+        buffer_append_le(buffer, row->message_size, 2);
         buffer_append(buffer, row->message, row->message_size);
     }
-    put(buffer, (uint64_t)stats->other_causes, 8);
+    buffer_append_le(buffer, (uint64_t)stats->other_causes, 8);
     size_t place = buffer->size;
-    put(buffer, 0, 4);
+    buffer_append_le(buffer, 0, 4);
     for (const struct stats_durations *row = stats->durations; row != NULL; row = row->hh.next) {
         for (int i = 0; i < STATS_WINDOWS; i++) {
             if (row->windows[i].number == 0)

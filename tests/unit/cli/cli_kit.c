@@ -47,8 +47,8 @@ int cli_kit_run(const struct cli_noun *noun, const char *const arguments[])
     free(cli_kit_err);
     FILE *out = open_memstream(&cli_kit_out, &out_size);
     FILE *err = open_memstream(&cli_kit_err, &err_size);
-    int code = cli_main_to(argc, argv, environment, (const struct cli_noun *const[]){noun, NULL},
-                           out, err);
+    int code =
+        cli_main(argc, argv, environment, (const struct cli_noun *const[]){noun, NULL}, out, err);
     fclose(out);
     fclose(err);
     return code;

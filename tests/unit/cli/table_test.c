@@ -35,7 +35,7 @@ static int reeve(const char *line)
         if (*word != '\0' && argc < 15)
             argv[argc++] = word;
     }
-    int code = cli_main_to(argc, argv, no_environment, nouns, out, err);
+    int code = cli_main(argc, argv, no_environment, nouns, out, err);
     fclose(out);
     fclose(err);
     return code;

@@ -61,7 +61,7 @@ Test(cli_verify_fold, counts_a_log_that_was_not_trimmed)
     log_kit_accept(&owner);
     log_kit_finish(&owner, 0);
     assert_passes(2, 1);
-    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->skipped, 0);
+    cr_expect_eq(follower_checkpoint(fold.follower)->skipped, 0);
     end();
 }
 
@@ -79,7 +79,7 @@ Test(cli_verify_fold, counts_once_what_a_doubt_folds_again)
     log_kit_finish(&owner, 1);
     trim(start);
     assert_passes(3, 2);
-    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->skipped, 1);
+    cr_expect_eq(follower_checkpoint(fold.follower)->skipped, 1);
     cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
     end();
 }
@@ -129,7 +129,7 @@ Test(cli_verify_fold, begins_again_where_the_log_is_trimmed_under_it)
     kit.turn = trim_on_the_way;
     kit.steps = 1;
     assert_passes(1, 3);
-    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->start, start_later);
+    cr_expect_eq(follower_checkpoint(fold.follower)->start, start_later);
     cr_expect_eq(fold.counts.by_state[ORDER_PROCESSED], 2);
     end();
 }
@@ -157,6 +157,6 @@ Test(cli_verify_fold, counts_nothing_beyond_the_end_that_it_has_met)
     kit.turn_ctx = &written;
     assert_passes(2, 1);
     cr_expect(written);
-    cr_expect_eq(view_checkpoint(follower_view(fold.follower))->next_event_offset, last + 1);
+    cr_expect_eq(follower_checkpoint(fold.follower)->next_event_offset, last + 1);
     end();
 }

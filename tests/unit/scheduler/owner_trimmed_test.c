@@ -199,7 +199,7 @@ Test(owner_trimmed, raises_no_alert_for_a_reader_that_comes_and_goes)
     state_all();
     trim();
     visit();
-    cr_assert_eq(view_checkpoint(follower_view(visitor))->start, start);
+    cr_assert_eq(follower_checkpoint(visitor)->start, start);
     cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 0);
     end_visit();
 }
