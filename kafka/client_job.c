@@ -213,7 +213,7 @@ bool kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
     for (uint32_t i = 0; i < ends->count; i++) {
         if (pthread_clockjoin_np(ends->threads[i], NULL, CLOCK_MONOTONIC, &until) == 0)
             continue;
-        log_warning("a kafka client does not end: abandoned it");
+        log_warning("a kafka client does not stop: abandoned it");
         pthread_detach(ends->threads[i]);
         all = false;
     }

@@ -85,7 +85,7 @@ bool kafka_log_tokens(struct kafka_client *kafka)
         log_warning("cannot get a token for Kafka", LOG_STR("reason", reason));
         break;
     case KAFKA_OAUTH_WORKS_AGAIN:
-        log_info("has a token for Kafka again");
+        log_info("got a token for Kafka again");
         break;
     }
     return fails;

@@ -338,7 +338,7 @@ static void renew(struct kafka_producer *producer)
     struct error error = {.class = ERROR_OK};
     if (producer->handles[APPEND_AT_ONCE].rk != NULL) {
         fatal_reason(producer, reason);
-        log_warning("producer died", LOG_STR("producer", producer->handles[APPEND_AT_ONCE].role),
+        log_warning("producer failed", LOG_STR("producer", producer->handles[APPEND_AT_ONCE].role),
                     LOG_STR("reason", reason), LOG_U64("outstanding", producer->outstanding));
         close_clients(producer);
         producer->deaths++;

@@ -135,7 +135,7 @@ void service_fail(struct service_context *context, const struct error *error)
 {
     struct service_process *process = context->process;
     assert(error->class != ERROR_OK);
-    log_error("cannot go on", LOG_ERR(error));
+    log_error("cannot continue", LOG_ERR(error));
     if (context->on_failure != NULL)
         context->on_failure(context->on_failure_ctx, error);
     if (process == NULL)

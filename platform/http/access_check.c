@@ -185,7 +185,7 @@ void http_access_refuse(struct http_exchange *exchange)
 {
     bool wrong = exchange->identity.wrong_token || exchange->identity.ended_session;
     if (exchange->identity.wrong_token)
-        log_warning_limited("refused a request: its token is not right",
+        log_warning_limited("refused a request: its token is wrong",
                             LOG_STR("path", exchange->path));
     if (exchange->identity.wait_s > 0) {
         refuse_to_look(exchange);

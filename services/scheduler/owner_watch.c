@@ -160,7 +160,7 @@ static void end_stall(struct owner *owner)
     assert(!owner->stall_alerted || owner->stalled);
     owner_route_hold(owner, owner_route_starts_stall(owner));
     if (owner->stalled)
-        log_info("partition goes on", LOG_I64("partition", owner->partition),
+        log_info("partition continues", LOG_I64("partition", owner->partition),
                  LOG_STR("state", owner_state_name(owner->state)));
     if (owner->stall_alerted)
         alert(owner, false, "the partition goes on");
@@ -213,7 +213,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
              owner_state_name(owner->state), (long long)(waited / 1000), what);
     if (news) {
         owner->stall_logged_ms = now;
-        log_warning("partition stalls", LOG_I64("partition", owner->partition),
+        log_warning("partition stalled", LOG_I64("partition", owner->partition),
                     LOG_STR("state", owner_state_name(owner->state)), LOG_I64("waited_ms", waited),
                     LOG_STR("waits_for", what));
     }

@@ -108,7 +108,7 @@ static struct open_alert *add_open(struct partition_alerts *alerts,
     struct open_alert *open = calloc(1, sizeof(*open));
     assert(open != NULL);
     if (alerts->open_count == PARTITION_ALERTS_MAX) {
-        log_warning_limited("too many open alerts: forgets the oldest one",
+        log_warning_limited("too many open alerts: forgot the oldest one",
                             LOG_I64("partition", alerts->open->partition),
                             LOG_STR("code", alerts->open->code), LOG_STR("by", alerts->open->by));
         forget(alerts, alerts->open);

@@ -424,7 +424,7 @@ static void drop_former_stores(const struct auditor *auditor)
     for (int32_t i = 0; i < auditor->cluster->partition_count; i++) {
         snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir, i);
         if (store_drop(path, &error) != ERROR_OK)
-            log_warning("a store of an earlier release is left", LOG_ERR(&error));
+            log_warning("a store of an earlier release remains", LOG_ERR(&error));
     }
 }
 

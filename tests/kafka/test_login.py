@@ -212,7 +212,7 @@ class LoginTest(unittest.TestCase):
 
         write_token(self.token, 600)
         service.wait_ready(60)
-        self.assertEqual(len(self.messages(service, "has a token for Kafka again")), 1)
+        self.assertEqual(len(self.messages(service, "got a token for Kafka again")), 1)
         self.assertEqual(len(self.messages(service, "cannot get a token for Kafka")), 1)
         service.terminate()
         self.assertNotIn(CANARY, service.stderr)

@@ -195,7 +195,7 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
     }
     answers_value_free(row);
     if (class != ERROR_OK && start_over(cache, &error, &second) != ERROR_OK)
-        log_error("no answers are remembered",
+        log_error("answers are not remembered",
                   LOG_ERR(&second)); /* the next write fails the service */
     if (known)
         metrics_add(cache->recalled, 1);

@@ -195,7 +195,7 @@ struct reeve_wakeup *reeve_wakeup_new(struct reeve_agent *agent, void (*callback
     if (loop_wakeup_open(agent->service->loop, &wakeup->wakeup, on_wakeup, wakeup, &error) ==
         ERROR_OK)
         return wakeup;
-    log_error("cannot make a wakeup", LOG_ERR(&error));
+    log_error("cannot create a wakeup", LOG_ERR(&error));
     free(wakeup);
     return NULL;
 }
