@@ -4,7 +4,7 @@
  *     GET  /api/orders                        orders, page by page
  *            state= step= ...
  *     POST /api/orders/{id}/cancel            undo the order, before its pivot
- *            {"by", "reason"} */
+ *            "by" "reason" */
 #include "services/console/api/index.h"
 
 #include "services/services.h"
@@ -17,16 +17,13 @@
 enum { PATH_WIDTH = 34, LINE_WIDTH = 80 };
 
 /* Each name between `before` and `after`, in lines that are indented. */
-static void put_names(FILE *out, const char *const names[], const char *before, const char *after,
-                      const char *between)
+static void put_names(FILE *out, const char *const names[], const char *before, const char *after)
 {
     size_t column = LINE_WIDTH;
     for (size_t i = 0; names[i] != NULL; i++) {
-        size_t size = strlen(before) + strlen(names[i]) + strlen(after) + strlen(between);
-        if (column + size > LINE_WIDTH)
-            column = (size_t)fprintf(out, "\n       ") - 1;
-        column += (size_t)fprintf(out, "%s%s%s%s", before, names[i], after,
-                                  names[i + 1] != NULL ? between : "");
+        if (column + strlen(before) + strlen(names[i]) + strlen(after) >= LINE_WIDTH)
+            column = (size_t)fprintf(out, "\n      ");
+        column += (size_t)fprintf(out, " %s%s%s", before, names[i], after);
     }
 }
 
@@ -34,9 +31,9 @@ static void put_route(FILE *out, const struct http_route *route)
 {
     fprintf(out, "%-4s %-*s %s", route->method, PATH_WIDTH, route->pattern, route->summary);
     if (route->query != NULL)
-        put_names(out, route->query, "", "=", " ");
+        put_names(out, route->query, "", "=");
     if (route->body != NULL)
-        put_names(out, route->body, "\"", "\"", ", ");
+        put_names(out, route->body, "\"", "\"");
     fputc('\n', out);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages' files as a browser gets them. */
 #include "base/text.h"
+#include "services/console/api/routes.h"
 #include "services/console/web/assets.h"
 #include "services/console/web/web.h"
+#include "services/services.h"
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <criterion/criterion.h>
@@ -68,6 +70,29 @@ Test(console_web, serves_the_description_of_the_api)
     snprintf(header, sizeof(header), "If-None-Match: \"%s\"\r\n", descriptions[0].tag);
     cr_assert(http_kit_starts(ask("GET /api/openapi.yaml", header), "HTTP/1.1 304"));
     cr_assert(http_kit_starts(ask("POST /api/openapi.yaml", ""), "HTTP/1.1 405"));
+}
+
+Test(console_web, lists_each_route_with_what_it_takes)
+{
+    char line[256];
+    http_server_routes(http_kit_server, &api_routes, NULL);
+    cr_assert(http_kit_starts(ask("GET /api", ""), "HTTP/1.1 200"), "%.100s", http_kit_answer);
+    for (size_t t = 0; console_routes[t] != NULL; t++) {
+        for (size_t i = 0; i < console_routes[t]->count; i++) {
+            const struct http_route *route = &console_routes[t]->rows[i];
+            snprintf(line, sizeof(line), "\n%-4s %s ", route->method, route->pattern);
+            expect(line);
+            expect(route->summary);
+            for (size_t n = 0; route->query != NULL && route->query[n] != NULL; n++) {
+                snprintf(line, sizeof(line), " %s=", route->query[n]);
+                expect(line);
+            }
+            for (size_t n = 0; route->body != NULL && route->body[n] != NULL; n++) {
+                snprintf(line, sizeof(line), "\"%s\"", route->body[n]);
+                expect(line);
+            }
+        }
+    }
 }
 
 Test(console_web, answers_every_page_with_the_same_file)

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,6 +342,12 @@ Test(http_server, reports_a_port_in_use_in_one_line)
         cr_assert(http_kit_starts(http_server_url(second), "http://[::1]:"));
         http_server_free(second);
     }
+}
+
+Test(http_server, aborts_on_a_route_that_no_table_has, .signal = SIGABRT)
+{
+    static const struct http_routes *const tables[] = {&http_built_in_routes, NULL};
+    http_kit_listen((struct http_server_options){.routes = tables}); /* adds others */
 }
 
 /* A burst of clients before the loop's next turn: a connection that does not fit into the queue
