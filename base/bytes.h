@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of 1 to 8 bytes in keys, rows and frames. Keys are big-endian, so that they have the
- * order of the numbers; rows and frames are little-endian. */
+/* Numbers of 1 to 8 bytes, and texts, in keys, rows and frames. Keys are big-endian, so that they
+ * have the order of the numbers; rows and frames are little-endian. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
@@ -48,6 +48,15 @@ static inline uint64_t bytes_get_le(const void *at, size_t size)
     for (size_t i = 0; i < size; i++)
         value |= (uint64_t)bytes[i] << (8 * i);
     return value;
+}
+
+/* Without its size. */
+static inline void *bytes_put_text(void *at, struct text text)
+{
+    assert(text.size == 0 || text.data != NULL);
+    if (text.size > 0)
+        memcpy(at, text.data, text.size);
+    return (uint8_t *)at + text.size;
 }
 
 /* Takes a number off the front; false when it is not all there. */

@@ -22,11 +22,6 @@ static const struct unit duration_units[] = {{TEXT_CONST(""), 1},        {TEXT_C
                                              {TEXT_CONST("min"), 60000}, {TEXT_CONST("h"), 3600000},
                                              {TEXT_CONST("d"), 86400000}};
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_sign(char c)
 {
     return c == '-' || c == '+';
@@ -34,7 +29,7 @@ static bool is_sign(char c)
 
 int number_hex_digit(char c)
 {
-    if (is_digit(c))
+    if (number_is_digit(c))
         return c - '0';
     char lower = (char)(c | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
@@ -90,7 +85,7 @@ bool number_take_real(struct text *text, double *ret_real)
     char copy[REAL_CHARACTERS_MAX + 1];
     uint32_t size = 0;
     while (size < text->size && size < REAL_CHARACTERS_MAX &&
-           (is_digit(text->data[size]) || is_sign(text->data[size]) ||
+           (number_is_digit(text->data[size]) || is_sign(text->data[size]) ||
             memchr(".eE", text->data[size], 3) != NULL)) {
         copy[size] = text->data[size];
         size++;

@@ -19,6 +19,11 @@ bool number_take_hex(struct text *text, uint64_t *ret_number);
  * infinities or NaNs. */
 bool number_take_real(struct text *text, double *ret_real);
 
+static inline bool number_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* 0 to 15, or -1 if `c` is not a hexadecimal digit. */
 int number_hex_digit(char c);
 

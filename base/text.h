@@ -53,4 +53,17 @@ static inline int text_compare(struct text a, struct text b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+/* ---- strings, which end with a NUL ---- */
+
+static inline bool string_starts_with(const char *string, const char *prefix)
+{
+    return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+static inline bool string_ends_with(const char *string, const char *suffix)
+{
+    size_t size = strlen(string), suffix_size = strlen(suffix);
+    return size >= suffix_size && strcmp(string + size - suffix_size, suffix) == 0;
+}
+
 #endif

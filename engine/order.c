@@ -3,6 +3,7 @@
 #include "engine/order.h"
 
 #include "base/arena.h"
+#include "base/bytes.h"
 
 #include <assert.h>
 
@@ -101,14 +102,6 @@ void order_copy(const struct order *order, struct arena *arena, struct order *re
     *ret_order = copy;
 }
 
-static char *put_text(char *at, struct text text)
-{
-    assert(text.size == 0 || text.data != NULL);
-    if (text.size > 0)
-        memcpy(at, text.data, text.size);
-    return at + text.size;
-}
-
 static char *put_number(char *at, uint32_t number)
 {
     char digits[10];
@@ -132,11 +125,11 @@ struct text order_idempotency_key(const struct order *order, const struct step *
     assert(step->name.size <= NAME_BYTES_MAX);
     assert((unsigned)direction < DIRECTION_COUNT);
     char *key = arena_bytes(arena, id.size + step->name.size + 24);
-    char *at = put_text(key, id);
+    char *at = bytes_put_text(key, id);
     *at++ = '/';
-    at = put_text(at, step->name);
+    at = bytes_put_text(at, step->name);
     *at++ = '/';
-    at = put_text(at, text_of(direction_name(direction)));
+    at = bytes_put_text(at, text_of(direction_name(direction)));
     *at++ = '/';
     at = put_number(at, step->generation[direction]);
     assert((size_t)(at - key) <= IDEMPOTENCY_KEY_BYTES_MAX);

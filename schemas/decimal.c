@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decimals of scale DECIMAL_SCALE as text: see codec.h. */
+#include "base/numbers.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Appends a digit to *value; false when that needs more than 18 digits. */
 static bool push(int64_t *value, int digit)
@@ -26,13 +22,13 @@ bool decimal_parse(struct text text, struct decimal *ret_decimal)
         at++;
     int64_t value = 0;
     uint32_t digits = 0;
-    for (; at < text.size && is_digit(text.data[at]); at++, digits++)
+    for (; at < text.size && number_is_digit(text.data[at]); at++, digits++)
         if (!push(&value, text.data[at] - '0'))
             return false;
     uint32_t scale = 0;
     if (at < text.size && text.data[at] == '.') {
         uint32_t start = ++at;
-        for (; at < text.size && is_digit(text.data[at]); at++) {
+        for (; at < text.size && number_is_digit(text.data[at]); at++) {
             if (scale < DECIMAL_SCALE) {
                 if (!push(&value, text.data[at] - '0'))
                     return false;

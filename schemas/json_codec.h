@@ -34,6 +34,7 @@ json_t *json_codec_encode(const struct record_binding *binding, const void *reco
 void json_codec_add(json_t *object, const struct record_binding *binding, const void *record,
                     const char *const only[], unsigned flags);
 json_t *json_codec_text(struct text text);
+json_t *json_codec_text_or_null(struct text text); /* null when empty */
 json_t *json_codec_uuid(const struct uuid *uuid);
 /* Of milliseconds since the epoch. */
 json_t *json_codec_time(int64_t ms);

@@ -4,6 +4,7 @@
  * The MANIFEST lists the tables. A flush adds those of all families in one step, and a compaction
  * changes no rows, so whatever beginning of the MANIFEST is left describes a store of one moment;
  * where tables of that moment are gone, the store does not open. */
+#include "base/text.h"
 #include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
@@ -22,15 +23,11 @@ enum { PERSISTED_TIER = 2 }; /* rocksdb::kPersistedTier */
 
 /* ---- errors ---- */
 
-static bool starts_with(const char *string, const char *prefix)
-{
-    return strncmp(string, prefix, strlen(prefix)) == 0;
-}
-
 static enum error_code code_of(const char *rocks_message)
 {
     /* "Result incomplete": writing would wait for a flush that has failed. */
-    if (!starts_with(rocks_message, "IO error") && !starts_with(rocks_message, "Result incomplete"))
+    if (!string_starts_with(rocks_message, "IO error") &&
+        !string_starts_with(rocks_message, "Result incomplete"))
         return CODE_STORE_CORRUPT;
     bool lock = strstr(rocks_message, "lock file") != NULL ||
                 strstr(rocks_message, "lock hold by current process") != NULL;

@@ -3,6 +3,7 @@
 #include "workflow/values.h"
 
 #include "base/names.h"
+#include "base/numbers.h"
 #include "base/suggest.h"
 
 #include <assert.h>
@@ -10,15 +11,10 @@
 
 enum { DIGITS_MAX = 18 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static uint32_t count_digits(struct text text, uint32_t from)
 {
     uint32_t at = from;
-    while (at < text.size && is_digit(text.data[at]))
+    while (at < text.size && number_is_digit(text.data[at]))
         at++;
     return at - from;
 }
@@ -146,7 +142,7 @@ static bool parse_number(const struct yaml_node *node, struct number *ret_number
     uint32_t at = text.data[0] == '-' || text.data[0] == '+';
     number.negative = text.data[0] == '-';
     uint32_t significant = 0;
-    for (; at < text.size && is_digit(text.data[at]); at++) {
+    for (; at < text.size && number_is_digit(text.data[at]); at++) {
         significant += significant > 0 || text.data[at] != '0';
         number.huge = number.huge || significant > DIGITS_MAX - 3;
         if (!number.huge)
@@ -155,7 +151,8 @@ static bool parse_number(const struct yaml_node *node, struct number *ret_number
     number.milli *= 1000;
     if (at < text.size && text.data[at] == '.')
         at++;
-    for (int64_t weight = 100; at < text.size && is_digit(text.data[at]); at++, weight /= 10) {
+    for (int64_t weight = 100; at < text.size && number_is_digit(text.data[at]);
+         at++, weight /= 10) {
         number.whole = number.whole && text.data[at] == '0';
         number.finer = number.finer || (weight == 0 && text.data[at] != '0');
         number.milli += weight * (text.data[at] - '0');

@@ -47,17 +47,12 @@ static struct text asker_of(const struct command *cmd)
                                                       : cmd->submit_order.submitted_by;
 }
 
-static json_t *text_or_null(struct text text)
-{
-    return text_empty(text) ? json_null() : json_codec_text(text);
-}
-
 static void describe(json_t *row, const struct command *cmd)
 {
     json_object_set_new(row, "kind",
                         json_string(record_kind_name((enum record_kind)(int)cmd->kind)));
-    json_object_set_new(row, "order_id", text_or_null(cmd->order_id));
-    json_object_set_new(row, "by", text_or_null(asker_of(cmd)));
+    json_object_set_new(row, "order_id", json_codec_text_or_null(cmd->order_id));
+    json_object_set_new(row, "by", json_codec_text_or_null(asker_of(cmd)));
     json_object_set_new(row, "problem", json_null());
 }
 
@@ -65,7 +60,7 @@ static void describe_unknown(json_t *row, struct text key, const char *problem)
 {
     bool is_id = key.size <= ORDER_ID_BYTES_MAX && utf8_printable(key);
     json_object_set_new(row, "kind", json_null());
-    json_object_set_new(row, "order_id", is_id ? text_or_null(key) : json_null());
+    json_object_set_new(row, "order_id", is_id ? json_codec_text_or_null(key) : json_null());
     json_object_set_new(row, "by", json_null());
     json_object_set_new(row, "problem", json_codec_text(text_of(problem)));
 }

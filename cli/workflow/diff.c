@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow diff`: what differs between two versions, by step and field. */
 #include "workflow/diff.h"
+#include "schemas/json_codec.h"
 
 #include "cli/output.h"
 #include "cli/workflow/operands.h"
 #include "cli/workflow/verbs.h"
 
-static json_t *text_or_null(struct text text)
-{
-    return text_empty(text) ? json_null() : json_stringn(text.data, text.size);
-}
-
 static json_t *row_of(const struct workflow_difference *difference)
 {
-    return json_pack("{s:o, s:s, s:o, s:o}", "step", text_or_null(difference->step), "field",
-                     difference->field, "left", text_or_null(difference->left), "right",
-                     text_or_null(difference->right));
+    return json_pack("{s:o, s:s, s:o, s:o}", "step", json_codec_text_or_null(difference->step),
+                     "field", difference->field, "left", json_codec_text_or_null(difference->left),
+                     "right", json_codec_text_or_null(difference->right));
 }
 
 /* As a patch: "-" is what the left one says, "+" what the right one says. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of the configuration: which origin wins, and the getters. See config.h. */
+#include "base/text.h"
 #include "platform/config/internal.h"
 
 #include "base/suggest.h"
@@ -83,15 +84,10 @@ void config_free(struct config *config)
 
 /* ---- finding keys ---- */
 
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_passthrough(const struct config *config, const char *name)
 {
     const struct config_passthrough *passthrough = config->schema->passthrough;
-    return passthrough != NULL && starts_with(name, passthrough->prefix);
+    return passthrough != NULL && string_starts_with(name, passthrough->prefix);
 }
 
 struct config_entry *config_find(const struct config *config, const char *name)
@@ -200,7 +196,7 @@ enum error_class config_fail_unknown(const struct config_schema *schema, const c
     const char *nearest = suggest_string(name, names, schema->key_count);
     free(names);
     const struct config_passthrough *passthrough = schema->passthrough;
-    if (nearest == NULL && passthrough != NULL && starts_with(name, passthrough->prefix))
+    if (nearest == NULL && passthrough != NULL && string_starts_with(name, passthrough->prefix))
         return config_fail(ret_error,
                            "%.100s is not a flag: settings below %s need --set %.100s=VALUE, or a "
                            "line in the properties file",

@@ -2,15 +2,10 @@
 /* See hide.h. */
 #include "platform/config/hide.h"
 
+#include "base/text.h"
 #include "platform/config/internal.h"
 
 #include <string.h>
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t size = strlen(text), suffix_size = strlen(suffix);
-    return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
-}
 
 static const struct config_key *find_key(const struct config_schema *schema, const char *name)
 {
@@ -49,7 +44,7 @@ static bool is_secret(const struct config_schema *schema, const char *name)
         return key->type == CONFIG_SECRET;
     size_t prefix = passthrough != NULL ? strlen(passthrough->prefix) : 0;
     return prefix > 0 && strncmp(name, passthrough->prefix, prefix) == 0 &&
-           !ends_with(name, CONFIG_FILE_SUFFIX) && passthrough->is_secret(name + prefix);
+           !string_ends_with(name, CONFIG_FILE_SUFFIX) && passthrough->is_secret(name + prefix);
 }
 
 /* `size` bytes of a flag or of a pair name the key: "agent-callback-secret", "kafka.sasl.password".

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The origins of the configuration: flags, environment, properties file. See config.h. */
+#include "base/text.h"
 #include "platform/config/internal.h"
 
 #include "platform/files.h"
@@ -10,17 +11,6 @@
 #include <string.h>
 
 enum { FILE_MAX = 1 << 20 };
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t size = strlen(text), suffix_size = strlen(suffix);
-    return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
-}
 
 /* ---- flags ---- */
 
@@ -72,7 +62,7 @@ static const struct config_key *find_key(const struct config_schema *schema, con
 
 static bool names_a_file(const struct config_schema *schema, const char *name)
 {
-    return ends_with(name, CONFIG_FILE_SUFFIX) &&
+    return string_ends_with(name, CONFIG_FILE_SUFFIX) &&
            find_key(schema, name, strlen(name) - strlen(CONFIG_FILE_SUFFIX)) != NULL;
 }
 
@@ -83,7 +73,7 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
     const char *value = NULL;
     const char *flag = argv[*index];
     *ret_taken = false;
-    if (!starts_with(flag, "--") || !flag_name(flag + 2, name, &value))
+    if (!string_starts_with(flag, "--") || !flag_name(flag + 2, name, &value))
         return ERROR_OK;
     bool is_set = strcmp(name, "set") == 0;
     bool is_path = strcmp(name, "config") == 0;
@@ -91,7 +81,7 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
     if (!is_set && !is_path && key == NULL && !names_a_file(config->schema, name))
         return ERROR_OK;
     int used = 1;
-    bool has_next = *index + 1 < argc && !starts_with(argv[*index + 1], "--");
+    bool has_next = *index + 1 < argc && !string_starts_with(argv[*index + 1], "--");
     if (value == NULL && key != NULL && key->type == CONFIG_BOOL) {
         value = "true";
     } else if (value == NULL && has_next) {
@@ -119,11 +109,11 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
  * service is named x-y. */
 static bool is_service_link(const char *name, const char *value)
 {
-    return ends_with(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") != NULL ||
+    return string_ends_with(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") != NULL ||
            (strstr(name, "_PORT_") != NULL &&
             (strstr(name, "_TCP") != NULL || strstr(name, "_UDP") != NULL)) ||
-           (ends_with(name, "_PORT") &&
-            (starts_with(value, "tcp://") || starts_with(value, "udp://")));
+           (string_ends_with(name, "_PORT") &&
+            (string_starts_with(value, "tcp://") || string_starts_with(value, "udp://")));
 }
 
 /* Not a setting: perhaps of another program, perhaps misspelt. */
@@ -153,7 +143,7 @@ static enum error_class take_variable(struct config *config, const char *variabl
     const struct config_schema *schema = config->schema;
     size_t prefix = strlen(schema->environment_prefix);
     const char *equals = strchr(variable, '=');
-    if (!starts_with(variable, schema->environment_prefix) || equals == NULL)
+    if (!string_starts_with(variable, schema->environment_prefix) || equals == NULL)
         return ERROR_OK;
     size_t size = (size_t)(equals - variable);
     if (size >= sizeof(name) || equals[1] == '\0')
@@ -239,7 +229,7 @@ static enum error_class fail_argument(const struct config_schema *schema, const 
     struct error error = {0};
     char name[CONFIG_NAME_SIZE];
     const char *value;
-    if (!starts_with(argument, "--"))
+    if (!string_starts_with(argument, "--"))
         config_fail(&error, "unexpected argument \"%.100s\"", argument);
     else if (flag_name(argument + 2, name, &value))
         config_fail_unknown(schema, name, argument, &error);

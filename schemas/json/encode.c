@@ -36,6 +36,11 @@ json_t *json_codec_text(struct text text)
     return string != NULL ? string : ascii_text(text);
 }
 
+json_t *json_codec_text_or_null(struct text text)
+{
+    return text_empty(text) ? json_null() : json_codec_text(text);
+}
+
 static json_t *encode_bytes(struct text bytes)
 {
     char *text = malloc(BASE64_SIZE((size_t)bytes.size) + 1);

@@ -19,14 +19,6 @@ _Static_assert(QUEUE_KEY_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
 
 /* ---- queues ---- */
 
-static char *put_text(char *at, struct text text)
-{
-    assert(text.size == 0 || text.data != NULL);
-    if (text.size > 0)
-        memcpy(at, text.data, text.size);
-    return at + text.size;
-}
-
 static struct text queue_key_of(const struct order *order, uint32_t index,
                                 char bytes[QUEUE_KEY_BYTES_MAX])
 {
@@ -36,13 +28,13 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
     assert(order_step_queued(order, step));
     assert(order->details.workflow.size <= NAME_BYTES_MAX);
     assert(step->agent.size <= NAME_BYTES_MAX);
-    char *at = put_text(bytes, order->details.workflow);
+    char *at = bytes_put_text(bytes, order->details.workflow);
     *at++ = '\0';
     at = bytes_put_be(at, order->details.workflow_version, 4);
     at = bytes_put_be(at, index, 4);
     *at++ = (char)step->direction;
     if (only_one)
-        at = put_text(at, step->agent);
+        at = bytes_put_text(at, step->agent);
     assert((size_t)(at - bytes) <= QUEUE_KEY_BYTES_MAX);
     return (struct text){bytes, (uint32_t)(at - bytes)};
 }

@@ -152,13 +152,6 @@ _Static_assert(1 + 4 + 1 + NAME_BYTES_MAX + ORDER_ID_BYTES_MAX <= ANSWERS_NAME_B
                "the longest name fits");
 _Static_assert(NAME_BYTES_MAX <= UINT8_MAX && DIRECTION_COUNT < UINT8_MAX, "their sizes");
 
-static char *put(char *at, const void *bytes, size_t size)
-{
-    if (size > 0)
-        memcpy(at, bytes, size);
-    return at + size;
-}
-
 /* By the Decision that began the attempt: its request names the same one whenever it comes, and
  * from whichever owner of the log. A grant of more time has another one, and begins nothing. Later
  * Decisions of a claim have higher offsets: a request that is newer than all that were answered
@@ -172,8 +165,8 @@ static struct answers_key key_of(const struct step_request *request, struct row_
     *at++ = (char)ref->direction;
     at = bytes_put_be(at, ref->attempt, 4);
     *at++ = (char)(uint8_t)ref->step.size;
-    at = put(at, ref->step.data, ref->step.size);
-    at = put(at, request->order_id.data, request->order_id.size);
+    at = bytes_put_text(at, ref->step);
+    at = bytes_put_text(at, request->order_id);
     return (struct answers_key){.series = request->claim_id,
                                 .position = request->decision_offset,
                                 .name = {name->memory, (uint32_t)(at - name->memory)}};

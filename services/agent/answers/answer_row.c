@@ -26,10 +26,7 @@ _Static_assert(sizeof(struct row_head) <= 64, "it fits into ANSWER_ROW_BYTES_MAX
 
 static void put_text(char **at, struct text text)
 {
-    *at = bytes_put_le(*at, text.size, 4);
-    if (text.size > 0)
-        memcpy(*at, text.data, text.size);
-    *at += text.size;
+    *at = bytes_put_text(bytes_put_le(*at, text.size, 4), text);
 }
 
 struct text answer_row_write(const struct agent_attempt *attempt, char memory[ANSWER_ROW_BYTES_MAX])

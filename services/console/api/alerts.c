@@ -138,7 +138,7 @@ static json_t *render(const struct alert *alert, bool open)
     render_put(object, "partition", json_integer(alert->partition));
     render_put(object, "code", json_codec_text(text_of(alert->code)));
     render_put(object, "message", json_codec_text(text_of(alert->message)));
-    render_put(object, "by", render_optional(text_of(alert->by)));
+    render_put(object, "by", json_codec_text_or_null(text_of(alert->by)));
     render_put(object, "open", json_boolean(open));
     render_put(object, "first_at", render_time(alert->first_at));
     render_put(object, "last_at", render_time(alert->last_at));

@@ -9,7 +9,7 @@
 
 static json_t *part(const char *key, uint32_t size, uint32_t n)
 {
-    return render_optional(stats_key_part(key, size, n));
+    return json_codec_text_or_null(stats_key_part(key, size, n));
 }
 
 static void put_rates(json_t *body, const struct stats *stats, int64_t now)
@@ -138,7 +138,7 @@ static json_t *render_causes(struct stats *stats)
         render_put(object, "step", part(row->key, row->key_size, 1));
         render_put(object, "error_name", part(row->key, row->key_size, 2));
         render_put(object, "message",
-                   render_optional((struct text){row->message, row->message_size}));
+                   json_codec_text_or_null((struct text){row->message, row->message_size}));
         render_put(object, "pattern", part(row->key, row->key_size, 3));
         render_put(object, "orders", json_integer(row->orders));
         render_put(object, "latest_at", render_time(row->latest_at));
@@ -163,7 +163,7 @@ static json_t *render_oldest(struct console *console)
         return json_null();
     json_t *object = json_object();
     render_put(object, "id", json_codec_text(id));
-    render_put(object, "workflow", render_optional(order->details.workflow));
+    render_put(object, "workflow", json_codec_text_or_null(order->details.workflow));
     render_put(object, "state", json_string(order_state_name(order->state)));
     render_put(object, "submitted_at", render_time(order->accepted_at));
     return object;
@@ -187,7 +187,7 @@ static json_t *render_partitions(struct console *console)
     render_put(object, "stopped", json_integer(stopped));
     render_put(object, "lag", json_integer(owners_lag(console->owners)));
     render_put(object, "stalled", json_integer(stalled));
-    render_put(object, "stalled_reason", render_optional(text_of(reason)));
+    render_put(object, "stalled_reason", json_codec_text_or_null(text_of(reason)));
     return object;
 }
 

@@ -131,7 +131,7 @@ static void put_verdict(json_t *object, const struct owners *owners, int32_t num
     char reason[VERDICT_REASON_SIZE];
     enum verdict verdict = assess(owners, number, reason);
     render_put(object, "verdict", json_string(verdict_name(verdict)));
-    render_put(object, "verdict_reason", render_optional(text_of(reason)));
+    render_put(object, "verdict_reason", json_codec_text_or_null(text_of(reason)));
 }
 
 static json_t *render_owner(const struct owners *owners, int32_t number)

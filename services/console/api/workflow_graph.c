@@ -33,7 +33,7 @@ static json_t *render_step(const struct workflow *workflow, uint32_t index, uint
     render_put(object, "after", after);
     render_put(object, "pivot", json_boolean(step->pivot));
     render_put(object, "undo",
-               render_optional(step->has_compensate ? step->compensate.action : none));
+               json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));
     return object;
 }
 

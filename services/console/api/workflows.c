@@ -146,10 +146,10 @@ void serve_workflow(struct console *console, struct http_exchange *exchange)
 static json_t *render_difference(const struct workflow_difference *difference)
 {
     json_t *object = json_object();
-    render_put(object, "step", render_optional(difference->step));
+    render_put(object, "step", json_codec_text_or_null(difference->step));
     render_put(object, "field", json_string(difference->field));
-    render_put(object, "left", render_optional(difference->left));
-    render_put(object, "right", render_optional(difference->right));
+    render_put(object, "left", json_codec_text_or_null(difference->left));
+    render_put(object, "right", json_codec_text_or_null(difference->right));
     return object;
 }
 

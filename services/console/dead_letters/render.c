@@ -20,13 +20,13 @@ json_t *render_dead_letter_resolution(const struct dead_letter_resolution *resol
     json_t *object = json_object();
     bool replayed = resolution->kind == DEAD_LETTER_REPLAYED;
     render_put(object, "kind", json_string(replayed ? "replayed" : "discarded"));
-    render_put(object, "by", render_optional(resolution->by));
-    render_put(object, "reason", render_optional(resolution->reason));
+    render_put(object, "by", json_codec_text_or_null(resolution->by));
+    render_put(object, "reason", json_codec_text_or_null(resolution->reason));
     render_put(object, "at", render_time(resolution->resolved_at));
     if (!replayed)
         return object;
     render_put(object, "corrected", json_boolean(resolution->corrected));
-    render_put(object, "topic", render_optional(resolution->topic));
+    render_put(object, "topic", json_codec_text_or_null(resolution->topic));
     render_put(object, "partition",
                resolution->replayed_partition < 0 ? json_null()
                                                   : json_integer(resolution->replayed_partition));
@@ -51,7 +51,7 @@ static void put_place(json_t *object, int32_t partition, int64_t offset, int64_t
 static void put_origin(json_t *object, struct text topic, int32_t partition, int64_t offset)
 {
     json_t *from = json_object();
-    render_put(from, "topic", render_optional(topic));
+    render_put(from, "topic", json_codec_text_or_null(topic));
     render_put(from, "partition", partition < 0 ? json_null() : json_integer(partition));
     render_put(from, "offset", offset < 0 ? json_null() : json_integer(offset));
     render_put(object, "from", from);
@@ -63,9 +63,9 @@ json_t *render_dead_letter_entry(const struct dead_letter_entry *entry,
     json_t *object = json_object();
     put_place(object, entry->partition, entry->offset, entry->appended_at);
     put_origin(object, entry->topic, entry->from_partition, entry->from_offset);
-    render_put(object, "code", render_optional(entry->code));
-    render_put(object, "message", render_optional(entry->message));
-    render_put(object, "order_id", render_optional(entry->order_id));
+    render_put(object, "code", json_codec_text_or_null(entry->code));
+    render_put(object, "message", json_codec_text_or_null(entry->message));
+    render_put(object, "order_id", json_codec_text_or_null(entry->order_id));
     render_put(object, "value_bytes", json_integer((json_int_t)entry->value_bytes));
     render_put(object, "cut", json_boolean(entry->is_cut));
     render_put(object, "state", json_string(dead_letter_state_name(state)));
@@ -145,8 +145,8 @@ static void put_undecodable(json_t *object, const struct error *error, struct te
     snprintf(text, sizeof(text), "%016" PRIx64, fingerprint);
     render_put(object, "schema", json_string(text));
     codec_read_sender(codec, value, arena, &order_id, &reply_to);
-    render_put(object, "order_id", render_optional(order_id));
-    render_put(object, "reply_to", render_optional(reply_to));
+    render_put(object, "order_id", json_codec_text_or_null(order_id));
+    render_put(object, "reply_to", json_codec_text_or_null(reply_to));
 }
 
 static json_t *value_of(const struct dead_letter_whole *letter, struct codec *codec,
@@ -161,7 +161,7 @@ static json_t *value_of(const struct dead_letter_whole *letter, struct codec *co
     render_put(object, "size", json_integer((json_int_t)whole));
     render_put(object, "kept", json_integer(value.size));
     render_put(object, "cut", json_boolean(reading->value_bytes > 0));
-    render_put(object, "xxh128", render_optional(reading->value_xxh128));
+    render_put(object, "xxh128", json_codec_text_or_null(reading->value_xxh128));
     if (value.size > 0 && codec_decode(codec, value, false, arena, &decoded, &error) == ERROR_OK) {
         const struct record_binding *binding = record_kind_info(decoded.kind)->binding;
         render_put(object, "record", json_string(record_kind_name(decoded.kind)));
@@ -190,8 +190,8 @@ json_t *render_dead_letter(const struct dead_letter_whole *letter, struct codec 
     json_t *object = json_object();
     put_place(object, record->partition, record->offset, record->timestamp);
     put_origin(object, reading->topic, reading->partition, reading->offset);
-    render_put(object, "code", render_optional(reading->code));
-    render_put(object, "message", render_optional(reading->message));
+    render_put(object, "code", json_codec_text_or_null(reading->code));
+    render_put(object, "message", json_codec_text_or_null(reading->message));
     render_put(object, "key", key_of(record->key));
     render_put(object, "headers", headers_of(reading));
     render_put(object, "headers_cut_bytes",

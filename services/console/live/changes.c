@@ -96,7 +96,7 @@ static json_t *render_change(struct changes *changes, const struct change *chang
         return NULL; /* impossible: it was folded */
     json_t *object =
         render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
-    render_put(object, "workflow", render_optional(text_of(change->workflow)));
+    render_put(object, "workflow", json_codec_text_or_null(text_of(change->workflow)));
     render_put(object, "words",
                json_codec_text(event_text_of_decision(&record.decision, &changes->heap.arena)));
     return object;

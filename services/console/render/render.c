@@ -15,11 +15,6 @@ void render_put(json_t *object, const char *name, json_t *value)
     (void)failed;
 }
 
-json_t *render_optional(struct text text)
-{
-    return text_empty(text) ? json_null() : json_codec_text(text);
-}
-
 json_t *render_time(int64_t at)
 {
     return at == 0 ? json_null() : json_codec_time(at);
@@ -89,7 +84,7 @@ json_t *render_order_summary(const struct order *order, int32_t partition)
 {
     json_t *object = json_object();
     put_state(object, order, partition);
-    render_put(object, "customer", render_optional(order->details.customer));
+    render_put(object, "customer", json_codec_text_or_null(order->details.customer));
     render_put(object, "line_count", json_integer(order->details.line_count));
     render_put(object, "active_steps", render_active_steps(order));
     return object;
@@ -204,10 +199,11 @@ static json_t *render_workflow_step(const struct workflow *workflow, uint32_t in
 static void put_activation(json_t *object, const char *by, const char *at, const char *reason,
                            const struct workflow_activation *activation)
 {
-    render_put(object, by, activation != NULL ? render_optional(activation->by) : json_null());
+    render_put(object, by,
+               activation != NULL ? json_codec_text_or_null(activation->by) : json_null());
     render_put(object, at, activation != NULL ? render_time(activation->at) : json_null());
     render_put(object, reason,
-               activation != NULL ? render_optional(activation->reason) : json_null());
+               activation != NULL ? json_codec_text_or_null(activation->reason) : json_null());
 }
 
 json_t *render_workflow(const struct workflow_entry *entry, bool active)
@@ -222,7 +218,7 @@ json_t *render_workflow(const struct workflow_entry *entry, bool active)
     render_put(object, "active", json_boolean(active));
     render_put(object, "retired", json_boolean(entry->retired));
     render_put(object, "timeout_ms", optional_ms(workflow->timeout_ms));
-    render_put(object, "deployed_by", render_optional(entry->definition.deployed_by));
+    render_put(object, "deployed_by", json_codec_text_or_null(entry->definition.deployed_by));
     render_put(object, "deployed_at", render_time(entry->definition.deployed_at));
     put_activation(object, "activated_by", "activated_at", "activation_reason",
                    entry->retired ? NULL : &entry->latest);
@@ -285,9 +281,10 @@ static json_t *render_agent(const struct agent_entry *entry, const struct agent_
     render_put(object, "latency_p50_ms", json_integer(entry->latency_p50_ms));
     render_put(object, "latency_p95_ms", json_integer(entry->latency_p95_ms));
     render_put(object, "errors_permille", json_integer(entry->errors_permille));
-    render_put(object, "circuit", render_optional(text_of(agent_circuit_name(entry->circuit))));
-    render_put(object, "version", render_optional(text_of(entry->version)));
-    render_put(object, "last_error", render_optional(text_of(entry->last_error)));
+    render_put(object, "circuit",
+               json_codec_text_or_null(text_of(agent_circuit_name(entry->circuit))));
+    render_put(object, "version", json_codec_text_or_null(text_of(entry->version)));
+    render_put(object, "last_error", json_codec_text_or_null(text_of(entry->last_error)));
     render_put(object, "heartbeat_ms", json_integer(entry->heartbeat_ms));
     render_put(object, "reported_at", render_time(entry->reported_at));
     render_put(object, "heard_at", render_time(entry->appended_at));

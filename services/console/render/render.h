@@ -18,8 +18,6 @@
 /* object[name] = value, which is stolen. */
 void render_put(json_t *object, const char *name, json_t *value);
 
-/* null when empty */
-json_t *render_optional(struct text text);
 /* null when 0 */
 json_t *render_time(int64_t at);
 

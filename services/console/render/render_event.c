@@ -41,7 +41,7 @@ static json_t *render_bytes(struct text bytes)
 static json_t *render_dead_lettered(const struct undecodable *undecodable)
 {
     json_t *data = json_object();
-    render_put(data, "reason", render_optional(undecodable->reason));
+    render_put(data, "reason", json_codec_text_or_null(undecodable->reason));
     render_put(data, "quarantined", json_boolean(undecodable->quarantined));
     render_put(data, "key_base64url", render_bytes(undecodable->key));
     render_put(data, "bytes_base64url", render_bytes(undecodable->bytes));
@@ -106,7 +106,7 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
     render_put(command, "kind", json_string(command_kind_name(decision_command(decision))));
     render_put(command, "offset", json_integer(decision->command_offset));
     render_put(command, "time", json_codec_time(decision->command_time));
-    render_put(object, "order_id", render_optional(decision->order_id));
+    render_put(object, "order_id", json_codec_text_or_null(decision->order_id));
     render_put(object, "partition", json_integer(partition));
     render_put(object, "offset", json_integer(offset));
     render_put(object, "time", json_codec_time(decision->decided_at));
