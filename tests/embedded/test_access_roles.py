@@ -12,7 +12,7 @@ import time
 import unittest
 
 from lib.dev import ROLES, Dev
-from lib.routes import read_routes
+from lib.routes import fill, read_routes
 from lib.waiting import wait_for
 
 TIMEOUT_SECONDS = 300
@@ -20,8 +20,6 @@ SERVICES = {"submission": "submission", "scheduler": "scheduler-1", "supervisor"
             "agent": "agent-noop", "console": "console"}
 NO_TOKEN = "no token"
 COLUMNS = [*ROLES, NO_TOKEN]
-VALUES = {"id": "o-1", "partition": "0", "offset": "0", "name": "noop", "version": "1",
-          "agent": "noop", "order": "o-1", "step": "First", "direction": "do", "attempt": "1"}
 
 
 # ---- on running services ----------------------------------------------------------------------
@@ -41,8 +39,7 @@ class RolesTest(unittest.TestCase):
         cls.addClassCleanup(cls.dev.stop)
 
     def ask(self, service, method, path, column, **more):
-        path = re.sub(r"\{(\w+)\}", lambda name: VALUES[name[1]], path)
-        answer = self.dev.ask(SERVICES[service], method, path, self.dev.tokens.get(column),
+        answer = self.dev.ask(SERVICES[service], method, fill(path), self.dev.tokens.get(column),
                               body={} if method == "POST" else None, stream=True, **more)
         answer.close()
         return answer.status
