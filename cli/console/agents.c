@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include "cli/console/console_client.h"
 #include "cli/console/signature.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -32,10 +33,9 @@ static json_t *pause_text(const json_t *pause)
     if (!json_is_object(pause))
         return NULL;
     const char *by = json_string_value(json_object_get(pause, "by"));
-    const char *reason = json_string_value(json_object_get(pause, "reason"));
     json_t *age = output_age(json_object_get(pause, "at"));
     json_t *text = json_sprintf("by %s, %s ago: %s", by != NULL ? by : "?", json_string_value(age),
-                                reason != NULL ? reason : "");
+                                field_text(pause, "reason"));
     json_decref(age);
     return text;
 }
@@ -104,8 +104,8 @@ static void add_named_by(json_t *list, const json_t *version)
     size_t i, k;
     const json_t *step, *agent;
     const json_t *orders = json_object_get(version, "orders");
-    bool ends = json_is_true(json_object_get(version, "retired")) &&
-                json_integer_value(json_object_get(orders, "unfinished")) == 0;
+    bool ends =
+        json_is_true(json_object_get(version, "retired")) && field_int(orders, "unfinished") == 0;
     if (ends)
         return;
     json_array_foreach(json_object_get(version, "steps"), i, step) {
@@ -151,7 +151,7 @@ static int show(struct cli *cli)
     bool none = json_array_size(list) == 0;
     add_pauses(list, json_object_get(answer.json, "pauses"), name);
     /* While the brokers are away, none is known to be absent. */
-    bool old = json_integer_value(json_object_get(answer.json, "data_age_ms")) > DATA_AGE_MAX_MS;
+    bool old = field_int(answer.json, "data_age_ms") > DATA_AGE_MAX_MS;
     bool complete = !json_is_false(json_object_get(answer.json, "complete"));
     if (name == NULL && json_is_array(list) && complete && !old)
         add_named(cli, list);
@@ -173,8 +173,8 @@ static int show(struct cli *cli)
 
 static void warn_unserved(const struct cli *cli, const json_t *answer, const char *agent)
 {
-    bool named = json_integer_value(json_object_get(answer, "workflows")) > 0;
-    if (json_integer_value(json_object_get(answer, "instances")) > 0)
+    bool named = field_int(answer, "workflows") > 0;
+    if (field_int(answer, "instances") > 0)
         return;
     cli_warn(cli, CODE_NO_INSTANCE, "no instance of agent %s is alive%s", agent,
              named ? "" : ", and no deployed workflow names it: check the spelling");

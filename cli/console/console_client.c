@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/console_client.h"
+#include "cli/field.h"
 
 #include "base/percent.h"
 #include "replica/service_address.h"
@@ -276,8 +277,7 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     size_t i;
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
-        const char *reason = json_string_value(json_object_get(row, "reason"));
-        cli_warn(cli, CODE_INCOMPLETE, "orders may be missing: %s", reason != NULL ? reason : "");
+        cli_warn(cli, CODE_INCOMPLETE, "orders may be missing: %s", field_text(row, "reason"));
     }
 }
 
@@ -289,13 +289,12 @@ void console_warn_waiting(const struct cli *cli, const json_t *body)
     json_int_t commands = 0;
     char where[64];
     json_array_foreach(list, i, row)
-        commands += json_integer_value(json_object_get(row, "commands"));
+        commands += field_int(row, "commands");
     if (commands <= 0)
         return;
     if (json_array_size(list) == 1)
-        snprintf(
-            where, sizeof(where), "partition %lld",
-            (long long)json_integer_value(json_object_get(json_array_get(list, 0), "partition")));
+        snprintf(where, sizeof(where), "partition %lld",
+                 field_int(json_array_get(list, 0), "partition"));
     else
         snprintf(where, sizeof(where), "%zu partitions", json_array_size(list));
     cli_warn(cli, CODE_COMMANDS_WAITING,
@@ -306,7 +305,7 @@ void console_warn_waiting(const struct cli *cli, const json_t *body)
 /* The first page speaks for all of them. */
 static void warn_old(const struct cli *cli, const struct console_path *path, const json_t *body)
 {
-    json_int_t age = json_integer_value(json_object_get(body, "data_age_ms"));
+    json_int_t age = field_int(body, "data_age_ms");
     bool first = strstr(path->text, "cursor=") == NULL && strstr(path->text, "after=") == NULL;
     if (age > DATA_AGE_MAX_MS && first)
         cli_warn(cli, CODE_OLD_DATA,

@@ -2,6 +2,7 @@
 /* `reeve orders get`: one order. As a table: its fields, its steps, what each step returned and why
  * it failed, its lines; no line of a table has more than LINE_COLUMNS columns. */
 #include "cli/console/orders.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 #include <string.h>
@@ -25,8 +26,8 @@ static json_t *time_and_age(const json_t *time)
 
 static json_t *workflow_of(const json_t *order)
 {
-    return json_sprintf("%s version %lld", json_string_value(json_object_get(order, "workflow")),
-                        (long long)json_integer_value(json_object_get(order, "workflow_version")));
+    return json_sprintf("%s version %lld", field_text(order, "workflow"),
+                        field_int(order, "workflow_version"));
 }
 
 static json_t *reason_of(const json_t *order)
@@ -87,8 +88,7 @@ static json_t *took(const json_t *step)
 
 static bool is_undo(const json_t *step)
 {
-    const char *direction = json_string_value(json_object_get(step, "direction"));
-    return direction != NULL && strcmp(direction, "undo") == 0;
+    return strcmp(field_text(step, "direction"), "undo") == 0;
 }
 
 static json_t *attempt_of(const json_t *attempt)
@@ -134,8 +134,7 @@ static const struct output_column details[] = {
  * the name of the step, padded to `width`. A blank line comes before the first one of all. */
 static void print_details(struct cli *cli, const json_t *step, int width, bool *any)
 {
-    const char *name = json_string_value(json_object_get(step, "step"));
-    name = name != NULL ? name : "";
+    const char *name = field_text(step, "step");
     for (const struct output_column *detail = details; detail->title != NULL; detail++) {
         char text[OUTPUT_CELL_SIZE];
         output_cell(detail, step, text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve orders history`: what was decided about one order, an event a line. */
 #include "cli/console/orders.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 void orders_print_events_title(struct cli *cli, bool with_order)
@@ -13,9 +14,8 @@ void orders_print_events_title(struct cli *cli, bool with_order)
 static void print_position(FILE *out, const json_t *decision)
 {
     char position[48];
-    snprintf(position, sizeof(position), "%lld/%lld",
-             (long long)json_integer_value(json_object_get(decision, "partition")),
-             (long long)json_integer_value(json_object_get(decision, "offset")));
+    snprintf(position, sizeof(position), "%lld/%lld", field_int(decision, "partition"),
+             field_int(decision, "offset"));
     fprintf(out, "%16s  ", position);
 }
 
@@ -23,17 +23,15 @@ void orders_print_events(struct cli *cli, const json_t *decision, bool with_orde
 {
     size_t i;
     const json_t *event;
-    const char *order_id = json_string_value(json_object_get(decision, "order_id"));
     json_t *time = output_time_ms(json_object_get(decision, "time"));
     json_array_foreach(json_object_get(decision, "events"), i, event) {
-        const char *text = json_string_value(json_object_get(event, "words"));
         print_position(cli->out, decision);
         fprintf(cli->out, "%-23s  ", json_string_value(time));
         if (with_order) {
-            output_text(cli->out, order_id != NULL ? order_id : "", 0);
+            output_text(cli->out, field_text(decision, "order_id"), 0);
             fputs("  ", cli->out);
         }
-        output_text(cli->out, text != NULL ? text : "", 0);
+        output_text(cli->out, field_text(event, "words"), 0);
         fputc('\n', cli->out);
     }
     json_decref(time);
@@ -67,7 +65,7 @@ int orders_run_history(struct cli *cli)
             json_is_false(json_object_get(answer.json, "whole")))
             fprintf(cli->out,
                     "The log was trimmed: what was decided before offset %lld is not kept.\n",
-                    (long long)json_integer_value(json_object_get(answer.json, "log_start")));
+                    field_int(answer.json, "log_start"));
         if (output != NULL)
             output_rows(output, json_object_get(answer.json, "entries"));
         else

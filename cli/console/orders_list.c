@@ -3,6 +3,7 @@
 #include "cli/console/order_filter.h"
 
 #include "cli/console/orders.h"
+#include "cli/field.h"
 #include "cli/output.h"
 #include "platform/clock.h"
 
@@ -10,29 +11,22 @@
 
 enum { PAGE_MAX = 1000, LIST_LIMIT = 50, LIMIT_MAX = 1000000000, STEPS_SIZE = 160 };
 
-static bool is_text(const json_t *value, const char *text)
-{
-    const char *string = json_string_value(value);
-    return string != NULL && strcmp(string, text) == 0;
-}
-
 /* Why the step is in progress: "attempt 2", "Error", "retry in 12s", "waiting for an agent". */
 static json_t *step_progress(const json_t *step)
 {
-    const json_t *state = json_object_get(step, "state");
+    bool runs = strcmp(field_text(step, "state"), "Processing") == 0;
     const json_t *retry_at = json_object_get(step, "retry_at");
-    if (is_text(state, "Error"))
+    if (strcmp(field_text(step, "state"), "Error") == 0)
         return json_string("Error");
-    if (!is_text(state, "Processing") && json_is_string(json_object_get(step, "queued_at")))
+    if (!runs && json_is_string(json_object_get(step, "queued_at")))
         return json_string("waiting for an agent");
-    if (!is_text(state, "Processing") && json_is_string(retry_at)) {
+    if (!runs && json_is_string(retry_at)) {
         json_t *age = output_age(retry_at);
         json_t *text = json_sprintf("retry %s", json_string_value(age));
         json_decref(age);
         return text;
     }
-    return json_sprintf("attempt %lld",
-                        (long long)json_integer_value(json_object_get(step, "attempt")));
+    return json_sprintf("attempt %lld", field_int(step, "attempt"));
 }
 
 /* "TakePayment: attempt 2, undo of ReserveStock: retry in 12s" */
@@ -44,7 +38,7 @@ static json_t *steps_in_progress(const json_t *steps)
     const json_t *step;
     json_array_foreach(steps, i, step) {
         const char *name = json_string_value(json_object_get(step, "step"));
-        bool undo = is_text(json_object_get(step, "direction"), "undo");
+        bool undo = strcmp(field_text(step, "direction"), "undo") == 0;
         if (name == NULL || size >= sizeof(text))
             continue;
         json_t *progress = step_progress(step);
@@ -59,14 +53,13 @@ static json_t *steps_in_progress(const json_t *steps)
 static json_t *state_of(const json_t *order)
 {
     bool paused = json_is_string(json_object_get(order, "paused_at"));
-    return json_sprintf("%s%s", json_string_value(json_object_get(order, "state")),
-                        paused ? ", paused" : "");
+    return json_sprintf("%s%s", field_text(order, "state"), paused ? ", paused" : "");
 }
 
 static json_t *workflow_of(const json_t *order)
 {
-    return json_sprintf("%s:%lld", json_string_value(json_object_get(order, "workflow")),
-                        (long long)json_integer_value(json_object_get(order, "workflow_version")));
+    return json_sprintf("%s:%lld", field_text(order, "workflow"),
+                        field_int(order, "workflow_version"));
 }
 
 static const struct output_column columns[] = {

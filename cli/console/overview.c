@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve overview`: the figures of the console's first page. */
 #include "cli/console/console_client.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 enum { LINE_COLUMNS = 100, FACT_COLUMNS = 18, MINUTE_MS = 60000 };
-
-static json_int_t int_at(const json_t *object, const char *name)
-{
-    return json_integer_value(json_object_get(object, name));
-}
 
 /* ---- tables ---- */
 
@@ -84,7 +80,7 @@ static void print_rates(struct cli *cli, const json_t *body)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         output_row(output,
                    rate_row(names[i], json_object_get(json_object_get(body, "rates"), names[i]),
-                            int_at(body, "step_ms")));
+                            field_int(body, "step_ms")));
     output_finish(output, EXIT_CODE_OK);
     fputc('\n', cli->out);
 }
@@ -97,32 +93,28 @@ static json_t *oldest_text(const json_t *oldest)
     if (!json_is_object(oldest))
         return NULL;
     json_t *age = output_age(json_object_get(oldest, "submitted_at"));
-    const char *id = json_string_value(json_object_get(oldest, "id"));
-    const char *state = json_string_value(json_object_get(oldest, "state"));
-    json_t *text = json_sprintf("%s (%s, %s)", id != NULL ? id : "", state != NULL ? state : "",
-                                json_string_value(age));
+    json_t *text = json_sprintf("%s (%s, %s)", field_text(oldest, "id"),
+                                field_text(oldest, "state"), json_string_value(age));
     json_decref(age);
     return text;
 }
 
 static json_t *finished_text(const json_t *by_state)
 {
-    return json_sprintf("%lld processed, %lld compensated",
-                        (long long)int_at(by_state, "Processed"),
-                        (long long)int_at(by_state, "Compensated"));
+    return json_sprintf("%lld processed, %lld compensated", field_int(by_state, "Processed"),
+                        field_int(by_state, "Compensated"));
 }
 
 static json_t *owned_text(const json_t *partitions)
 {
-    return json_sprintf("%lld of %lld owned, %lld stopped", (long long)int_at(partitions, "owned"),
-                        (long long)int_at(partitions, "total"),
-                        (long long)int_at(partitions, "stopped"));
+    return json_sprintf("%lld of %lld owned, %lld stopped", field_int(partitions, "owned"),
+                        field_int(partitions, "total"), field_int(partitions, "stopped"));
 }
 
 static json_t *lag_text(const json_t *partitions)
 {
     const char *stalled = json_string_value(json_object_get(partitions, "stalled_reason"));
-    return json_sprintf("%lld%s%s", (long long)int_at(partitions, "lag"),
+    return json_sprintf("%lld%s%s", field_int(partitions, "lag"),
                         stalled != NULL ? "; stalled: " : "", stalled != NULL ? stalled : "");
 }
 
@@ -138,7 +130,7 @@ static const struct output_column facts[] = {
 
 static void print_others(struct cli *cli, const json_t *body, const char *name, const char *what)
 {
-    json_int_t orders = int_at(body, name);
+    json_int_t orders = field_int(body, name);
     if (orders > 0)
         fprintf(cli->out, "and %lld order%s %s\n", (long long)orders, orders == 1 ? "" : "s", what);
 }

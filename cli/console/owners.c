@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve owners`: the owner of each partition, its position and its state. */
 #include "cli/console/console_client.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 #include <string.h>
@@ -11,9 +12,8 @@ static json_t *reset_text(const json_t *reset)
     if (!json_is_object(reset))
         return NULL;
     json_t *age = output_age(json_object_get(reset, "reset_at"));
-    json_t *text = json_sprintf("%s ago by %s: %s", json_string_value(age),
-                                json_string_value(json_object_get(reset, "by")),
-                                json_string_value(json_object_get(reset, "reason")));
+    json_t *text = json_sprintf("%s ago by %s: %s", json_string_value(age), field_text(reset, "by"),
+                                field_text(reset, "reason"));
     json_decref(age);
     return text;
 }
@@ -23,21 +23,18 @@ static json_t *status_of(const json_t *owner)
 {
     const char *stopped = json_string_value(json_object_get(owner, "stopped"));
     const json_t *alert = json_object_get(owner, "alert");
-    const char *reason = json_string_value(json_object_get(owner, "stopped_reason"));
     const char *verdict = json_string_value(json_object_get(owner, "verdict"));
-    const char *why = json_string_value(json_object_get(owner, "verdict_reason"));
     if (stopped != NULL)
-        return json_sprintf("stopped: %s: %s", stopped, reason != NULL ? reason : "");
+        return json_sprintf("stopped: %s: %s", stopped, field_text(owner, "stopped_reason"));
     if (!json_is_object(json_object_get(owner, "claim")))
         return json_string("no owner yet");
     if (verdict != NULL && strcmp(verdict, "ok") != 0)
-        return json_sprintf("%s: %s", verdict, why != NULL ? why : "");
+        return json_sprintf("%s: %s", verdict, field_text(owner, "verdict_reason"));
     if (json_is_object(alert))
-        return json_sprintf("alert: %s: %s", json_string_value(json_object_get(alert, "code")),
-                            json_string_value(json_object_get(alert, "message")));
-    if (json_integer_value(json_object_get(owner, "fold_lag")) > 1000)
-        return json_sprintf("the console is %lld records behind",
-                            (long long)json_integer_value(json_object_get(owner, "fold_lag")));
+        return json_sprintf("alert: %s: %s", field_text(alert, "code"),
+                            field_text(alert, "message"));
+    if (field_int(owner, "fold_lag") > 1000)
+        return json_sprintf("the console is %lld records behind", field_int(owner, "fold_lag"));
     return json_string("OK");
 }
 

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve services`: the services that console.services names, and what each says about itself. */
 #include "cli/console/console_client.h"
+#include "cli/field.h"
 #include "cli/output.h"
-
-static const char *text_at(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
 
 static json_t *name_of(const json_t *service)
 {
-    const char *instance = text_at(service, "instance");
+    const char *instance = field_text(service, "instance");
     if (instance[0] == '\0')
-        return json_string(text_at(service, "address"));
-    return json_sprintf("%s %s", text_at(service, "service"), instance);
+        return json_string(field_text(service, "address"));
+    return json_sprintf("%s %s", field_text(service, "service"), instance);
 }
 
 /* What is wrong, or "". */
 static const char *reason_of(const json_t *service)
 {
-    const char *error = text_at(service, "error");
-    return error[0] != '\0' ? error : text_at(service, "reason");
+    const char *error = field_text(service, "error");
+    return error[0] != '\0' ? error : field_text(service, "reason");
 }
 
 static json_t *result_of(const json_t *service)
@@ -34,7 +29,7 @@ static json_t *result_of(const json_t *service)
 static json_t *message_of(const json_t *service)
 {
     const char *reason = reason_of(service);
-    return json_string(reason[0] != '\0' ? reason : text_at(service, "address"));
+    return json_string(reason[0] != '\0' ? reason : field_text(service, "address"));
 }
 
 static const struct output_column columns[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/targets.h"
+#include "cli/field.h"
 
 #include "platform/clock.h"
 #include "schemas/codec.h"
@@ -29,7 +30,7 @@ static bool is_of(const json_t *order, const struct targets_version *of)
     const char *state = json_string_value(json_object_get(order, "state"));
     bool ended = state != NULL && (strcmp(state, order_state_name(ORDER_PROCESSED)) == 0 ||
                                    strcmp(state, order_state_name(ORDER_COMPENSATED)) == 0);
-    json_int_t version = json_integer_value(json_object_get(order, "workflow_version"));
+    json_int_t version = field_int(order, "workflow_version");
     return text_empty(of->workflow) || (!ended && version == (json_int_t)of->version);
 }
 

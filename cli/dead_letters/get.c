@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve dead-letters get`. */
 #include "cli/dead_letters/dead_letters.h"
+#include "cli/field.h"
 
 #include "base/base64.h"
 #include "base/numbers.h"
@@ -13,12 +14,6 @@
 #include <unistd.h>
 
 enum { TITLE_COLUMNS = 12, HEX_LINE = 16, HEX_LINES_MAX = 64 };
-
-static const char *text_at(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
 
 /* ---- hex ---- */
 
@@ -67,8 +62,8 @@ static void print_hex(struct cli *cli, const char *hex, json_int_t kept)
 
 static json_t *size_of(const json_t *value)
 {
-    long long kept = json_integer_value(json_object_get(value, "kept"));
-    long long size = json_integer_value(json_object_get(value, "size"));
+    long long kept = field_int(value, "kept");
+    long long size = field_int(value, "size");
     if (kept == size)
         return json_sprintf("%lld bytes", size);
     return json_sprintf("%lld bytes, of which the first %lld are kept", size, kept);
@@ -93,7 +88,7 @@ static const struct output_column value_fields[] = {
 static void print_value(struct cli *cli, const json_t *value)
 {
     const json_t *json = json_object_get(value, "json");
-    json_int_t kept = json_integer_value(json_object_get(value, "kept"));
+    json_int_t kept = field_int(value, "kept");
     output_fields(cli, value_fields, TITLE_COLUMNS, value);
     if (json_is_object(json)) {
         fputc('\n', cli->out);
@@ -101,29 +96,28 @@ static void print_value(struct cli *cli, const json_t *value)
         fputc('\n', cli->out);
     } else if (kept > 0) {
         fputc('\n', cli->out);
-        print_hex(cli, text_at(value, "hex"), kept);
+        print_hex(cli, field_text(value, "hex"), kept);
     }
 }
 
 static json_t *bytes_of(const json_t *object)
 {
-    const char *hex = text_at(object, "hex");
-    return hex[0] != '\0' ? json_sprintf("0x%s", hex) : json_string(text_at(object, "text"));
+    const char *hex = field_text(object, "hex");
+    return hex[0] != '\0' ? json_sprintf("0x%s", hex) : json_string(field_text(object, "text"));
 }
 
 static json_t *position_of(const json_t *from)
 {
     if (!json_is_integer(json_object_get(from, "offset")))
         return NULL;
-    return json_sprintf("partition %lld, offset %lld",
-                        (long long)json_integer_value(json_object_get(from, "partition")),
-                        (long long)json_integer_value(json_object_get(from, "offset")));
+    return json_sprintf("partition %lld, offset %lld", field_int(from, "partition"),
+                        field_int(from, "offset"));
 }
 
 static json_t *header_of(const json_t *header)
 {
     json_t *value = bytes_of(header);
-    json_t *text = json_sprintf("%s = %s", text_at(header, "name"), json_string_value(value));
+    json_t *text = json_sprintf("%s = %s", field_text(header, "name"), json_string_value(value));
     json_decref(value);
     return text;
 }
@@ -161,7 +155,7 @@ static void print_letter(struct cli *cli, const json_t *letter)
 static int write_value(struct cli *cli, const json_t *letter, const char *path)
 {
     struct error error;
-    const char *text = text_at(json_object_get(letter, "value"), "bytes");
+    const char *text = field_text(json_object_get(letter, "value"), "bytes");
     uint32_t size = 0;
     char *bytes = malloc(strlen(text) + 1);
     bool to_stdout = strcmp(path, "-") == 0;

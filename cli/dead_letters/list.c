@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve dead-letters list`. */
 #include "cli/dead_letters/dead_letters.h"
+#include "cli/field.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -10,14 +11,11 @@ enum { LIMIT = 50, PAGE = 1000 };
 /* "orders.commands[2]@17", or only the topic. */
 static json_t *place_of(const json_t *from)
 {
-    const char *topic = json_string_value(json_object_get(from, "topic"));
-    const json_t *offset = json_object_get(from, "offset");
-    topic = topic != NULL ? topic : "";
-    if (!json_is_integer(offset))
+    const char *topic = field_text(from, "topic");
+    if (!json_is_integer(json_object_get(from, "offset")))
         return json_string(topic);
-    return json_sprintf("%s[%lld]@%lld", topic,
-                        (long long)json_integer_value(json_object_get(from, "partition")),
-                        (long long)json_integer_value(offset));
+    return json_sprintf("%s[%lld]@%lld", topic, field_int(from, "partition"),
+                        field_int(from, "offset"));
 }
 
 static const struct output_column columns[] = {
@@ -32,10 +30,8 @@ static void warn(struct cli *cli, const json_t *body)
     size_t i;
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
-        const char *reason = json_string_value(json_object_get(row, "reason"));
         cli_warn(cli, CODE_INCOMPLETE, "dead letters of partition %lld may be missing: %s",
-                 (long long)json_integer_value(json_object_get(row, "partition")),
-                 reason != NULL ? reason : "");
+                 field_int(row, "partition"), field_text(row, "reason"));
     }
 }
 

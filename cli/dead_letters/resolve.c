@@ -5,6 +5,7 @@
 #include "cli/console/bulk.h"
 #include "cli/console/signature.h"
 #include "cli/dead_letters/dead_letters.h"
+#include "cli/field.h"
 #include "engine/limits.h"
 #include "platform/files.h"
 
@@ -57,8 +58,8 @@ static int add_matches(struct bulk *bulk)
         json_decref(cursor);
         cursor = json_incref(json_object_get(answer.json, "next"));
         json_array_foreach(json_object_get(answer.json, "dead_letters"), i, letter) {
-            const char *id = json_string_value(json_object_get(letter, "id"));
-            if (code == EXIT_CODE_OK && bulk_add(bulk, id != NULL ? id : "", &error) != ERROR_OK)
+            if (code == EXIT_CODE_OK &&
+                bulk_add(bulk, field_text(letter, "id"), &error) != ERROR_OK)
                 code = cli_fail(bulk->cli, &error);
         }
         console_answer_deinit(&answer);
