@@ -81,11 +81,8 @@ static int run(struct cli *cli)
         console_path_add(&path, "/api/alerts");
         console_path_add_query(&path, "limit", "1000");
         console_path_add_query(&path, "open", cli_flag_given(cli, "all") ? NULL : "1");
-        console_path_add_query(&path, "cursor", json_string_value(cursor));
-        if (!console_get(cli, &path, &answer, &code))
+        if (!console_get_page(cli, &path, &cursor, &answer, &code))
             break;
-        json_decref(cursor);
-        cursor = json_incref(json_object_get(answer.json, "next"));
         print(output, order_columns, json_object_get(answer.json, "orders"), "order");
         if (!json_is_string(cursor)) {
             print(output, partition_columns, json_object_get(answer.json, "partitions"),

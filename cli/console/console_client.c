@@ -333,6 +333,17 @@ bool console_get(struct cli *cli, const struct console_path *path,
     return false;
 }
 
+bool console_get_page(struct cli *cli, struct console_path *path, json_t **cursor,
+                      struct console_answer *ret_answer, int *ret_code)
+{
+    console_path_add_query(path, "cursor", json_string_value(*cursor));
+    if (!console_get(cli, path, ret_answer, ret_code))
+        return false;
+    json_decref(*cursor);
+    *cursor = json_incref(json_object_get(ret_answer->json, "next"));
+    return true;
+}
+
 bool console_all_true(const json_t *list, const char *name)
 {
     size_t i;

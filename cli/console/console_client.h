@@ -88,5 +88,9 @@ bool console_all_true(const json_t *list, const char *name);
 /* GET, with its errors reported. False: *ret_code is the exit code. */
 bool console_get(struct cli *cli, const struct console_path *path,
                  struct console_answer *ret_answer, int *ret_code);
+/* Likewise the page of a list that begins at *cursor (NULL: the first), which moves on to the next
+ * one, or is null where there is none. Owned by the caller. */
+bool console_get_page(struct cli *cli, struct console_path *path, json_t **cursor,
+                      struct console_answer *ret_answer, int *ret_code);
 
 #endif

@@ -75,8 +75,7 @@ static const struct output_column columns[] = {
     {0},
 };
 
-static void list_path(const struct order_filter *filter, struct console_path *path, int64_t limit,
-                      const char *cursor)
+static void list_path(const struct order_filter *filter, struct console_path *path, int64_t limit)
 {
     char number[24];
     snprintf(number, sizeof(number), "%lld", (long long)limit);
@@ -84,7 +83,6 @@ static void list_path(const struct order_filter *filter, struct console_path *pa
     console_path_add(path, "/api/orders");
     order_filter_add(filter, path);
     console_path_add_query(path, "limit", number);
-    console_path_add_query(path, "cursor", cursor);
 }
 
 static struct output *new_output(const struct cli *cli)
@@ -112,14 +110,12 @@ int orders_run_list(struct cli *cli)
     left = left == 0 ? LIMIT_MAX : left;
     struct output *output = new_output(cli);
     do {
-        list_path(&filter, &path, left < PAGE_MAX ? left : PAGE_MAX, json_string_value(cursor));
-        if (!console_get(cli, &path, &answer, &code))
+        list_path(&filter, &path, left < PAGE_MAX ? left : PAGE_MAX);
+        if (!console_get_page(cli, &path, &cursor, &answer, &code))
             break;
         const json_t *orders = json_object_get(answer.json, "orders");
         output_rows(output, orders);
         left -= (int64_t)json_array_size(orders);
-        json_decref(cursor);
-        cursor = json_incref(json_object_get(answer.json, "next"));
         if (left == 0 || !json_is_string(cursor)) {
             console_warn_incomplete(cli, answer.json);
             console_warn_waiting(cli, answer.json);

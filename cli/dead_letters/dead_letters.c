@@ -67,9 +67,8 @@ static const char *given(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *limit,
-                           const char *cursor, bool all, struct console_answer *ret_answer,
-                           int *ret_code)
+bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *limit, bool all,
+                           json_t **cursor, struct console_answer *ret_answer, int *ret_code)
 {
     struct console_path path = {.size = 0};
     console_path_add(&path, "/api/dead-letters");
@@ -79,8 +78,7 @@ bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *li
     console_path_add_query(&path, "since", given(flags->since));
     console_path_add_query(&path, "until", given(flags->until));
     console_path_add_query(&path, "all", all ? "1" : NULL);
-    console_path_add_query(&path, "cursor", cursor);
-    return console_get(flags->cli, &path, ret_answer, ret_code);
+    return console_get_page(flags->cli, &path, cursor, ret_answer, ret_code);
 }
 
 /* ---- the table ---- */

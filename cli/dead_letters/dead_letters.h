@@ -31,10 +31,9 @@ struct dead_letter_flags {
 };
 /* False: *ret_code is the exit code, and the error was reported. */
 bool dead_letter_flags_read(struct cli *cli, struct dead_letter_flags *ret_flags, int *ret_code);
-/* One page of the list. `cursor` NULL: the first one. False as above. */
-bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *limit,
-                           const char *cursor, bool all, struct console_answer *ret_answer,
-                           int *ret_code);
+/* One page of the list, as console_get_page(). */
+bool dead_letter_list_page(const struct dead_letter_flags *flags, const char *limit, bool all,
+                           json_t **cursor, struct console_answer *ret_answer, int *ret_code);
 
 int dead_letters_run_list(struct cli *cli);
 int dead_letters_run_get(struct cli *cli);

@@ -53,11 +53,9 @@ int dead_letters_run_list(struct cli *cli)
         char page[16];
         struct console_answer answer;
         snprintf(page, sizeof(page), "%d", left < PAGE ? (int)left : PAGE);
-        if (!dead_letter_list_page(&flags, page, json_string_value(cursor),
-                                   cli_flag_given(cli, "all"), &answer, &code))
+        if (!dead_letter_list_page(&flags, page, cli_flag_given(cli, "all"), &cursor, &answer,
+                                   &code))
             break;
-        json_decref(cursor);
-        cursor = json_incref(json_object_get(answer.json, "next"));
         const json_t *letters = json_object_get(answer.json, "dead_letters");
         output_rows(output, letters);
         left -= (int64_t)json_array_size(letters);

@@ -52,11 +52,8 @@ static int add_matches(struct bulk *bulk)
         size_t i;
         json_t *letter;
         struct console_answer answer;
-        if (!dead_letter_list_page(&flags, "1000", json_string_value(cursor), false, &answer,
-                                   &code))
+        if (!dead_letter_list_page(&flags, "1000", false, &cursor, &answer, &code))
             break;
-        json_decref(cursor);
-        cursor = json_incref(json_object_get(answer.json, "next"));
         json_array_foreach(json_object_get(answer.json, "dead_letters"), i, letter) {
             if (code == EXIT_CODE_OK &&
                 bulk_add(bulk, field_text(letter, "id"), &error) != ERROR_OK)
