@@ -5,6 +5,7 @@
 reeve_test(engine
     SOURCES
         by_hand_test.c
+        command_test.c
         compensation_test.c
         docs_test.c
         extend_test.c
