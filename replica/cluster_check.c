@@ -128,19 +128,15 @@ static void fail(struct cluster_check *check, const struct error *error)
     service_fail(cluster->service, error);
 }
 
-void cluster_check_changed(struct cluster_check *check, const char *topic, int32_t count)
+void cluster_check_changed(void *ctx, const char *topic, int32_t count)
 {
+    struct cluster_check *check = ctx;
     struct error error;
     error_set(&error, CODE_PARTITIONS_DIFFER,
               "%s has %" PRId32 " partitions now, and had %" PRId32
               " when this process started: " FIXED,
               topic, count, check->cluster->partition_count);
     fail(check, &error);
-}
-
-static void on_changed(void *ctx, const char *topic, int32_t count)
-{
-    cluster_check_changed(ctx, topic, count);
 }
 
 /* ---- the number in the log ---- */
@@ -212,10 +208,10 @@ void cluster_check_begin(struct cluster_check *check, struct cluster *cluster, b
 {
     *check =
         (struct cluster_check){.cluster = cluster, .on_passed = on_passed, .passed = !reads_log};
-    broker_watch(cluster->broker, cluster->topics.commands, cluster->partition_count, on_changed,
-                 check);
-    broker_watch(cluster->broker, cluster->topics.events, cluster->partition_count, on_changed,
-                 check);
+    broker_watch(cluster->broker, cluster->topics.commands, cluster->partition_count,
+                 cluster_check_changed, check);
+    broker_watch(cluster->broker, cluster->topics.events, cluster->partition_count,
+                 cluster_check_changed, check);
     if (reads_log)
         check->reader =
             broker_read(cluster->broker, cluster->topics.events, 0, BROKER_EARLIEST, &ops, check);

@@ -29,7 +29,7 @@ void cluster_check_begin(struct cluster_check *check, struct cluster *cluster, b
                          void (*on_passed)(struct cluster *cluster));
 void cluster_check_end(struct cluster_check *check);
 /* The topic has another number of partitions than when the cluster opened. */
-void cluster_check_changed(struct cluster_check *check, const char *topic, int32_t count);
+void cluster_check_changed(void *check, const char *topic, int32_t count);
 /* False with FATAL "PartitionsDiffer": a Claim or Continuation says another N; 0: it says none. */
 bool cluster_check_partitions(const struct cluster *cluster, int32_t partition,
                               int32_t partition_count, struct error *ret_error);

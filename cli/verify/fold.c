@@ -66,8 +66,10 @@ static bool has_counted(struct verify_fold *fold, const struct broker_record *re
 
 /* ---- the follower ---- */
 
-static void forget_all(struct verify_fold *fold)
+/* Also when an operator's Reset skips what is folded already, or the log was trimmed beyond it. */
+static void forget_all(void *ctx)
 {
+    struct verify_fold *fold = ctx;
     fold->complete_from = fold->next = 0;
     fold->counted_count = fold->again = fold->finding_count = 0;
     if (fold->checks != NULL)
@@ -131,12 +133,6 @@ static void on_caught_up(void *ctx)
         fold->done = true;
 }
 
-/* An operator's Reset skips what is folded already, or the log was trimmed beyond it. */
-static void on_dropped(void *ctx)
-{
-    forget_all(ctx);
-}
-
 static void on_overtaken(void *ctx)
 {
     struct verify_fold *fold = ctx;
@@ -146,7 +142,7 @@ static void on_overtaken(void *ctx)
 static const struct follower_ops fold_ops = {.checked = on_checked,
                                              .folded = on_folded,
                                              .caught_up = on_caught_up,
-                                             .dropped = on_dropped,
+                                             .dropped = forget_all,
                                              .overtaken = on_overtaken};
 
 static bool is_done(void *ctx)

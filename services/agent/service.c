@@ -33,8 +33,9 @@ struct agent_process {
     struct hosted_agent agents[AGENTS_MAX];
 };
 
-static void free_process(struct agent_process *process)
+static void free_process(void *state)
 {
+    struct agent_process *process = state;
     for (uint32_t i = 0; i < process->count; i++) {
         agent_free(process->agents[i].agent);
         config_free(process->agents[i].config);
@@ -138,11 +139,6 @@ static void drain(void *state)
         agent_drain(process->agents[i].agent, drained, &process->agents[i]);
 }
 
-static void stop(void *state)
-{
-    free_process(state);
-}
-
 const struct http_routes *const agent_routes[] = {&agent_callback_routes, &service_about_routes,
                                                   &http_built_in_routes, NULL};
 
@@ -154,7 +150,7 @@ static const struct service service = {
     .start = start,
     .ready = ready,
     .drain = drain,
-    .stop = stop,
+    .stop = free_process,
 };
 
 int agent_service_main(agent_ops_of ops_of, const struct config_schema *schema, int argc,

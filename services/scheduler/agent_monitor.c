@@ -83,18 +83,15 @@ static struct agent_status status_of(const struct agent_group *group)
     return status;
 }
 
-static void update_status(struct agent_monitor *monitor, const char *agent)
+static void update_status(void *ctx, const struct agent_entry *entry)
 {
+    struct agent_monitor *monitor = ctx;
+    struct text agent = text_of(entry->agent);
     assert(monitor->table != NULL);
     if (!monitor->routes)
         return;
-    struct agent_status status = status_of(agent_table_find(monitor->table, text_of(agent)));
-    router_set_agent(monitor->router, text_of(agent), &status);
-}
-
-static void on_changed(void *ctx, const struct agent_entry *entry)
-{
-    update_status(ctx, entry->agent);
+    struct agent_status status = status_of(agent_table_find(monitor->table, agent));
+    router_set_agent(monitor->router, agent, &status);
 }
 
 static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
@@ -103,7 +100,7 @@ static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
     log_info("an agent instance is gone", LOG_STR("agent", entry->agent),
              LOG_STR("instance", entry->instance),
              LOG_STR("how", lapsed ? "its health reports stopped" : "it left"));
-    update_status(monitor, entry->agent);
+    update_status(monitor, entry);
 }
 
 static void on_paused(void *ctx, struct text agent, const struct agent_pause_entry *pause)
@@ -122,7 +119,7 @@ static void on_paused(void *ctx, struct text agent, const struct agent_pause_ent
 }
 
 static const struct agent_table_ops table_ops = {
-    .changed = on_changed, .gone = on_gone, .paused = on_paused};
+    .changed = update_status, .gone = on_gone, .paused = on_paused};
 
 /* ---- metrics and alerts ---- */
 

@@ -30,8 +30,9 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         free(cleaner);
 }
 
-static void remove_agent(struct agent_cleaner *cleaner, struct text key)
+static void remove_agent(void *ctx, struct text key)
 {
+    struct agent_cleaner *cleaner = ctx;
     struct error error;
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
                                    .topic = cleaner->cluster->topics.agents,
@@ -55,12 +56,6 @@ static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
     remove_agent(ctx, text_of(key));
 }
 
-/* It vanished in an earlier term, or before its first record was read. */
-static void on_outdated(void *ctx, struct text key)
-{
-    remove_agent(ctx, key);
-}
-
 static int64_t silence_ms(void *ctx, int64_t appended_at)
 {
     const struct agent_cleaner *cleaner = ctx;
@@ -68,7 +63,10 @@ static int64_t silence_ms(void *ctx, int64_t appended_at)
 }
 
 static const struct agent_table_ops agent_ops = {
-    .gone = on_gone, .outdated = on_outdated, .silence_ms = silence_ms};
+    .gone = on_gone,
+    /* It vanished in an earlier term, or before its first record was read. */
+    .outdated = remove_agent,
+    .silence_ms = silence_ms};
 
 struct agent_cleaner *agent_cleaner_new(struct cluster *cluster,
                                         int64_t (*silent_for_ms)(void *ctx, int64_t appended_at),

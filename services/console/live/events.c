@@ -86,18 +86,14 @@ static bool write_next(struct event_stream *stream)
 
 /* ---- streams ---- */
 
-static void forget(struct event_stream *stream)
+static void forget(void *ctx)
 {
+    struct event_stream *stream = ctx;
     struct events *events = stream->events;
     DL_DELETE(events->streams, stream);
     if (events->streams == NULL)
         loop_timer_cancel(events->loop, &events->timer);
     free(stream);
-}
-
-static void on_closed(void *ctx)
-{
-    forget(ctx);
 }
 
 static void end(struct event_stream *stream, struct text last)
@@ -157,7 +153,7 @@ void events_serve(struct events *events, const struct changes_filter *filter,
     stream->seen = next;
     stream->must_reset =
         cursor != NULL && !changes_cursor_read(events->changes, cursor, &stream->seen);
-    stream->http = http_respond_stream(exchange, "text/event-stream", on_closed, stream);
+    stream->http = http_respond_stream(exchange, "text/event-stream", forget, stream);
     if (stream->http == NULL) {
         free(stream);
         return;

@@ -31,8 +31,9 @@ struct order_waits *order_waits_new(struct loop *loop,
     return waits;
 }
 
-static void end_wait(struct order_wait *wait)
+static void end_wait(void *ctx)
 {
+    struct order_wait *wait = ctx;
     struct order_waits *waits = wait->waits;
     struct http_exchange *exchange = wait->exchange;
     DL_DELETE(waits->list, wait);
@@ -46,11 +47,6 @@ static void on_time(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)loop;
     (void)timer;
     end_wait(userdata);
-}
-
-static void on_gone(void *ctx)
-{
-    end_wait(ctx);
 }
 
 void order_waits_drain(struct order_waits *waits)
@@ -78,7 +74,7 @@ void order_waits_add(struct order_waits *waits, struct http_exchange *exchange,
     }
     struct order_wait *wait = calloc(1, sizeof(*wait));
     assert(wait != NULL);
-    if (!http_wait(exchange, on_gone, wait)) {
+    if (!http_wait(exchange, end_wait, wait)) {
         free(wait);
         return;
     }
