@@ -42,6 +42,7 @@ Test(errors, of_libraries_keep_their_names)
     cr_assert_eq(error_wrap(&wrapped, &error, "topic t: %s", error.message), ERROR_RETRY);
     cr_assert_str_eq(error_name_of(&wrapped), "_TRANSPORT");
     cr_assert_str_eq(wrapped.message, "topic t: no route");
+    cr_assert_eq(wrapped.class, ERROR_RETRY);
     cr_assert(error_has_code_of(&wrapped, &error));
     error_set_foreign(&error, ERROR_RETRY, "_FAIL", "x");
     cr_assert_not(error_has_code_of(&wrapped, &error));

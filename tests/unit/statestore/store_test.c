@@ -252,3 +252,12 @@ Test(statestore_store, aborts_when_closed_before_its_batch, .signal = SIGABRT)
     store_batch_new(store);
     store_close(store);
 }
+
+Test(statestore_store, is_to_be_dropped_after_every_error_of_its_own)
+{
+    for (int code = CODE_FOREIGN + 1; code < ERROR_CODE_COUNT; code++) {
+        struct error error = {.class = ERROR_FATAL, .code = (enum error_code)code};
+        const char *name = error_name_of(&error);
+        cr_assert_eq(store_has_failed(&error), strncmp(name, "Store", 5) == 0, "%s", name);
+    }
+}
