@@ -221,17 +221,6 @@ static bool check_text(const json_t *body, const char *name, bool required, stru
     return false;
 }
 
-static bool check_error_name(const json_t *body, bool required, struct error *ret_error)
-{
-    const json_t *value = json_object_get(body, "error_name");
-    if ((value == NULL && !required) ||
-        error_name_valid(
-            (struct text){json_string_value(value), (uint32_t)json_string_length(value)}))
-        return true;
-    error_set(ret_error, CODE_BAD_FIELD, "error_name: expected " ERROR_NAME_EXPECTED);
-    return false;
-}
-
 /* The step's output is JSON, as agents report it. */
 static bool check_output(const json_t *body, struct error *ret_error)
 {
@@ -259,15 +248,6 @@ static bool check_timeout(const json_t *body, const struct command *cmd, struct 
     return false;
 }
 
-/* The version that an order is moved to. */
-static bool check_version(const struct command *cmd, struct error *ret_error)
-{
-    if (cmd->kind != COMMAND_MIGRATE_ORDER || cmd->migrate_order.version >= 1)
-        return true;
-    error_set(ret_error, CODE_BAD_FIELD, "version: expected 1 to %d", INT32_MAX);
-    return false;
-}
-
 /* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
 static enum error_class read_command(json_t *body, enum command_kind kind,
                                      const char *const fields[], struct text order_id,
@@ -281,9 +261,8 @@ static enum error_class read_command(json_t *body, enum command_kind kind,
             ERROR_OK ||
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
         !check_text(body, "step", requires(binding, "step"), ret_error) ||
-        !check_error_name(body, requires(binding, "error_name"), ret_error) ||
         !check_output(body, ret_error) || !check_timeout(body, &cmd, ret_error) ||
-        !check_version(&cmd, ret_error))
+        command_check(&cmd, ret_error) != ERROR_OK) /* the scheduler would refuse it */
         return ERROR_REJECT;
     memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
     *ret_cmd = cmd;
