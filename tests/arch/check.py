@@ -331,6 +331,14 @@ def mutants_change_lines_that_exist():
 
 
 @check
+def changes_have_their_form():
+    done = subprocess.run([str(ROOT / "scripts" / "changelog"), "--check"], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        yield "docs/changes", 0, done.stderr.strip()
+
+
+@check
 def nothing_stray_is_at_the_top():
     """What a tool left in its working folder is easily committed with the rest."""
     for name in sorted({path.split("/")[0] for path in tracked_files()}):
