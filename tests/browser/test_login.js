@@ -204,7 +204,17 @@ test('logging_out_leaves_nothing_behind', async ({ page, context, open }) => {
   await page.goto(`${world.base}/orders/failed-2`);
   await form(page).waitFor();
   // The other tab learns of it with its next request, and of the next login when it is looked at.
+  const forgets = second.waitForRequest((request) => request.method() === 'DELETE');
+  let forget;
+  const held = new Promise((resolve) => { forget = resolve; });
+  await second.route('**/api/session', async (route) => {
+    if (route.request().method() === 'DELETE') await held;
+    await route.continue();
+  });
   await second.keyboard.press('2');
+  await forgets;
+  assert.equal(await form(second).count(), 0, 'a login that follows the form would be ended');
+  forget();
   await form(second).waitFor();
   await enter(page, tokenOf('vera'));
   await page.locator('#page h1').waitFor();

@@ -154,9 +154,10 @@ function check() {
     try {
       const changed = await session.read();
       if (!session.maySee() && !session.asking()) {
-        lock(before);
         // The cookie is of no use any more, and each request with it would count as a wrong token.
-        if (before && !session.user()) await logout();
+        // It goes before the form comes: afterwards it may be that of a login in another tab.
+        if (before && !session.user()) await logout().catch(() => null);
+        lock(before);
       } else if (session.maySee() && session.asking()) {
         unlock();
       } else if (changed && current) {
