@@ -204,7 +204,7 @@ Test(console_services, shows_nothing_of_an_answer_that_is_not_a_services)
 /* `other` asks for tokens from now on; ret_token is one of that role. */
 static struct http_access *protect(enum http_role role, char ret_token[HTTP_TOKEN_SIZE])
 {
-    char path[128];
+    static char path[128]; /* borrowed by the access */
     struct error error;
     struct http_access *access = NULL;
     snprintf(path, sizeof(path), "%s/tokens", world->folder);
