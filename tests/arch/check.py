@@ -274,7 +274,7 @@ def functions_fit_a_screen():
 
 @check
 def lines_fit_100_columns():
-    for path, text in files(".c", ".h", ".py", ".sh", ".cmake", ""):
+    for path, text in files(".c", ".h", ".def", ".py", ".sh", ".cmake", ""):
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > COLUMNS_MAX:
                 yield path, number, f"{len(line)} columns, more than {COLUMNS_MAX}"
