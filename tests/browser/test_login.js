@@ -195,6 +195,13 @@ test('logging_out_leaves_nothing_behind', async ({ page, context, open }) => {
   await openAs(page, 'olga', '/orders/failed-2');
   const second = await context.newPage();
   await world.open(second, '/agents');
+  const forgets = second.waitForRequest((request) => request.method() === 'DELETE');
+  let forget;
+  const held = new Promise((resolve) => { forget = resolve; });
+  await second.route('**/api/session', async (route) => {
+    if (route.request().method() === 'DELETE') await held;
+    await route.continue();
+  });
   await button(page, 'Log out').click();
   await form(page).waitFor();
   assert.equal(await page.locator('#page').innerHTML(), '');
@@ -203,17 +210,12 @@ test('logging_out_leaves_nothing_behind', async ({ page, context, open }) => {
   await page.goBack().catch(() => null);
   await page.goto(`${world.base}/orders/failed-2`);
   await form(page).waitFor();
-  // The other tab learns of it with its next request, and of the next login when it is looked at.
-  const forgets = second.waitForRequest((request) => request.method() === 'DELETE');
-  let forget;
-  const held = new Promise((resolve) => { forget = resolve; });
-  await second.route('**/api/session', async (route) => {
-    if (route.request().method() === 'DELETE') await held;
-    await route.continue();
-  });
+  // The other tab learns of it with its next request, if not from its stream of events before, and
+  // of the next login when it is looked at.
   await second.keyboard.press('2');
   await forgets;
   assert.equal(await form(second).count(), 0, 'a login that follows the form would be ended');
+  assert.equal(await second.locator('#page').innerHTML(), '');
   forget();
   await form(second).waitFor();
   await enter(page, tokenOf('vera'));

@@ -75,7 +75,7 @@ async function load(page) {
 }
 
 async function show(scroll) {
-  if (session.asking()) return;
+  if (locking || session.asking()) return;
   const turn = ++opened;
   const found = route(location.pathname);
   const previous = current?.name;
@@ -124,10 +124,12 @@ const closeDialogs = () => document.querySelectorAll('dialog[open]').forEach((di
 // ---- who is logged in ----
 
 let checking = null;
+let locking = false; // nothing is shown until the form has come
 let lockedOut = null; // who was logged in before the form came
 
 // Shows nothing but the form. A dialog that is open stays: its user may come back to it.
-function lock(before) {
+async function lock(before) {
+  locking = true;
   opened++;
   current?.close?.();
   current = null;
@@ -135,6 +137,10 @@ function lock(before) {
   patch(problems, []);
   body.replaceChildren();
   document.title = 'Log in · reeve';
+  // The cookie is of no use any more, and each request with it would count as a wrong token. It
+  // goes before the form comes: afterwards it may be that of a login in another tab.
+  if (before && !session.user()) await logout().catch(() => null);
+  locking = false;
   lockedOut = before;
   session.ask(before, unlock);
 }
@@ -154,10 +160,7 @@ function check() {
     try {
       const changed = await session.read();
       if (!session.maySee() && !session.asking()) {
-        // The cookie is of no use any more, and each request with it would count as a wrong token.
-        // It goes before the form comes: afterwards it may be that of a login in another tab.
-        if (before && !session.user()) await logout().catch(() => null);
-        lock(before);
+        await lock(before);
       } else if (session.maySee() && session.asking()) {
         unlock();
       } else if (changed && current) {
@@ -180,7 +183,7 @@ async function logOut() {
     say(visible(error.message));
     return;
   }
-  if (!session.maySee()) lock(null);
+  if (!session.maySee()) await lock(null);
 }
 
 document.addEventListener('click', (event) => {
