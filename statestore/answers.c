@@ -396,11 +396,6 @@ enum error_class answers_get(struct answers *answers, const struct answers_key *
     return look_up(answers, write_key(key, memory), ret_value, ret_error);
 }
 
-void answers_value_free(struct text value)
-{
-    rocksdb_free((void *)(uintptr_t)value.data);
-}
-
 void answers_put(struct answers *answers, const struct answers_key *row, struct text value)
 {
     char memory[KEY_BYTES_MAX];

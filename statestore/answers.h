@@ -47,11 +47,11 @@ enum error_class answers_open(const char *path, const struct answers_options *op
 /* Forgets what was put and not written. NULL is allowed. */
 void answers_close(struct answers *answers);
 
-/* *ret_value is new (free with answers_value_free), .data NULL when there is none. Sees what was
+/* *ret_value is new (free with store_row_free), .data NULL when there is none. Sees what was
  * written. */
 enum error_class answers_get(struct answers *answers, const struct answers_key *key,
                              struct text *ret_value, struct error *ret_error);
-void answers_value_free(struct text value); /* an empty one is allowed */
+void store_row_free(struct text value); /* an empty one is allowed */
 
 /* Copied; replaces what has the same key. */
 void answers_put(struct answers *answers, const struct answers_key *key, struct text value);

@@ -6,15 +6,10 @@
 
 #include <xxhash.h>
 
-static uint64_t hash_of(uint64_t family, struct text key, struct text value)
-{
-    uint64_t seed = XXH3_64bits_withSeed(key.data, key.size, family);
-    return XXH3_64bits_withSeed(value.data, value.size, seed);
-}
-
 void seal_make(uint64_t family, struct text key, struct text value, uint8_t ret_seal[SEAL_BYTES])
 {
-    bytes_put_le(ret_seal, hash_of(family, key, value), SEAL_BYTES);
+    uint64_t seed = XXH3_64bits_withSeed(key.data, key.size, family);
+    bytes_put_le(ret_seal, XXH3_64bits_withSeed(value.data, value.size, seed), SEAL_BYTES);
 }
 
 bool seal_open(uint64_t family, struct text key, struct text sealed, struct text *ret_value)

@@ -27,16 +27,12 @@ struct answer_cache {
     uint64_t dropped_early_before;
 };
 
-static int64_t now_of(const struct answer_cache *cache)
-{
-    return clock_wall_ms(cache->service->clock);
-}
-
 /* ---- the store ---- */
 
 static enum error_class open_store(struct answer_cache *cache, struct error *ret_error)
 {
-    return answers_open(cache->path, &cache->options, now_of(cache), &cache->answers, ret_error);
+    return answers_open(cache->path, &cache->options, clock_wall_ms(cache->service->clock),
+                        &cache->answers, ret_error);
 }
 
 /* All remembered answers are gone: calls may be repeated, with the same idempotency keys. */
@@ -186,7 +182,7 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
         class = error_set(&error, CODE_STORE_CORRUPT, "an answer is not a row of this version");
         known = false;
     }
-    answers_value_free(row);
+    store_row_free(row);
     if (class != ERROR_OK && start_over(cache, &error, &second) != ERROR_OK)
         log_error("answers are not remembered",
                   LOG_ERR(&second)); /* the next write fails the service */
@@ -214,7 +210,8 @@ enum answer_cache_result answer_cache_write(struct answer_cache *cache)
         return ANSWER_CACHE_WRITTEN;
     bool open = cache->answers != NULL;
     uint64_t early = open ? answers_dropped_early(cache->answers) : 0;
-    if (open && answers_write(cache->answers, now_of(cache), &error) == ERROR_OK) {
+    if (open &&
+        answers_write(cache->answers, clock_wall_ms(cache->service->clock), &error) == ERROR_OK) {
         if (early < answers_dropped_early(cache->answers))
             log_warning_limited("answers are forgotten before agent.memory.ms, because "
                                 "agent.memory.mb is reached",

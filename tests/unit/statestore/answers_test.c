@@ -51,7 +51,7 @@ static bool has_at(struct answers *answers, const struct answers_key *key, const
     cr_assert(answers_get(answers, key, &found, &error) == ERROR_OK, "%s", error.message);
     bool same = found.data != NULL && text_equal(found, text_of(value));
     cr_assert(same || found.data == NULL);
-    answers_value_free(found);
+    store_row_free(found);
     return same;
 }
 

@@ -140,7 +140,7 @@ static void try_answers(void *ctx, const char *path)
         struct text value = {0};
         cr_assert_eq(answers_get(answers, &key, &value, &error), ERROR_OK, "%s", error.message);
         cr_assert(value.data == NULL || text_equal(value, TEXT("answer")));
-        answers_value_free(value);
+        store_row_free(value);
     }
     answers_close(answers);
 }

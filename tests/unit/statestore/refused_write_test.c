@@ -138,7 +138,7 @@ Test(statestore_refused_write, closes_the_answers_of_an_agent)
     cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
     cr_assert(answers_get(answers, &a, &value, &error) == ERROR_OK, "%s", error.message);
     cr_assert(text_equal(value, TEXT("before")));
-    answers_value_free(value);
+    store_row_free(value);
     answers_close(answers);
 }
 
