@@ -95,16 +95,6 @@ enum agent_phase agent_phase(const struct agent *agent)
     return agent->phase;
 }
 
-uint32_t agent_queued(const struct agent *agent)
-{
-    return agent_intake_queued(agent->intake);
-}
-
-uint32_t agent_partitions(const struct agent *agent)
-{
-    return agent_intake_partitions(agent->intake);
-}
-
 struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
                                struct arena *arena)
 {

@@ -84,10 +84,6 @@ bool agent_intake_idle(const struct agent_intake *intake);
 void agent_intake_commit(struct agent_intake *intake);
 /* False: a partition waits for a newer version of the agent. */
 bool agent_intake_ready(const struct agent_intake *intake, char *ret_reason, size_t reason_size);
-/* Requests that were read and have not begun. */
-uint32_t agent_intake_queued(const struct agent_intake *intake);
-/* Partitions that are assigned to this agent. */
-uint32_t agent_intake_partitions(const struct agent_intake *intake);
 
 /* ---- reports.c ---- */
 

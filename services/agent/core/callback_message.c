@@ -37,11 +37,6 @@ void agent_callback_token(struct text secret, struct text agent, struct text ord
 
 /* ---- bodies ---- */
 
-static enum error_class bad(struct error *ret_error, const char *what)
-{
-    return error_set(ret_error, CODE_BAD_CALLBACK, "%s", what);
-}
-
 /* A string member; *ret_text stays as it is when there is none. False: it is not a string. */
 static bool take_string(const json_t *json, const char *name, struct arena *arena,
                         struct text *ret_text)
@@ -82,10 +77,10 @@ static enum error_class read_failed(const json_t *json, struct arena *arena,
     body->error_name = TEXT("Callback.Failed");
     if (!take_string(json, "error", arena, &body->error_name) ||
         !error_name_valid(body->error_name))
-        return bad(ret_error,
-                   "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
+        return error_set(ret_error, CODE_BAD_CALLBACK,
+                         "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
     if (!take_string(json, "message", arena, &message))
-        return bad(ret_error, "message must be a string");
+        return error_set(ret_error, CODE_BAD_CALLBACK, "message must be a string");
     body->error_message = agent_message(message, arena);
     if (!take_string(json, "effect", arena, &effect))
         effect = TEXT("");
@@ -94,7 +89,7 @@ static enum error_class read_failed(const json_t *json, struct arena *arena,
         body->effect = (enum effect)value;
         return ERROR_OK;
     }
-    return bad(ret_error, "effect must be none, applied or unknown");
+    return error_set(ret_error, CODE_BAD_CALLBACK, "effect must be none, applied or unknown");
 }
 
 static enum error_class read_extend(const json_t *json, struct arena *arena,
@@ -104,11 +99,11 @@ static enum error_class read_extend(const json_t *json, struct arena *arena,
     struct text progress = TEXT("");
     if (!json_is_number(seconds) || json_number_value(seconds) <= 0 ||
         json_number_value(seconds) > (double)DURATION_MS_MAX / 1000)
-        return bad(
-            ret_error,
+        return error_set(
+            ret_error, CODE_BAD_CALLBACK,
             "seconds must be a number greater than 0: how much more time is needed from now on");
     if (!take_string(json, "progress", arena, &progress))
-        return bad(ret_error, "progress must be a string");
+        return error_set(ret_error, CODE_BAD_CALLBACK, "progress must be a string");
     body->extra_ms = (int64_t)(json_number_value(seconds) * 1000);
     body->progress = agent_message(progress, arena);
     return ERROR_OK;
@@ -132,7 +127,7 @@ static enum error_class read_outcome(const json_t *json, struct arena *arena,
         body->outcome = AGENT_CALLBACK_EXTEND;
         return read_extend(json, arena, body, ret_error);
     }
-    return bad(ret_error, "outcome must be done, failed or extend");
+    return error_set(ret_error, CODE_BAD_CALLBACK, "outcome must be done, failed or extend");
 }
 
 enum error_class agent_callback_parse(struct text body, struct arena *arena,
@@ -144,7 +139,8 @@ enum error_class agent_callback_parse(struct text body, struct arena *arena,
         body.size > 0 ? json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, &where) : NULL;
     if (!json_is_object(value)) {
         json_decref(value);
-        return bad(ret_error, "the body must be a JSON object with an outcome");
+        return error_set(ret_error, CODE_BAD_CALLBACK,
+                         "the body must be a JSON object with an outcome");
     }
     enum error_class class = read_outcome(value, arena, &parsed, ret_error);
     json_decref(value);

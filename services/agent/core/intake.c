@@ -198,12 +198,6 @@ static bool decode(const struct agent *agent, struct agent_attempt *attempt, str
     return true;
 }
 
-/* The disk has no space for the answers that calls would bring. */
-static bool disk_is_low(const struct agent_intake *intake)
-{
-    return disk_guard_is_low(intake->agent->service->disk);
-}
-
 static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct agent_intake *intake = userdata;
@@ -217,7 +211,7 @@ static bool has_free_capacity(const struct agent_intake *intake)
     const struct agent *agent = intake->agent;
     return !intake->suspended && !intake->draining && !intake->halted &&
            attempts_in_flight(agent->attempts) < intake->in_flight_max &&
-           agent_clock_is_measured(agent) && !disk_is_low(intake);
+           agent_clock_is_measured(agent) && !disk_guard_is_low(agent->service->disk);
 }
 
 /* Orders that failed before leave half of the capacity to others between their tries. */
@@ -352,7 +346,8 @@ static bool is_full(const struct agent_intake *intake, uint32_t queued_max, size
     size_t used = attempts_bytes(intake->agent->attempts) + intake->queue.bytes;
     return intake->suspended || intake->draining || intake->halted ||
            dead_letters_count(intake->letters) >= DEAD_LETTERS_MAX ||
-           intake->queue.count >= queued_max || used >= bytes_max || disk_is_low(intake);
+           intake->queue.count >= queued_max || used >= bytes_max ||
+           disk_guard_is_low(intake->agent->service->disk);
 }
 
 /* Begins what may begin; pauses or resumes the partitions. Resumes only when a quarter of the queue
@@ -362,7 +357,7 @@ static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *use
     struct agent_intake *intake = userdata;
     uint32_t max = intake->queue_max;
     (void)deferred;
-    if (disk_is_low(intake))
+    if (disk_guard_is_low(intake->agent->service->disk))
         loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_CHECK_MS);
     begin_queued(intake);
     bool full = is_full(intake, max > 4 ? max / 4 * 3 : max, BYTES_MAX / 4 * 3);
@@ -378,7 +373,7 @@ void agent_intake_continue(struct agent_intake *intake)
 
 static void hold_back_if_full(struct agent_intake *intake, struct agent_partition *partition)
 {
-    if (disk_is_low(intake))
+    if (disk_guard_is_low(intake->agent->service->disk))
         loop_defer(agent_intake_loop(intake), &intake->flow);
     if (is_full(intake, intake->queue_max, BYTES_MAX)) {
         for (size_t i = 0; i < intake->partition_count; i++)
@@ -446,13 +441,14 @@ bool agent_intake_ready(const struct agent_intake *intake, char *ret_reason, siz
     return true;
 }
 
-uint32_t agent_intake_queued(const struct agent_intake *intake)
+uint32_t agent_queued(const struct agent *agent)
 {
-    return intake->queue.count;
+    return agent->intake->queue.count;
 }
 
-uint32_t agent_intake_partitions(const struct agent_intake *intake)
+uint32_t agent_partitions(const struct agent *agent)
 {
+    const struct agent_intake *intake = agent->intake;
     uint32_t count = 0;
     for (size_t i = 0; i < intake->partition_count && !intake->suspended && !intake->halted; i++)
         count += intake->partitions[i]->state != PARTITION_CLOSED;

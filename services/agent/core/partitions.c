@@ -54,12 +54,6 @@ static bool is_open(void *ctx, const struct request_receipt *receipt)
     return partition->state == PARTITION_READING && partition->epoch == receipt->epoch;
 }
 
-/* After partitions were closed: their next owners read the queued requests again. */
-static void purge(struct agent_intake *intake)
-{
-    request_queue_purge(&intake->queue, is_open, intake);
-}
-
 static void on_error(void *ctx, const struct error *error);
 static const struct broker_reader_ops reader_ops = {.record = agent_intake_on_record,
                                                     .error = on_error};
@@ -89,7 +83,7 @@ static void on_error(void *ctx, const struct error *error)
     if (error->class != ERROR_FATAL)
         return;
     close_partition(partition);
-    purge(partition->intake);
+    request_queue_purge(&partition->intake->queue, is_open, partition->intake);
     open_partition(partition);
     if (error->code == CODE_OFFSET_OUT_OF_RANGE) {
         read_from(partition, -1, "");
@@ -153,7 +147,8 @@ void agent_intake_assign(struct agent_intake *intake, const int32_t *partitions,
     for (size_t i = 0; i < intake->partition_count; i++)
         if (!contains(partitions, count, intake->partitions[i]->number))
             close_partition(intake->partitions[i]);
-    purge(intake);
+    /* Their next owners read the queued requests again. */
+    request_queue_purge(&intake->queue, is_open, intake);
     for (uint32_t i = 0; i < count && !intake->draining; i++) {
         struct agent_partition *partition = agent_intake_partition(intake, partitions[i]);
         if (partition->state == PARTITION_CLOSED)
@@ -178,7 +173,7 @@ void agent_intake_revoke(struct agent_intake *intake, bool lost)
         else
             agent_intake_update_flow(intake, partition, true);
     }
-    purge(intake);
+    request_queue_purge(&intake->queue, is_open, intake);
 }
 
 void agent_intake_drain(struct agent_intake *intake)
