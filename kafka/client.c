@@ -307,8 +307,9 @@ static void metadata_done(struct kafka_job *job)
     free(look);
 }
 
-static void read_metadata(struct kafka_client *kafka, broker_topics_read done, void *ctx)
+static void kafka_read_topics(struct broker *broker, broker_topics_read done, void *ctx)
 {
+    struct kafka_client *kafka = kafka_of(broker);
     struct metadata_job *look = calloc(1, sizeof(*look));
     assert(look != NULL && kafka->reader_handle.rk != NULL);
     *look = (struct metadata_job){.job = {.run = metadata_run, .done = metadata_done},
@@ -324,12 +325,7 @@ static void ask_for_metadata(struct kafka_client *kafka)
     if (kafka->metadata_asked || kafka->closing || kafka->reader_handle.rk == NULL)
         return;
     kafka->metadata_asked = true;
-    read_metadata(kafka, NULL, NULL);
-}
-
-static void kafka_read_topics(struct broker *broker, broker_topics_read done, void *ctx)
-{
-    read_metadata(kafka_of(broker), done, ctx);
+    kafka_read_topics(&kafka->base, NULL, NULL);
 }
 
 int32_t kafka_partition_count_known(struct broker *broker, const char *topic)

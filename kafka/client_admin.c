@@ -103,11 +103,6 @@ static void take_position(struct admin_call *call, rd_kafka_event_t *event)
 
 /* ---- groups whose coordinator may be another one ---- */
 
-static int64_t now_ms(const struct kafka_client *kafka)
-{
-    return clock_mono_ms(loop_clock(kafka->loop));
-}
-
 static int64_t remembered_ms(rd_kafka_t *rk)
 {
     char value[32];
@@ -138,13 +133,14 @@ static void be_quiet_about(struct kafka_client *kafka, const char *name)
         memcpy(group->name, name, size);
         LL_PREPEND(kafka->quiet_groups, group);
     }
-    group->until_ms = now_ms(kafka) + remembered_ms(kafka->reader_handle.rk);
+    group->until_ms =
+        clock_mono_ms(loop_clock(kafka->loop)) + remembered_ms(kafka->reader_handle.rk);
 }
 
 static bool is_quiet(const struct kafka_client *kafka, const char *name)
 {
     const struct kafka_quiet_group *group = find_quiet(kafka, name);
-    return group != NULL && now_ms(kafka) < group->until_ms;
+    return group != NULL && clock_mono_ms(loop_clock(kafka->loop)) < group->until_ms;
 }
 
 void kafka_admin_deinit(struct kafka_client *kafka)

@@ -239,9 +239,10 @@ static void submit_offset(struct kafka_client *kafka, struct offsets_query *quer
 
 /* Queries both at once: the leader answers after the fetch that waits there, so that one after the
  * other would wait for two fetches. */
-static void query_offsets(struct kafka_client *kafka, const char *topic, int32_t partition,
-                          broker_offsets_done done, void *ctx)
+void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
+                   broker_offsets_done done, void *ctx)
 {
+    struct kafka_client *kafka = kafka_of(broker);
     size_t size = strlen(topic) + 1;
     struct offsets_query *query = calloc(1, sizeof(*query) + size);
     assert(query != NULL);
@@ -256,12 +257,6 @@ static void query_offsets(struct kafka_client *kafka, const char *topic, int32_t
     submit_offset(kafka, query, &query->high, RD_KAFKA_OFFSET_END);
 }
 
-void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
-                   broker_offsets_done done, void *ctx)
-{
-    query_offsets(kafka_of(broker), topic, partition, done, ctx);
-}
-
 /* When a queue is full, librdkafka 2.0's thread of that broker sleeps up to a second, however soon
  * the queue is drained, unless it gets another request. So the reader queries the watermarks four
  * times per queue. Without this a slow reader gets one queue per second. */
@@ -271,7 +266,7 @@ static void wake_fetcher(struct kafka_reader *reader)
     if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
         return;
     reader->bytes_since_wake = 0;
-    query_offsets(kafka, reader->topic, reader->partition, NULL, NULL);
+    kafka_offsets(&kafka->base, reader->topic, reader->partition, NULL, NULL);
 }
 
 /* ---- draining ---- */
