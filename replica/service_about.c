@@ -30,11 +30,6 @@ void service_about_add_metrics(struct metrics *metrics)
                 1);
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text[0] != '\0' ? json_codec_text(text_of(text)) : json_null();
-}
-
 static void put(json_t *object, const char *name, json_t *value)
 {
     int failed = json_object_set_new(object, name, value);
@@ -67,7 +62,7 @@ void service_about_respond(struct http_exchange *exchange, const struct service_
     put(body, "version", json_string(service_version()));
     put(body, "started_at", json_codec_time(about->started_ms));
     put(body, "ready", json_boolean(about->ready));
-    put(body, "reason", text_or_null(about->reason));
+    put(body, "reason", json_codec_text_or_null(text_of(about->reason)));
     put(body, "configuration", service_configuration(about->context->config, about->readers));
     http_respond_json(exchange, 200, body);
 }

@@ -191,13 +191,6 @@ static void begin_to_wait(struct submission_partition *partition, struct waiting
     }
 }
 
-static void add_waiting(struct submission_partition *partition, uint64_t sequence,
-                        const struct broker_record *record, const struct large_record *large,
-                        enum wait wait)
-{
-    begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record, large), wait);
-}
-
 static void drop_waiting(struct submission_partition *partition)
 {
     wait_queue_clear(&partition->wait_queue);
@@ -292,7 +285,8 @@ static void take(struct submission_partition *partition, const struct broker_rec
         wait = submission_record_process(partition, sequence, record, large, 0);
     if (wait != WAIT_NONE) {
         slot->pending++;
-        add_waiting(partition, sequence, record, large, wait);
+        begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record, large),
+                      wait);
     }
     if (should_pause(partition))
         update_pause(partition);

@@ -328,13 +328,6 @@ static bool is_read(const struct outstanding_entry *entry, int64_t now, int64_t 
            (entry->offset < next_command || now >= entry->asked_at + entry->unread_ms);
 }
 
-/* Not read yet: it may be lost, and is repeated after a time that grows, as the scheduler may just
- * as well be away. */
-static void wait_for_reader(struct outstanding_entry *entry)
-{
-    set_next(entry, entry->asked_at + entry->unread_ms);
-}
-
 static void note_unread(struct outstanding_entry *entry, int64_t next_command)
 {
     if (entry->offset < next_command)
@@ -363,7 +356,8 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
     while (sent->count > 0 && sent->entries[0]->next_at <= now) {
         struct outstanding_entry *entry = sent->entries[0];
         if (entry->offset >= 0 && !is_read(entry, now, next_command)) {
-            wait_for_reader(entry);
+            /* It may be lost. The time grows, as the scheduler may just as well be away. */
+            set_next(entry, entry->asked_at + entry->unread_ms);
         } else if (entry->tries >= REPEAT_TRIES && outstanding_is_full(outstanding)) {
             if (entry->deadline.due_at < outstanding->given_up)
                 outstanding->given_up = entry->deadline.due_at;

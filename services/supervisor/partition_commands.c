@@ -7,11 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static bool is_measured(const struct supervisor_partition *partition)
-{
-    return partition->clock_guard.known || !broker_has_append_time(partition->cluster->broker);
-}
-
 static void measure_clock(struct supervisor_partition *partition)
 {
     struct clock_guard *guard = &partition->clock_guard;
@@ -25,7 +20,8 @@ static void measure_clock(struct supervisor_partition *partition)
 
 bool partition_waits_for_clock(const struct supervisor_partition *partition)
 {
-    return partition->unanswered > 0 && !is_measured(partition);
+    return partition->unanswered > 0 && !partition->clock_guard.known &&
+           broker_has_append_time(partition->cluster->broker);
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)

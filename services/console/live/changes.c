@@ -196,11 +196,6 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 
 /* ---- changes ---- */
 
-static bool is_watched(const struct changes *changes)
-{
-    return loop_timer_armed(&changes->timer);
-}
-
 static void keep(char *ret_text, size_t size, struct text text)
 {
     assert(text.size < size);
@@ -212,7 +207,7 @@ static void keep(char *ret_text, size_t size, struct text text)
 void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
                  const struct decision *decision, const struct order *order)
 {
-    if (!is_watched(changes)) {
+    if (!loop_timer_armed(&changes->timer)) {
         changes->first = ++changes->next; /* a client that returns has missed it */
         return;
     }
@@ -267,7 +262,7 @@ uint64_t changes_watch(struct changes *changes)
 {
     struct loop *loop = cluster_loop(changes->cluster);
     changes->watched_ms = loop_now_ms(loop);
-    if (!is_watched(changes) && !changes->draining)
+    if (!loop_timer_armed(&changes->timer) && !changes->draining)
         loop_timer_after(loop, &changes->timer, TICK_MS);
     return changes->next;
 }
