@@ -2,6 +2,7 @@
 /* `reeve token roles`: the routes of all services, and which roles may use them. */
 #include "cli/token_roles.h"
 
+#include "cli/field.h"
 #include "cli/output.h"
 #include "services/services.h"
 
@@ -117,11 +118,6 @@ static const struct output_column columns[] = {
     {NULL, NULL, NULL, false},
 };
 
-static const char *text_in(const json_t *row, const char *key)
-{
-    return json_string_value(json_object_get(row, key));
-}
-
 static bool has_item(const json_t *list, const char *text)
 {
     size_t i;
@@ -136,11 +132,11 @@ static bool has_item(const json_t *list, const char *text)
 /* Of the table in docs/operate/access.md. */
 static void put_line(FILE *out, const json_t *row)
 {
-    const char *only = text_in(row, "only");
-    const char *or_else = text_in(row, "or_else");
+    const char *only = json_string_value(json_object_get(row, "only"));
+    const char *or_else = json_string_value(json_object_get(row, "or_else"));
     json_t *of = services_text(json_object_get(row, "services"));
-    fprintf(out, "| %s | `%s %s` | %s |", json_string_value(of), text_in(row, "method"),
-            text_in(row, "path"), text_in(row, "description"));
+    fprintf(out, "| %s | `%s %s` | %s |", json_string_value(of), field_text(row, "method"),
+            field_text(row, "path"), field_text(row, "description"));
     json_decref(of);
     for (int role = 0; role < HTTP_ROLE_COUNT; role++) {
         if (!has_item(json_object_get(row, "roles"), http_role_name((enum http_role)role)))

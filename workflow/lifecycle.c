@@ -27,13 +27,6 @@ bool workflow_lifecycle_retired_active(const struct workflow_registry *registry,
     return true;
 }
 
-/* An activation of the active version changes something only where none has chosen it yet. */
-static bool already_active(const struct workflow_registry *registry,
-                           const struct workflow_entry *entry)
-{
-    return workflow_lifecycle_is_active(registry, entry) && entry->chosen;
-}
-
 static enum error_class unknown(struct text name, uint32_t version, struct error *ret_error)
 {
     if (version == 0)
@@ -60,7 +53,9 @@ enum error_class workflow_lifecycle_check(const struct workflow_registry *regist
                          "no other version of %.*s was active before, or all are retired: `reeve "
                          "workflow list` shows them, `reeve workflow activate` chooses one",
                          TEXT_ARG(name));
-    if (change == WORKFLOW_ACTIVATE && already_active(registry, entry))
+    /* An activation of the active version changes something only where none has chosen it yet. */
+    if (change == WORKFLOW_ACTIVATE && workflow_lifecycle_is_active(registry, entry) &&
+        entry->chosen)
         return error_set(ret_error, CODE_ALREADY_ACTIVE, "%.*s:%u is the active version already",
                          TEXT_ARG(name), version);
     if (change == WORKFLOW_RETIRE && entry->retired)

@@ -86,11 +86,6 @@ static json_t *took(const json_t *step)
     return text;
 }
 
-static bool is_undo(const json_t *step)
-{
-    return strcmp(field_text(step, "direction"), "undo") == 0;
-}
-
 static json_t *attempt_of(const json_t *attempt)
 {
     return json_integer_value(attempt) > 0 ? output_value(attempt) : NULL;
@@ -162,7 +157,7 @@ static void print_steps(struct cli *cli, const json_t *order)
     json_array_foreach(steps, i, step) {
         int size = (int)json_string_length(json_object_get(step, "step"));
         width = size > width ? size : width;
-        any_undo = any_undo || is_undo(step);
+        any_undo = any_undo || strcmp(field_text(step, "direction"), "undo") == 0;
     }
     /* Without an undo every row has "do". */
     if (!any_undo)

@@ -38,16 +38,11 @@ static enum error_class unknown_workflow(const struct order_checks *checks,
                      used >= sizeof(names) ? "..." : "");
 }
 
-static bool is_last(const char *last, struct text text)
-{
-    return text_equal(text_of(last), text);
-}
-
 static enum error_class check_reply(struct order_checks *checks, struct text topic,
                                     struct error *ret_error)
 {
     char name[TOPIC_NAME_SIZE];
-    if (text_empty(topic) || is_last(checks->reply_to, topic))
+    if (text_empty(topic) || text_equal(text_of(checks->reply_to), topic))
         return ERROR_OK;
     if (!topics_is_reply(&checks->cluster->topics, topic))
         return error_set(ret_error, CODE_BAD_REPLY_TOPIC,
@@ -65,7 +60,7 @@ static enum error_class check_reply(struct order_checks *checks, struct text top
 enum error_class order_checks_pass(struct order_checks *checks, const struct order_details *details,
                                    struct error *ret_error)
 {
-    bool known = is_last(checks->workflow, details->workflow) &&
+    bool known = text_equal(text_of(checks->workflow), details->workflow) &&
                  checks->workflow_version == details->workflow_version;
     const struct workflow_entry *entry = workflow_registry_entry(
         checks->cluster->workflows, details->workflow, details->workflow_version);

@@ -195,11 +195,6 @@ static void produce(struct raw_relay *relay, int hop, struct text key)
 
 /* ---- the load ---- */
 
-static int64_t now_us(const struct bench_raw *raw)
-{
-    return clock_mono_us(raw->stage->session.context.clock);
-}
-
 static void submit_what_fits(struct raw_relay *relay)
 {
     struct bench_raw *raw = relay->raw;
@@ -210,7 +205,7 @@ static void submit_what_fits(struct raw_relay *relay)
         char key[KEY_SIZE];
         uint64_t sequence = raw->next++;
         int size = snprintf(key, sizeof(key), key_format, sequence);
-        raw->begun_us[sequence - raw->first] = now_us(raw);
+        raw->begun_us[sequence - raw->first] = clock_mono_us(raw->stage->session.context.clock);
         produce(relay, 0, (struct text){key, (uint32_t)size});
     }
     pthread_mutex_unlock(&raw->lock);
@@ -222,7 +217,7 @@ static void take_reply(struct bench_raw *raw, struct text key)
     uint64_t number = 0;
     number_take(&digits, UINT64_MAX, &number);
     assert(number >= raw->first && number < raw->next); /* no earlier round left one */
-    raw->last_us = now_us(raw);
+    raw->last_us = clock_mono_us(raw->stage->session.context.clock);
     raw->took_us[number - raw->first] = raw->last_us - raw->begun_us[number - raw->first];
     atomic_fetch_add(&raw->over, 1);
 }
