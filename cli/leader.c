@@ -25,8 +25,6 @@ struct reading {
     struct role *roles;
     int64_t first_offset; /* of the topic, -1: not known yet */
     bool append_times;
-    bool done;
-    struct error error;
 };
 
 /* ---- reading ---- */
@@ -45,7 +43,7 @@ static struct election_log *log_of(struct reading *reading, struct text name)
     return &role->log;
 }
 
-static void on_record(void *ctx, const struct broker_record *record)
+static bool on_record(void *ctx, const struct broker_record *record)
 {
     struct reading *reading = ctx;
     struct cluster *cluster = reading->session->cluster;
@@ -57,49 +55,24 @@ static void on_record(void *ctx, const struct broker_record *record)
     if (codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
                      NULL) != ERROR_OK ||
         decoded.kind != RECORD_LEADERSHIP || text_empty(decoded.leadership.role))
-        return;
+        return true;
     log = log_of(reading, decoded.leadership.role);
     election_log_begins(log, reading->first_offset);
     election_log_fold(log, &decoded.leadership, record->offset, record->timestamp,
                       reading->append_times);
-}
-
-static void on_end(void *ctx, int64_t next_offset)
-{
-    struct reading *reading = ctx;
-    (void)next_offset;
-    reading->done = true;
-}
-
-static void on_error(void *ctx, const struct error *error)
-{
-    struct reading *reading = ctx;
-    if (error->class != ERROR_FATAL)
-        return;
-    reading->error = *error;
-    reading->done = true;
-}
-
-static bool is_done(void *ctx)
-{
-    const struct reading *reading = ctx;
-    return reading->done;
+    return true;
 }
 
 static enum error_class read_all(struct reading *reading, struct error *ret_error)
 {
-    static const struct broker_reader_ops ops = {on_record, on_end, on_error};
     struct cluster *cluster = reading->session->cluster;
+    struct cli_reading topic = {.topic = cluster->topics.leadership,
+                                .next = BROKER_EARLIEST,
+                                .timeout_ms = ANSWER_MS,
+                                .record = on_record,
+                                .ctx = reading};
     reading->append_times = broker_has_append_time(cluster->broker);
-    struct broker_reader *reader =
-        broker_read(cluster->broker, cluster->topics.leadership, 0, BROKER_EARLIEST, &ops, reading);
-    bool answered = cli_session_wait(reading->session, is_done, reading, ANSWER_MS);
-    broker_reader_close(reader);
-    if (!answered)
-        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
-    if (error_is(&reading->error))
-        *ret_error = reading->error;
-    return reading->error.class;
+    return cli_session_read(reading->session, &topic, ret_error);
 }
 
 /* ---- showing ---- */

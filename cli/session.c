@@ -117,3 +117,81 @@ enum error_class cli_session_offsets(struct cli_session *session, const char *to
     *ret_high = answer.high;
     return ERROR_OK;
 }
+
+/* ---- reading ---- */
+
+struct read_pass {
+    struct cli_reading *reading;
+    bool done;
+    struct error error;
+};
+
+/* Everything before `next` was read. */
+static void went_on(struct read_pass *pass, int64_t next, bool goes_on)
+{
+    pass->reading->next = next;
+    pass->done = !goes_on || (pass->reading->end > 0 && next >= pass->reading->end);
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct read_pass *pass = ctx;
+    pass->done |= pass->reading->end > 0 && record->offset >= pass->reading->end;
+    if (!pass->done)
+        went_on(pass, record->offset + 1, pass->reading->record(pass->reading->ctx, record));
+}
+
+static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    struct read_pass *pass = ctx;
+    if (!pass->done)
+        went_on(pass, next_offset,
+                pass->reading->unreadable(pass->reading->ctx, offset, next_offset));
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct read_pass *pass = ctx;
+    if (!pass->done)
+        went_on(pass, next_offset, pass->reading->end > 0);
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct read_pass *pass = ctx;
+    if (error->class != ERROR_FATAL || pass->done)
+        return;
+    pass->error = *error;
+    pass->done = true;
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static bool is_done(void *ctx)
+{
+    const struct read_pass *pass = ctx;
+    return pass->done;
+}
+
+enum error_class cli_session_read(struct cli_session *session, struct cli_reading *reading,
+                                  struct error *ret_error)
+{
+    enum { TURN_MS = 1000 };
+    struct read_pass pass = {.reading = reading};
+    bool waits = reading->timeout_ms == 0;
+    struct broker_reader *reader =
+        broker_read(session->cluster->broker, reading->topic, reading->partition, reading->next,
+                    &reader_ops, &pass);
+    if (reading->unreadable != NULL)
+        broker_reader_skip_unreadable(reader, on_unreadable);
+    broker_reader_skip_headers(reader);
+    while (!cli_session_wait(session, is_done, &pass, waits ? TURN_MS : reading->timeout_ms) &&
+           waits)
+        continue;
+    broker_reader_close(reader);
+    if (!pass.done)
+        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
+    if (error_is(&pass.error))
+        *ret_error = pass.error;
+    return pass.error.class;
+}

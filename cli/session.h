@@ -29,4 +29,22 @@ enum error_class cli_session_offsets(struct cli_session *session, const char *to
                                      int32_t partition, int64_t *ret_low, int64_t *ret_high,
                                      struct error *ret_error);
 
+/* What cli_session_read() reads. */
+struct cli_reading {
+    const char *topic;
+    int32_t partition;
+    int64_t next;       /* from here, or BROKER_EARLIEST; then the offset behind what was read */
+    int64_t end;        /* up to here; 0: to the end that the topic has */
+    int64_t timeout_ms; /* then RETRY "NoAnswer"; 0: as long as it takes */
+    /* Without its headers. False: nothing more is wanted. */
+    bool (*record)(void *ctx, const struct broker_record *record);
+    /* Likewise, of records that nothing can read; NULL: FATAL "Unreadable". */
+    bool (*unreadable)(void *ctx, int64_t offset, int64_t next_offset);
+    void *ctx;
+};
+
+/* Reads topic[partition] to its end. Anything but OK: only a part of it was read. */
+enum error_class cli_session_read(struct cli_session *session, struct cli_reading *reading,
+                                  struct error *ret_error);
+
 #endif

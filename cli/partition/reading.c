@@ -16,17 +16,9 @@ enum { CACHE_BYTES = 32 * 1024 * 1024, PROGRESS_MS = 500, ANSWER_MS = 15000 };
 
 struct state_reading {
     struct follower *follower;
-    struct broker_reader *reader;
     struct partition_state *state;
     bool done;
-    struct error error;
 };
-
-static bool is_done(void *ctx)
-{
-    const struct state_reading *reading = ctx;
-    return reading->done;
-}
 
 static void on_checked(void *ctx)
 {
@@ -85,57 +77,35 @@ static enum error_class fold(struct cli *cli, struct cli_session *session, int32
 
 /* ---- the ends of the topics, and the last command ---- */
 
-static void on_command(void *ctx, const struct broker_record *record)
+static bool on_command(void *ctx, const struct broker_record *record)
 {
-    struct state_reading *reading = ctx;
-    const struct checkpoint *checkpoint = &reading->state->checkpoint;
-    reading->state->last_command_differs = record->offset == checkpoint->last_command_offset &&
-                                           record->timestamp != checkpoint->last_command_time;
-    reading->done = true;
+    struct partition_state *state = ctx;
+    state->last_command_differs = record->offset == state->checkpoint.last_command_offset &&
+                                  record->timestamp != state->checkpoint.last_command_time;
+    return false;
 }
 
-static void on_commands_end(void *ctx, int64_t next_offset)
+static bool on_command_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
-    struct state_reading *reading = ctx;
-    (void)next_offset;
-    reading->done = true;
-}
-
-static void on_command_unreadable(void *ctx, int64_t offset, int64_t next_offset)
-{
+    (void)ctx;
     (void)offset;
-    on_commands_end(ctx, next_offset);
+    (void)next_offset;
+    return false;
 }
-
-static void on_commands_error(void *ctx, const struct error *error)
-{
-    struct state_reading *reading = ctx;
-    if (error->class != ERROR_FATAL)
-        return;
-    reading->error = *error;
-    reading->done = true;
-}
-
-static const struct broker_reader_ops command_ops = {on_command, on_commands_end,
-                                                     on_commands_error};
 
 static enum error_class read_last_command(struct cli_session *session, int32_t partition,
-                                          struct state_reading *reading, struct error *ret_error)
+                                          struct partition_state *state, struct error *ret_error)
 {
-    int64_t offset = reading->state->checkpoint.last_command_offset;
-    if (offset < reading->state->commands_low || offset >= reading->state->commands_high)
+    struct cli_reading commands = {.topic = session->cluster->topics.commands,
+                                   .partition = partition,
+                                   .next = state->checkpoint.last_command_offset,
+                                   .timeout_ms = ANSWER_MS,
+                                   .record = on_command,
+                                   .unreadable = on_command_unreadable,
+                                   .ctx = state};
+    if (commands.next < state->commands_low || commands.next >= state->commands_high)
         return ERROR_OK;
-    reading->done = false;
-    reading->reader = broker_read(session->cluster->broker, session->cluster->topics.commands,
-                                  partition, offset, &command_ops, reading);
-    broker_reader_skip_unreadable(reading->reader, on_command_unreadable);
-    bool done = cli_session_wait(session, is_done, reading, ANSWER_MS);
-    broker_reader_close(reading->reader);
-    if (!done)
-        return error_set(ret_error, CODE_NO_ANSWER, "the broker does not answer");
-    if (error_is(&reading->error))
-        *ret_error = reading->error;
-    return reading->error.class;
+    return cli_session_read(session, &commands, ret_error);
 }
 
 enum error_class partition_state_read(struct cli *cli, struct cli_session *session,
@@ -162,7 +132,7 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
                                     &state.commands_low, &state.commands_high, ret_error);
     if (class != ERROR_OK)
         return class;
-    class = read_last_command(session, partition, &reading, ret_error);
+    class = read_last_command(session, partition, &state, ret_error);
     if (class == ERROR_OK)
         *ret_state = state;
     return class;

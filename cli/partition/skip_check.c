@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { PROGRESS_MS = 500, ANNOUNCED_MAX = 16 };
+enum { ANNOUNCED_MAX = 16 };
 
 /* A Continuation in or after the range that says Trimmed. */
 struct announced_trim {
@@ -24,8 +24,6 @@ struct skip_walk {
     struct announced_trim announced[ANNOUNCED_MAX]; /* of claims that have not continued since */
     uint32_t announced_count;
     bool again; /* from the start, with other ranges of former resets */
-    bool done;
-    struct error error;
 };
 
 /* The log is trimmed once the owner has continued where it expected to, after Trimmed. Where it has
@@ -77,7 +75,7 @@ static void look(struct skip_walk *walk, const struct record *record, int64_t of
     walk->checkpoint.next_event_offset = offset + 1;
     if (admission == ADMISSION_REFOLD) {
         admission_correct_skips(&walk->checkpoint, record, offset);
-        walk->again = walk->done = true;
+        walk->again = true;
     }
     if (admission == ADMITTED && record->kind != RECORD_RESET && offset >= walk->range.to &&
         !check->counts) {
@@ -86,69 +84,43 @@ static void look(struct skip_walk *walk, const struct record *record, int64_t of
     }
 }
 
-static void on_record(void *ctx, const struct broker_record *record)
+static bool on_record(void *ctx, const struct broker_record *record)
 {
     struct skip_walk *walk = ctx;
     struct cluster *cluster = walk->session->cluster;
     struct record decoded;
-    if (walk->done)
-        return;
     heap_arena_reset(&cluster->scratch);
-    if (record->offset < walk->range.at &&
-        codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
+    if (codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
                      NULL) == ERROR_OK)
         look(walk, &decoded, record->offset);
-    walk->done |= record->offset + 1 >= walk->range.at;
+    return !walk->again;
 }
 
-static void on_end(void *ctx, int64_t next_offset)
+static bool on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
-    struct skip_walk *walk = ctx;
-    walk->done |= next_offset >= walk->range.at;
-}
-
-static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
-{
+    (void)ctx;
     (void)offset;
-    on_end(ctx, next_offset);
-}
-
-static void on_error(void *ctx, const struct error *error)
-{
-    struct skip_walk *walk = ctx;
-    if (error->class != ERROR_FATAL)
-        return;
-    walk->error = *error;
-    walk->done = true;
-}
-
-static const struct broker_reader_ops ops = {on_record, on_end, on_error};
-
-static bool is_done(void *ctx)
-{
-    const struct skip_walk *walk = ctx;
-    return walk->done;
+    (void)next_offset;
+    return true;
 }
 
 static enum error_class walk_log(struct skip_walk *walk, int32_t partition, struct error *ret_error)
 {
-    struct cluster *cluster = walk->session->cluster;
     int64_t low = walk->check->low;
+    struct cli_reading log = {.topic = walk->session->cluster->topics.events,
+                              .partition = partition,
+                              .next = low,
+                              .end = walk->range.at,
+                              .record = on_record,
+                              .unreadable = on_unreadable,
+                              .ctx = walk};
     *walk->check = (struct skip_check){.low = low, .end = walk->range.at};
     walk->check->beginning = low > 0 && walk->range.from <= low;
-    walk->again = walk->done = false;
+    walk->again = false;
     walk->announced_count = 0;
     if (low > 0)
         admission_begin_at(&walk->checkpoint, low);
-    struct broker_reader *reader =
-        broker_read(cluster->broker, cluster->topics.events, partition, low, &ops, walk);
-    broker_reader_skip_unreadable(reader, on_unreadable);
-    while (!cli_session_wait(walk->session, is_done, walk, PROGRESS_MS))
-        continue;
-    broker_reader_close(reader);
-    if (error_is(&walk->error))
-        *ret_error = walk->error;
-    return walk->error.class;
+    return cli_session_read(walk->session, &log, ret_error);
 }
 
 enum error_class skip_check_read(struct cli_session *session, int32_t partition,

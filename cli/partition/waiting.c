@@ -32,8 +32,6 @@ struct waiting_list {
     int64_t next;
     int64_t end;
     uint32_t shown;
-    bool done;
-    struct error error;
 };
 
 /* ---- one command ---- */
@@ -73,20 +71,19 @@ static json_t *row_at(int64_t offset, int64_t timestamp)
 
 /* ---- reading ---- */
 
-static void went_on(struct waiting_list *waiting, int64_t next)
+/* False: nothing more is wanted. */
+static bool show(struct waiting_list *waiting, json_t *row, int64_t next)
 {
-    waiting->next = next;
+    output_row(waiting->output, row);
     waiting->shown++;
-    waiting->done = next >= waiting->end || waiting->shown == PARTITION_WAITING_MAX;
+    return next < waiting->end && waiting->shown < PARTITION_WAITING_MAX;
 }
 
-static void on_record(void *ctx, const struct broker_record *record)
+static bool on_record(void *ctx, const struct broker_record *record)
 {
     struct waiting_list *waiting = ctx;
     struct record decoded;
     struct error error;
-    if (waiting->done)
-        return;
     json_t *row = row_at(record->offset, record->timestamp);
     heap_arena_reset(&waiting->heap);
     if (record->value.data == NULL)
@@ -98,57 +95,29 @@ static void on_record(void *ctx, const struct broker_record *record)
         describe_unknown(row, record->key, "the record is not a command");
     else
         describe(row, &decoded.command);
-    output_row(waiting->output, row);
-    went_on(waiting, record->offset + 1);
+    return show(waiting, row, record->offset + 1);
 }
 
-static void on_end(void *ctx, int64_t next_offset)
+static bool on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
-    struct waiting_list *waiting = ctx;
-    if (!waiting->done)
-        waiting->next = next_offset;
-    waiting->done = true;
-}
-
-static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
-{
-    struct waiting_list *waiting = ctx;
-    if (waiting->done)
-        return;
     json_t *row = row_at(offset, 0);
     describe_unknown(row, (struct text){0}, "the batch of records is broken");
-    output_row(waiting->output, row);
-    went_on(waiting, next_offset);
+    return show(ctx, row, next_offset);
 }
-
-static void on_error(void *ctx, const struct error *error)
-{
-    struct waiting_list *waiting = ctx;
-    if (error->class != ERROR_FATAL || waiting->done)
-        return;
-    waiting->error = *error;
-    waiting->done = true;
-}
-
-static bool is_done(void *ctx)
-{
-    const struct waiting_list *waiting = ctx;
-    return waiting->done;
-}
-
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
 static int read_commands(struct waiting_list *waiting, int32_t partition)
 {
-    struct cluster *cluster = waiting->session->cluster;
-    struct broker_reader *reader = broker_read(cluster->broker, cluster->topics.commands, partition,
-                                               waiting->next, &reader_ops, waiting);
-    broker_reader_skip_unreadable(reader, on_unreadable);
-    broker_reader_skip_headers(reader);
-    if (!cli_session_wait(waiting->session, is_done, waiting, ANSWER_MS))
-        error_set(&waiting->error, CODE_NO_ANSWER, "the broker does not answer");
-    broker_reader_close(reader);
-    return error_is(&waiting->error) ? cli_fail(waiting->cli, &waiting->error) : EXIT_CODE_OK;
+    struct error error;
+    struct cli_reading commands = {.topic = waiting->session->cluster->topics.commands,
+                                   .partition = partition,
+                                   .next = waiting->next,
+                                   .timeout_ms = ANSWER_MS,
+                                   .record = on_record,
+                                   .unreadable = on_unreadable,
+                                   .ctx = waiting};
+    enum error_class class = cli_session_read(waiting->session, &commands, &error);
+    waiting->next = commands.next;
+    return class == ERROR_OK ? EXIT_CODE_OK : cli_fail(waiting->cli, &error);
 }
 
 int partition_show_waiting(struct cli *cli, struct cli_session *session, int32_t partition)
