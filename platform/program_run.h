@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program to its end and takes what it prints. Blocks: for worker threads. The exec agent,
- * which has many programs in one loop, has its own (services/agent/kinds/exec_child.h). */
+ * which has many programs in one loop, has its own (platform/program.h). */
 #ifndef PLATFORM_PROGRAM_RUN_H
 #define PLATFORM_PROGRAM_RUN_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exec agent: programs as remote services. exec_child.c runs them. docs/use/agents.md describes
- * their environment and the meaning of their exit codes. */
+/* The exec agent: programs as remote services. platform/program.c runs them. docs/use/agents.md
+ * describes their environment and the meaning of their exit codes. */
 #include "services/agent/kinds/kinds.h"
 
 #include "base/heap_arena.h"
 #include "platform/logger.h"
+#include "platform/program.h"
 #include "services/agent/core/sanitize.h"
-#include "services/agent/kinds/exec_child.h"
 #include "services/agent/kinds/http_message.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
 /* The exec agent: environment and input of programs, the meaning of their exit codes, and that no
  * process or descriptor stays behind. Programs are lines of sh. */
 #include "platform/logger.h"
+#include "platform/program.h"
 #include "replica/settings.h"
-#include "services/agent/kinds/exec_child.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/unit/agent/world.h"
 

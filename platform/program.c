@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See exec_child.h. The call ends when the program does (a pidfd), not when its output ends: a
+/* See program.h. The call ends when the program does (a pidfd), not when its output ends: a
  * grandchild may hold that open for ever. */
-#include "services/agent/kinds/exec_child.h"
+#include "platform/program.h"
 
 #include "platform/spawn.h"
 

@@ -3,8 +3,8 @@
  *
  * It has a process group of its own, which ends with it: processes that it left running are killed
  * when it exits. It inherits only these three descriptors, no signal mask and no handlers. */
-#ifndef SERVICES_AGENT_KINDS_EXEC_CHILD_H
-#define SERVICES_AGENT_KINDS_EXEC_CHILD_H
+#ifndef PLATFORM_PROGRAM_H
+#define PLATFORM_PROGRAM_H
 
 #include "base/error.h"
 #include "base/text.h"
