@@ -142,13 +142,13 @@ static enum error_class read_content(const struct kafka_oauth *oauth, char **ret
 {
     if (oauth->file != NULL)
         return files_read(oauth->file, KAFKA_TOKEN_BYTES_MAX, ret_content, ret_size, ret_error);
-    const struct program program = {.argv = oauth->argv,
-                                    .timeout_ms = oauth->timeout_ms,
-                                    .output_max = KAFKA_TOKEN_BYTES_MAX,
-                                    .cancel_fd = oauth->stop_fd};
+    const struct program_run options = {.argv = oauth->argv,
+                                        .timeout_ms = oauth->timeout_ms,
+                                        .output_max = KAFKA_TOKEN_BYTES_MAX,
+                                        .cancel_fd = oauth->stop_fd};
     if (oauth->argv[0] == NULL)
         return error_set(ret_error, CODE_CONFIG, "the command is empty");
-    return program_run(&program, ret_content, ret_size, ret_error);
+    return program_run(&options, ret_content, ret_size, ret_error);
 }
 
 static enum error_class read_token(const struct kafka_oauth *oauth, struct kafka_token *ret_token,

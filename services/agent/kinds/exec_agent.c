@@ -41,11 +41,11 @@ struct exec_call {
     struct exec_call *prev, *next;
     struct exec_agent *agent;
     struct agent_call *call;
-    struct exec_child *child;
+    struct program *program;
     struct loop_timer deadline;
     uint32_t lines;
     uint32_t lines_dropped;
-    char last_line[EXEC_LINE_BYTES_MAX];
+    char last_line[PROGRAM_LINE_BYTES_MAX];
     uint32_t last_line_size;
 };
 
@@ -98,10 +98,10 @@ static enum error_class check_env(const struct config *config, struct error *ret
             return error_set(ret_error, CODE_CONFIG,
                              "agent.exec.env: the name %.32s... is longer than %d bytes", names[i],
                              NAME_BYTES_MAX);
-        if (value != NULL && strlen(value) > EXEC_ENV_VALUE_MAX)
+        if (value != NULL && strlen(value) > AGENT_EXEC_ENV_VALUE_MAX)
             return error_set(ret_error, CODE_CONFIG,
                              "agent.exec.env: %s is %zu bytes long; the limit is %d", names[i],
-                             strlen(value), EXEC_ENV_VALUE_MAX);
+                             strlen(value), AGENT_EXEC_ENV_VALUE_MAX);
     }
     return ERROR_OK;
 }
@@ -118,7 +118,7 @@ static void stop(void *ctx)
 {
     struct exec_agent *agent = ctx;
     while (agent->calls != NULL) {
-        exec_child_free(agent->calls->child);
+        program_free(agent->calls->program);
         free_call(agent->calls);
     }
     heap_arena_deinit(&agent->scratch);
@@ -222,7 +222,7 @@ static void on_line(void *ctx, struct text line)
     }
     heap_arena_reset(&run->agent->scratch);
     log_info("program", LOG_TEXT("order", request->order_id), LOG_TEXT("step", request->ref.step),
-             LOG_I64("pid", exec_child_pid(run->child)),
+             LOG_I64("pid", program_pid(run->program)),
              LOG_TEXT("line", agent_message(line, &run->agent->scratch.arena)));
 }
 
@@ -234,7 +234,7 @@ static struct text numbered(const char *format, int number, struct arena *arena)
     return arena_text(arena, (struct text){text, (uint32_t)size});
 }
 
-static void read_failure(const struct exec_call *run, const struct exec_result *result,
+static void read_failure(const struct exec_call *run, const struct program_result *result,
                          struct arena *arena, struct agent_failure *ret_failure)
 {
     struct agent_failure failure = {.effect = EFFECT_UNKNOWN, .retriable = true};
@@ -259,14 +259,14 @@ static void read_failure(const struct exec_call *run, const struct exec_result *
     *ret_failure = failure;
 }
 
-static void on_ended(void *ctx, const struct exec_result *result)
+static void on_ended(void *ctx, const struct program_result *result)
 {
     struct exec_call *run = ctx;
     struct exec_agent *agent = run->agent;
     struct agent_call *call = run->call;
     struct arena *arena = &agent->scratch.arena;
     struct agent_failure failure;
-    char last_line[EXEC_LINE_BYTES_MAX];
+    char last_line[PROGRAM_LINE_BYTES_MAX];
     heap_arena_reset(&agent->scratch);
     if (run->lines_dropped > 0)
         log_info_limited(
@@ -288,7 +288,7 @@ static void on_ended(void *ctx, const struct exec_result *result)
         agent_call_fail(call, &failure);
 }
 
-static const struct exec_child_ops child_ops = {on_ended, on_line};
+static const struct program_ops program_ops = {on_ended, on_line};
 
 /* ---- calls ---- */
 
@@ -297,7 +297,7 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
     struct exec_call *run = userdata;
     (void)loop;
     (void)timer;
-    exec_child_stop(run->child);
+    program_stop(run->program);
 }
 
 /* Also an undo: environment and input contain the direction. */
@@ -316,7 +316,7 @@ static void execute(void *ctx, struct agent_call *call)
     DL_APPEND(agent->calls, run);
     call->userdata = run;
     make_env(agent, call, arena, env);
-    struct exec_child_options options = {
+    struct program_options options = {
         .argv = agent->argv,
         .envp = env,
         .input = http_message_body(call->request, arena),
@@ -324,7 +324,7 @@ static void execute(void *ctx, struct agent_call *call)
         .grace_ms = agent->grace_ms,
     };
     enum error_class class =
-        exec_child_start(agent->service->loop, &options, &child_ops, run, &run->child, &error);
+        program_start(agent->service->loop, &options, &program_ops, run, &run->program, &error);
     if (class == ERROR_OK) {
         loop_timer_after(agent->service->loop, &run->deadline, call->time_left_ms);
         return;

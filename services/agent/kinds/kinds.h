@@ -6,6 +6,8 @@
 
 #include "services/agent/core/agent_ops.h"
 
+enum { AGENT_EXEC_ENV_VALUE_MAX = 4095 /* of a variable that the exec agent's programs inherit */ };
+
 /* Each try is a POST of JSON to <agent.http.url>/<action> (docs/use/remote-services.md). */
 extern const struct agent_ops http_agent_ops;
 /* Each try is one run of a program (docs/use/agents.md). */

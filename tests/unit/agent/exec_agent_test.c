@@ -21,12 +21,12 @@
 struct run {
     struct loop *loop;
     bool ended;
-    struct exec_result result;
+    struct program_result result;
     char output[4096];
     char lines[4096];
 };
 
-static void on_ended(void *ctx, const struct exec_result *result)
+static void on_ended(void *ctx, const struct program_result *result)
 {
     struct run *run = ctx;
     run->ended = true;
@@ -41,7 +41,7 @@ static void on_line(void *ctx, struct text line)
     snprintf(run->lines + size, sizeof(run->lines) - size, "%.*s|", TEXT_ARG(line));
 }
 
-static const struct exec_child_ops child_ops = {on_ended, on_line};
+static const struct program_ops program_ops = {on_ended, on_line};
 
 static struct run *run_new(void)
 {
@@ -52,18 +52,18 @@ static struct run *run_new(void)
     return &run;
 }
 
-static struct exec_child *start(struct run *run, const char *script, struct text input)
+static struct program *start(struct run *run, const char *script, struct text input)
 {
     char shell[] = "/bin/sh", flag[] = "-c", name[] = "A=1";
     char *argv[] = {shell, flag, (char *)(uintptr_t)script, NULL};
     char *envp[] = {name, NULL};
-    struct exec_child_options options = {
+    struct program_options options = {
         .argv = argv, .envp = envp, .input = input, .output_max = 1000, .grace_ms = 50};
-    struct exec_child *child;
+    struct program *program;
     struct error error;
-    cr_assert(exec_child_start(run->loop, &options, &child_ops, run, &child, &error) == ERROR_OK,
+    cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) == ERROR_OK,
               "%s", error.message);
-    return child;
+    return program;
 }
 
 static bool has_ended(void *ctx)
@@ -129,16 +129,16 @@ Test(exec_agent, inherits_nothing_but_its_three_descriptors)
 Test(exec_agent, stops_a_program_by_sigterm_and_then_by_sigkill)
 {
     struct run *run = run_new();
-    exec_child_stop(start(
-        run, "trap 'echo bye; exit 3' TERM; echo up >&2; while :; do sleep 1; done", TEXT("")));
+    program_stop(start(run, "trap 'echo bye; exit 3' TERM; echo up >&2; while :; do sleep 1; done",
+                       TEXT("")));
     finish(run);
     cr_assert(run->result.stopped);
     run->ended = false;
-    struct exec_child *child =
+    struct program *program =
         start(run, "trap '' TERM; echo deaf >&2; while :; do sleep 1; done", TEXT(""));
     while (strstr(run->lines, "deaf") == NULL)
         loop_once(run->loop, 1000);
-    exec_child_stop(child);
+    program_stop(program);
     finish(run);
     cr_assert_eq(run->result.signal, SIGKILL);
     loop_free(run->loop);
@@ -151,7 +151,7 @@ Test(exec_agent, kills_processes_that_a_program_left_running)
     finish(run);
     pid_t pid = (pid_t)strtol(run->output, NULL, 10);
     cr_assert_gt(pid, 1);
-    /* It is init's child now, and gone or a zombie of init's. */
+    /* It is init's program now, and gone or a zombie of init's. */
     for (int i = 0; i < 100000 && kill(pid, 0) == 0; i++)
         loop_once(run->loop, 1);
     char path[64], state[64] = "";
@@ -188,11 +188,11 @@ Test(exec_agent, reports_programs_that_cannot_start)
     struct run *run = run_new();
     char name[] = "/no/such/program";
     char *argv[] = {name, NULL}, *envp[] = {NULL};
-    struct exec_child_options options = {.argv = argv, .envp = envp, .output_max = 10};
-    struct exec_child *child;
+    struct program_options options = {.argv = argv, .envp = envp, .output_max = 10};
+    struct program *program;
     struct error error;
     int before = count_fds();
-    cr_assert(exec_child_start(run->loop, &options, &child_ops, run, &child, &error) ==
+    cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) ==
               ERROR_RETRY);
     cr_assert_eq(count_fds(), before);
     loop_free(run->loop);
@@ -294,14 +294,14 @@ Test(exec_agent, reports_unknown_effect_when_the_exit_code_is_lost)
 
 Test(exec_agent, passes_long_variables_whole_or_refuses_to_start)
 {
-    static char value[EXEC_ENV_VALUE_MAX + 2];
+    static char value[AGENT_EXEC_ENV_VALUE_MAX + 2];
     struct world *world;
     struct config *config = config_new(&settings_schema);
     struct metrics *metrics = metrics_new();
     struct service_context service = {.name = "agent", .config = config, .metrics = metrics};
     struct error error;
     void *ctx = NULL;
-    memset(value, 'v', EXEC_ENV_VALUE_MAX);
+    memset(value, 'v', AGENT_EXEC_ENV_VALUE_MAX);
     cr_assert(setenv("LONG", value, 1) == 0);
     world = world_running(script("printf '{\"n\":%d}' ${#LONG}"),
                           (const char *const[]){"agent.exec.env", "LONG"});
@@ -309,7 +309,7 @@ Test(exec_agent, passes_long_variables_whole_or_refuses_to_start)
     wait_reports(world, 1);
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok {\"n\":4095}\n");
     world_free(world);
-    value[EXEC_ENV_VALUE_MAX] = 'v';
+    value[AGENT_EXEC_ENV_VALUE_MAX] = 'v';
     cr_assert(setenv("LONG", value, 1) == 0);
     cr_assert(config_set(config, "agent.exec.command", "/bin/true", &error) == ERROR_OK);
     cr_assert(config_set(config, "agent.exec.env", "LONG", &error) == ERROR_OK);

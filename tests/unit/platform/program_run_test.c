@@ -13,12 +13,12 @@ enum { TIMEOUT_MS = 20000, OUTPUT_MAX = 64 };
 static enum error_class run(char *const argv[], int64_t timeout_ms, int cancel_fd,
                             char ret_output[OUTPUT_MAX + 1], struct error *ret_error)
 {
-    const struct program program = {
+    const struct program_run options = {
         .argv = argv, .timeout_ms = timeout_ms, .output_max = OUTPUT_MAX, .cancel_fd = cancel_fd};
     char *output = NULL;
     size_t size = 0;
     ret_output[0] = '\0';
-    enum error_class class = program_run(&program, &output, &size, ret_error);
+    enum error_class class = program_run(&options, &output, &size, ret_error);
     if (class == ERROR_OK) {
         cr_assert_eq(strlen(output), size);
         strncpy(ret_output, output, OUTPUT_MAX);
