@@ -32,6 +32,7 @@ reeve_test(platform
         memory_guard_test.c
         metrics_test.c
         program_run_test.c
+        program_test.c
         name_lookup_test.c
         names_kit.c
     LIBS reeve-test-certificate reeve-platform)
