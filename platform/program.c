@@ -240,16 +240,32 @@ static void close_all(const int fds[SPAWN_FDS])
             close(fds[i]);
 }
 
+static int spawn(const struct program_options *options, int ret_ours[SPAWN_FDS], pid_t *ret_pid)
+{
+    int theirs[SPAWN_FDS];
+    if (options->self_log_fd > 0) {
+        for (int i = 0; i < SPAWN_FDS; i++)
+            ret_ours[i] = -1;
+        return spawn_self(options->argv, (int[]){-1, options->self_log_fd, options->self_log_fd},
+                          ret_pid);
+    }
+    int rc = open_pipes(ret_ours, theirs);
+    if (rc == 0)
+        rc = spawn_program(options->argv, options->envp, theirs, ret_pid);
+    close_all(theirs);
+    return rc;
+}
+
 static enum error_class watch(struct program *program, struct error *ret_error)
 {
+    static const loop_fd_callback on_fd[SPAWN_FDS] = {on_input, on_output, on_output};
     enum error_class class =
         loop_fd_add(program->loop, program->exit_fd, LOOP_READ, on_exit_fd, program, ret_error);
-    if (class == ERROR_OK)
-        class = loop_fd_add(program->loop, program->fds[SPAWN_IN], LOOP_WRITE, on_input, program,
-                            ret_error);
-    for (int i = SPAWN_OUT; i <= SPAWN_ERR && class == ERROR_OK; i++)
-        class =
-            loop_fd_add(program->loop, program->fds[i], LOOP_READ, on_output, program, ret_error);
+    for (int i = 0; i < SPAWN_FDS && class == ERROR_OK; i++)
+        if (program->fds[i] >= 0)
+            class =
+                loop_fd_add(program->loop, program->fds[i], i == SPAWN_IN ? LOOP_WRITE : LOOP_READ,
+                            on_fd[i], program, ret_error);
     return class;
 }
 
@@ -257,12 +273,9 @@ enum error_class program_start(struct loop *loop, const struct program_options *
                                const struct program_ops *ops, void *ctx,
                                struct program **ret_program, struct error *ret_error)
 {
-    int ours[SPAWN_FDS], theirs[SPAWN_FDS];
+    int ours[SPAWN_FDS];
     pid_t pid = 0;
-    int rc = open_pipes(ours, theirs);
-    if (rc == 0)
-        rc = spawn_program(options->argv, options->envp, theirs, &pid);
-    close_all(theirs);
+    int rc = spawn(options, ours, &pid);
     if (rc != 0) {
         close_all(ours);
         return not_started(options->argv[0], rc, ret_error);

@@ -2,9 +2,14 @@
 /* See spawn.h. */
 #include "platform/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { EXEC_FAILED = 127 };
 
 int spawn_program(char *const argv[], char *const envp[], const int fds[SPAWN_FDS], pid_t *ret_pid)
 {
@@ -31,4 +36,35 @@ int spawn_program(char *const argv[], char *const envp[], const int fds[SPAWN_FD
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return rc;
+}
+
+/* Between fork and exec, in a process with other threads: nothing but system calls. */
+static _Noreturn void become(char *const argv[], const int fds[SPAWN_FDS], pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXEC_FAILED); /* the parent ended before the line above */
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < SPAWN_FDS; i++)
+        dup2(fds[i] >= 0 ? fds[i] : nothing, i);
+    execv("/proc/self/exe", argv);
+    _exit(EXEC_FAILED);
+}
+
+int spawn_self(char *const argv[], const int fds[SPAWN_FDS], pid_t *ret_pid)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        become(argv, fds, parent);
+    setpgid(pid, pid); /* in both processes: neither waits for the other */
+    *ret_pid = pid;
+    return 0;
 }

@@ -8,17 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
-enum { POLL_MS = 100, POLL_TIMEOUT_MS = 2000, EXEC_FAILED = 127 };
+enum { POLL_MS = 100, POLL_TIMEOUT_MS = 2000 };
 
 struct child {
     struct child *prev;
@@ -26,8 +22,8 @@ struct child {
     struct children *children;
     char *name;
     char *directory;
+    struct program *program; /* NULL: it has ended */
     pid_t pid;
-    int pidfd; /* -1: it has ended */
     bool is_task;
     bool ready;
     bool polling;
@@ -42,12 +38,10 @@ struct children {
     struct child *list;
     struct http_client *http;
     struct loop_timer poll_timer;
-    struct loop_timer kill_timer;
     void (*stopped)(void *ctx); /* not NULL: stopping */
 };
 
 static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata);
 
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
 {
@@ -55,16 +49,12 @@ struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
     assert(children != NULL);
     *children = (struct children){.loop = loop, .ended = ended, .ctx = ctx};
     loop_timer_init(&children->poll_timer, on_poll, children);
-    loop_timer_init(&children->kill_timer, on_kill, children);
     return children;
 }
 
 static void child_free(struct child *child)
 {
-    if (child->pidfd >= 0) {
-        loop_fd_remove(child->children->loop, child->pidfd);
-        close(child->pidfd);
-    }
+    program_free(child->program);
     free(child->name);
     free(child->directory);
     free(child);
@@ -76,15 +66,9 @@ void children_free(struct children *children)
     struct child *next;
     if (children == NULL)
         return;
-    DL_FOREACH_SAFE(children->list, child, next) {
-        if (child->pidfd >= 0) {
-            kill(child->pid, SIGKILL);
-            waitpid(child->pid, NULL, 0);
-        }
+    DL_FOREACH_SAFE(children->list, child, next)
         child_free(child);
-    }
     loop_timer_cancel(children->loop, &children->poll_timer);
-    loop_timer_cancel(children->loop, &children->kill_timer);
     http_client_free(children->http);
     free(children);
 }
@@ -95,7 +79,7 @@ static bool any_runs(const struct children *children)
 {
     const struct child *child;
     DL_FOREACH(children->list, child) {
-        if (child->pidfd >= 0)
+        if (child->program != NULL)
             return true;
     }
     return false;
@@ -105,44 +89,29 @@ static void stopped(struct children *children)
 {
     void (*done)(void *ctx) = children->stopped;
     assert(done != NULL && !any_runs(children));
-    loop_timer_cancel(children->loop, &children->kill_timer);
     done(children->ctx);
 }
 
-static void on_end(struct loop *loop, int fd, unsigned events, void *userdata)
+static void on_end(void *ctx, const struct program_result *result)
 {
-    struct child *child = userdata;
+    struct child *child = ctx;
     struct children *children = child->children;
-    int status = 0;
-    (void)events;
-    if (waitpid(child->pid, &status, WNOHANG) != child->pid)
-        return;
-    loop_fd_remove(loop, fd);
-    close(fd);
-    child->pidfd = -1;
-    child->ready = child->is_task && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (WIFEXITED(status))
+    child->program = NULL;
+    child->ready = child->is_task && result->exit_code == 0;
+    if (result->exit_code >= 0)
         snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
-                 WEXITSTATUS(status));
+                 result->exit_code);
+    else if (result->signal > 0)
+        snprintf(child->reason, sizeof(child->reason), "was killed by signal %d", result->signal);
     else
-        snprintf(child->reason, sizeof(child->reason), "was killed by signal %d", WTERMSIG(status));
+        snprintf(child->reason, sizeof(child->reason), "ended, and it is not known how");
     if (children->stopped == NULL)
-        children->ended(children->ctx, child, status);
+        children->ended(children->ctx, child, result->exit_code);
     else if (!any_runs(children))
         stopped(children);
 }
 
-static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct children *children = userdata;
-    struct child *child;
-    (void)loop;
-    (void)timer;
-    DL_FOREACH(children->list, child) {
-        if (child->pidfd >= 0)
-            kill(child->pid, SIGKILL);
-    }
-}
+static const struct program_ops program_ops = {.ended = on_end};
 
 void children_stop(struct children *children, void (*done)(void *ctx))
 {
@@ -152,36 +121,14 @@ void children_stop(struct children *children, void (*done)(void *ctx))
     children->stopped = done;
     loop_timer_cancel(children->loop, &children->poll_timer);
     DL_FOREACH(children->list, child) {
-        if (child->pidfd >= 0)
-            kill(child->pid, SIGTERM);
+        if (child->program != NULL)
+            program_stop(child->program);
     }
-    if (any_runs(children))
-        loop_timer_after(children->loop, &children->kill_timer, CHILD_STOP_MS);
-    else
+    if (!any_runs(children))
         stopped(children);
 }
 
 /* ---- starting ---- */
-
-/* Between fork and exec, in a process with other threads: nothing but system calls. */
-static void become(char *const arguments[], int log, pid_t parent)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    /* Ctrl-C is for the parent, which stops all of them. */
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXEC_FAILED); /* the parent ended before the line above */
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(nothing, STDIN_FILENO);
-    dup2(log, STDOUT_FILENO);
-    dup2(log, STDERR_FILENO);
-    execv("/proc/self/exe", arguments);
-    _exit(EXEC_FAILED);
-}
 
 static int open_log(const char *directory, bool to_stderr)
 {
@@ -192,9 +139,10 @@ static int open_log(const char *directory, bool to_stderr)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
-static enum error_class spawn(struct child *child, char *const arguments[], bool to_stderr,
+static enum error_class start(struct child *child, char *const arguments[], bool to_stderr,
                               struct error *ret_error)
 {
+    struct error error;
     char *argv[CHILD_ARGUMENTS_MAX + 2] = {(char[]){"reeve"}};
     size_t count = 0;
     for (; arguments[count] != NULL; count++) {
@@ -205,17 +153,17 @@ static enum error_class spawn(struct child *child, char *const arguments[], bool
     if (log < 0)
         return error_set(ret_error, CODE_NO_LOG, "cannot open the log of %s in %s: %s", child->name,
                          child->directory, strerror(errno));
-    pid_t parent = getpid();
-    child->pid = fork();
-    if (child->pid == 0)
-        become(argv, log, parent);
+    /* In a process group of its own: Ctrl-C is for the parent, which stops all of them. */
+    const struct program_options options = {
+        .argv = argv, .grace_ms = CHILD_STOP_MS, .self_log_fd = log};
+    enum error_class class = program_start(child->children->loop, &options, &program_ops, child,
+                                           &child->program, &error);
     close(log);
-    if (child->pid < 0)
+    if (class != ERROR_OK)
         return error_set(ret_error, CODE_NO_PROCESS, "cannot start %s: %s", child->name,
-                         strerror(errno));
-    child->pidfd = pidfd_open(child->pid, 0);
-    assert(child->pidfd >= 0); /* it is our child, and not waited for yet */
-    return loop_fd_add(child->children->loop, child->pidfd, LOOP_READ, on_end, child, ret_error);
+                         error.message);
+    child->pid = program_pid(child->program);
+    return ERROR_OK;
 }
 
 enum error_class children_start(struct children *children, const char *name, const char *directory,
@@ -228,13 +176,12 @@ enum error_class children_start(struct children *children, const char *name, con
     child->children = children;
     child->name = strdup(name);
     child->directory = strdup(directory);
-    child->pidfd = -1;
     assert(child->name != NULL && child->directory != NULL);
     snprintf(child->reason, sizeof(child->reason), "starting");
     /* Of an earlier process: it must not be taken for the port of this one. */
     snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
     unlink(port_file);
-    enum error_class class = spawn(child, arguments, to_stderr, ret_error);
+    enum error_class class = start(child, arguments, to_stderr, ret_error);
     if (class != ERROR_OK) {
         child_free(child);
         return class;
@@ -255,7 +202,7 @@ static void on_answer(const struct http_result *result, void *userdata)
 {
     struct child *child = userdata;
     child->polling = false;
-    if (child->pidfd < 0 || result->outcome != HTTP_ANSWERED)
+    if (child->program == NULL || result->outcome != HTTP_ANSWERED)
         return;
     child->ready = result->status == 200;
     snprintf(child->reason, sizeof(child->reason), "%.*s",
@@ -294,7 +241,7 @@ static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct children *children = userdata;
     struct child *child;
     DL_FOREACH(children->list, child) {
-        if (!child->is_task && !child->ready && !child->polling && child->pidfd >= 0)
+        if (!child->is_task && !child->ready && !child->polling && child->program != NULL)
             poll_child(child);
     }
     loop_timer_after(loop, timer, POLL_MS);

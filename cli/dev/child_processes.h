@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "platform/http/client.h"
-#include "platform/loop.h"
+#include "platform/program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ enum { CHILD_ARGUMENTS_MAX = 96, CHILD_STOP_MS = 15000 /* then SIGKILL */ };
 struct children;
 struct child;
 
-/* A child has ended; `status` as of waitpid. Never called for those that are being stopped. */
-typedef void (*child_ended)(void *ctx, struct child *child, int status);
+/* A child has ended; -1: by a signal. Never called for those that are being stopped. */
+typedef void (*child_ended)(void *ctx, struct child *child, int exit_code);
 
 /* New. Signals of the loop are blocked already (loop_on_signals). */
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx);

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 enum { WORKFLOW_FILES_MAX = 16, SHOW_MS = 100, PATIENCE_MS = 30000 };
 
@@ -40,17 +39,17 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     stop_all(dev, EXIT_CODE_OK);
 }
 
-static void on_ended(void *ctx, struct child *child, int status)
+static void on_ended(void *ctx, struct child *child, int exit_code)
 {
     struct dev *dev = ctx;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && child_is_ready(child))
+    if (exit_code == 0 && child_is_ready(child))
         return; /* a task */
     cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s", child_name(child),
                (int)child_pid(child), child_reason(child));
     if (dev->announced)
         return; /* the others continue: a service that crashes is a test of them */
     dev_show_log(dev, child);
-    stop_all(dev, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CODE_INTERNAL);
+    stop_all(dev, exit_code >= 0 ? exit_code : EXIT_CODE_INTERNAL);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)

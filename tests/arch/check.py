@@ -77,8 +77,8 @@ CLOCK_HOME = "platform/clock.c"
 CLOCK_CALLS = ("time", "gettimeofday", "clock_gettime", "localtime", "ftime")
 SLEEP_CALLS = ("sleep", "usleep", "nanosleep")
 ENDING_CALLS = ("exit", "_exit", "abort", "quick_exit")
-# The crash that a failpoint asks for.
-ENDING_HOMES = {"platform/failpoint.c"}
+# The crash that a failpoint asks for; a process that could not become another program.
+ENDING_HOMES = {"platform/failpoint.c", "platform/spawn.c"}
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_WARN = 600

@@ -44,10 +44,10 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     error_set(&stage->failure, CODE_INTERRUPTED, "interrupted by signal %d", signal);
 }
 
-static void on_child_ended(void *ctx, struct child *child, int status)
+static void on_child_ended(void *ctx, struct child *child, int exit_code)
 {
     struct bench_stage *stage = ctx;
-    (void)status;
+    (void)exit_code;
     error_set(&stage->failure, CODE_SERVICE_ENDED, "%s %s; see %s/log", child_name(child),
               child_reason(child), child_directory(child));
 }

@@ -177,6 +177,31 @@ Test(program, reports_unknown_when_the_exit_code_is_lost)
     loop_free(run->loop);
 }
 
+Test(program, runs_this_program_again_with_its_output_in_a_log)
+{
+    char name[] = "again", version[] = "--version", text[256] = "";
+    char *argv[] = {name, version, NULL};
+    struct run *run = run_new();
+    struct program *program;
+    struct error error;
+    FILE *log = tmpfile();
+    cr_assert_not_null(log);
+    unsetenv("BXFI_MAP"); /* with it, Criterion would run this test again */
+    struct program_options options = {.argv = argv, .grace_ms = 50, .self_log_fd = fileno(log)};
+    int before = count_fds();
+    cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) == ERROR_OK,
+              "%s", error.message);
+    cr_assert_eq(getpgid(program_pid(program)), program_pid(program), "a group of its own");
+    finish(run);
+    cr_assert_eq(run->result.exit_code, 0);
+    cr_assert_eq(count_fds(), before, "no descriptor is left");
+    rewind(log);
+    cr_assert_gt(fread(text, 1, sizeof(text) - 1, log), 0);
+    cr_assert_not_null(strstr(text, "Criterion"), "%s", text);
+    fclose(log);
+    loop_free(run->loop);
+}
+
 Test(program, reports_programs_that_cannot_start)
 {
     struct run *run = run_new();
