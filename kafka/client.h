@@ -65,6 +65,8 @@ struct kafka_client_options {
 enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_options *options,
                                   struct broker **ret_broker, struct error *ret_error);
 
+/* min.insync.replicas that a topic with this number of replicas has. */
+int kafka_min_insync(int replicas);
 /* Of librdkafka: "2.0.2". */
 const char *kafka_client_version(void);
 

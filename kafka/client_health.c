@@ -4,7 +4,6 @@
  * cluster without a majority of its controllers repeats the last state), so a producer that gets no
  * acknowledgement counts as well: librdkafka retries its records for ever without reporting it. */
 #include "kafka/client_internal.h"
-#include "kafka/topics/topics.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,6 +25,11 @@ enum {
 
 /* ---- too few replicas in sync ---- */
 
+int kafka_min_insync(int replicas)
+{
+    return replicas >= 3 ? 2 : 1;
+}
+
 void kafka_shortfall_add(struct kafka_shortfall *shortfall,
                          const struct rd_kafka_metadata_topic *topic)
 {
@@ -33,7 +37,7 @@ void kafka_shortfall_add(struct kafka_shortfall *shortfall,
         snprintf(shortfall->hidden, sizeof(shortfall->hidden), "%.80s", topic->topic);
     for (int i = 0; i < topic->partition_cnt; i++) {
         const struct rd_kafka_metadata_partition *partition = &topic->partitions[i];
-        int needed = topics_min_insync(partition->replica_cnt);
+        int needed = kafka_min_insync(partition->replica_cnt);
         shortfall->partitions++;
         if (partition->leader >= 0 && partition->isr_cnt >= needed)
             continue;

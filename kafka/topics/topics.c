@@ -99,11 +99,6 @@ static void set_number(struct topics_spec *spec, const char *name, int64_t value
     set(spec, name, text);
 }
 
-int topics_min_insync(int replicas)
-{
-    return replicas >= 3 ? 2 : 1;
-}
-
 static struct topics_setting *find(struct topics_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->setting_count; i++) {
@@ -123,7 +118,7 @@ void topics_spec_set_replicas(struct topics_spec *spec, int replicas, int planne
         setting = &spec->settings[spec->setting_count - 1];
     }
     snprintf(setting->value, sizeof(setting->value), "%d",
-             topics_min_insync(fewer ? planned : replicas));
+             kafka_min_insync(fewer ? planned : replicas));
     setting->at_most = fewer ? 0 : replicas;
     setting->is_durability = true;
 }

@@ -56,9 +56,6 @@ bool topics_is_reply(const struct topics *topics, struct text name);
 /* Whether `name` is <p>.requests.<a valid name>. */
 bool topics_is_requests(const struct topics *topics, struct text name);
 
-/* min.insync.replicas as `topics apply` sets it. */
-int topics_min_insync(int replicas);
-
 /* ---- applying and checking: for the CLI and at the start. These block. ---- */
 
 struct topics_plan {
