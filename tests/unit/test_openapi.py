@@ -27,7 +27,7 @@ PAGES = ("/orders", "/recovery", "/partitions", "/workflows", "/agents", "/healt
 
 PROBLEM = "application/problem+json"
 SERVER = tuple(f"platform/http/{name}.c" for name in (
-    "access_check", "connections", "exchange", "framing", "guard", "server"))
+    "access_check", "connections", "exchange", "framing", "guard", "pending", "server"))
 APPENDING = "kafka/client_producer.c"
 # Files whose codes are answers, and codes that they have for other purposes: events and alerts of
 # orders, reasons in them, what starting a server can meet, refusals of records.
