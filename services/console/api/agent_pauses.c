@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "base/utf8.h"
+#include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "services/console/api/body.h"
 #include "services/console/render/render.h"
@@ -16,42 +17,25 @@
 enum { OFFSET_UNKNOWN = -1 };
 
 struct pause_request {
-    struct pause_request *prev, *next;
+    struct http_pending pending; /* to come: the acknowledgement of its record */
     struct agent_pauses *pauses;
-    struct http_exchange *exchange; /* NULL: answered */
-    bool is_appending;
     int64_t offset; /* of its record, once it is acknowledged */
-    struct loop_timer timer;
     char agent[NAME_BYTES_MAX + 1];
 };
 
 struct agent_pauses {
-    struct cluster *cluster; /* not to be used by agent_pauses_free() */
-    struct loop *loop;
+    struct cluster *cluster;   /* not to be used by agent_pauses_free() */
     struct agent_table *table; /* NULL: drained */
-    struct pause_request *list;
-    uint32_t count;
+    struct http_pendings pendings;
     struct heap_arena heap;
 };
 
-static void request_free(struct pause_request *request)
+static struct pause_request *request_of(struct http_pending *pending)
 {
-    assert(request->exchange == NULL);
-    assert(request->pauses->count > 0);
-    DL_DELETE(request->pauses->list, request);
-    request->pauses->count--;
-    loop_timer_cancel(request->pauses->loop, &request->timer);
-    free(request);
+    return (struct pause_request *)pending; /* its first member */
 }
 
 /* ---- answers ---- */
-
-static struct http_exchange *take_exchange(struct pause_request *request)
-{
-    struct http_exchange *exchange = request->exchange;
-    request->exchange = NULL;
-    return exchange;
-}
 
 /* How many deployed versions of workflows name the agent. */
 static json_int_t count_workflows(const struct workflow_registry *registry, struct text agent)
@@ -87,34 +71,27 @@ static void refuse(const struct agent_pauses *pauses, struct http_exchange *exch
     http_respond_problem(exchange, problem);
 }
 
-static void give_up(struct pause_request *request, int status, enum error_code code,
-                    const char *message)
-{
-    struct http_exchange *exchange = take_exchange(request);
-    if (exchange != NULL)
-        http_respond_error(exchange, status, code, "%s", message);
-}
-
 /* The record was acknowledged and read back. */
 static void finish(struct pause_request *request)
 {
-    struct http_exchange *exchange = take_exchange(request);
-    assert(!request->is_appending && exchange != NULL);
+    struct http_exchange *exchange = http_pending_take(&request->pending);
+    assert(exchange != NULL && request->pending.to_come == 0);
     http_respond_json(exchange, 200, state_of(request->pauses, text_of(request->agent)));
-    request_free(request);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_late(struct http_pending *pending)
 {
-    struct pause_request *request = userdata;
-    (void)loop;
-    (void)timer;
-    give_up(request, 504, CODE_NOT_ACKNOWLEDGED,
-            "the broker has not confirmed the change yet, but may still: check `reeve agents list` "
-            "before you try again");
-    if (!request->is_appending)
-        request_free(request);
+    http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
+                      "the broker has not confirmed the change yet, but may still: check `reeve "
+                      "agents list` before you try again");
 }
+
+static const struct http_pending_kind request_kind = {
+    .max = AGENT_PAUSES_UNDER_WAY_MAX,
+    .busy = "too many requests about agents are in progress: try again later",
+    .draining = "the change was sent, but this instance is shutting down: check `reeve agents "
+                "list` on another one",
+    .late = on_late};
 
 /* ---- the topic ---- */
 
@@ -122,31 +99,33 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 {
     struct pause_request *request = ctx;
     (void)token;
-    request->is_appending = false;
+    request->pending.to_come--;
     request->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(request, 503, CODE_UNKNOWN,
-                "the change may or may not have been accepted: check `reeve agents list` before "
-                "you try again");
+        http_pending_fail(&request->pending, 503, CODE_UNKNOWN,
+                          "the change may or may not have been accepted: check `reeve agents list` "
+                          "before you try again");
     else if (offset == OFFSET_UNKNOWN)
-        give_up(request, 504, CODE_OFFSET_UNKNOWN,
-                "the change was accepted, but the broker did not report its offset: check `reeve "
-                "agents list`");
-    if (request->exchange == NULL)
-        request_free(request);
-    else if (agent_table_offset(request->pauses->table) >= offset)
+        http_pending_fail(&request->pending, 504, CODE_OFFSET_UNKNOWN,
+                          "the change was accepted, but the broker did not report its offset: "
+                          "check `reeve agents list`");
+    if (request->pending.exchange != NULL && agent_table_offset(request->pauses->table) >= offset)
         finish(request);
+    http_pending_settle(&request->pending);
 }
 
 static void on_paused(void *ctx, struct text agent, const struct agent_pause_entry *pause)
 {
     struct agent_pauses *pauses = ctx;
-    struct pause_request *request, *next;
+    struct http_pending *pending, *next;
     (void)pause;
-    DL_FOREACH_SAFE(pauses->list, request, next) {
-        if (!request->is_appending && text_equal(text_of(request->agent), agent) &&
-            agent_table_offset(pauses->table) >= request->offset)
+    DL_FOREACH_SAFE(pauses->pendings.list, pending, next) {
+        struct pause_request *request = request_of(pending);
+        if (pending->to_come == 0 && text_equal(text_of(request->agent), agent) &&
+            agent_table_offset(pauses->table) >= request->offset) {
             finish(request);
+            http_pending_settle(pending);
+        }
     }
 }
 
@@ -160,30 +139,26 @@ static void append(struct agent_pauses *pauses, struct http_exchange *exchange,
     struct pause_request *request = calloc(1, sizeof(*request));
     assert(request != NULL && record->agent.size <= NAME_BYTES_MAX);
     request->pauses = pauses;
-    request->exchange = exchange;
-    request->is_appending = true;
     request->offset = OFFSET_UNKNOWN;
     memcpy(request->agent, record->agent.data, record->agent.size);
-    loop_timer_init(&request->timer, on_timeout, request);
-    DL_APPEND(pauses->list, request);
-    pauses->count++;
     if (cluster_append(pauses->cluster, BROKER_PRODUCER_LOG, pauses->cluster->topics.agents, 0,
                        agent_pause_key(record->agent, key), RECORD_AGENT_PAUSE, record, on_appended,
                        request, 0, &error) != ERROR_OK) {
-        http_respond_failure(take_exchange(request), &error);
-        request_free(request);
+        http_respond_failure(exchange, &error);
+        free(request);
         return;
     }
-    loop_timer_after(pauses->loop, &request->timer, AGENT_PAUSES_WAIT_MS);
+    http_pending_begin(&pauses->pendings, &request->pending, exchange, AGENT_PAUSES_WAIT_MS);
+    request->pending.to_come++;
 }
 
 /* ---- requests ---- */
 
 static bool is_busy_with(const struct agent_pauses *pauses, struct text agent)
 {
-    const struct pause_request *request;
-    DL_FOREACH(pauses->list, request) {
-        if (text_equal(text_of(request->agent), agent))
+    struct http_pending *pending;
+    DL_FOREACH(pauses->pendings.list, pending) {
+        if (text_equal(text_of(request_of(pending)->agent), agent))
             return true;
     }
     return false;
@@ -194,18 +169,17 @@ static bool check_state(const struct agent_pauses *pauses, struct text agent, bo
                         struct http_exchange *exchange)
 {
     char message[ERROR_MESSAGE_SIZE];
-    if (pauses->table == NULL || !agent_table_is_complete(pauses->table)) {
-        http_respond_error(exchange, 503, CODE_NOT_READY, "%s",
-                           pauses->table == NULL ? "this instance is shutting down"
-                                                 : "the console is still reading the agents' "
-                                                   "topic: try again later");
+    if (!http_pendings_admit(&pauses->pendings, exchange))
+        return false;
+    if (!agent_table_is_complete(pauses->table)) {
+        http_respond_error(exchange, 503, CODE_NOT_READY,
+                           "the console is still reading the agents' topic: try again later");
         return false;
     }
     const struct agent_pause_entry *now = agent_table_pause(pauses->table, agent);
-    if (pauses->count >= AGENT_PAUSES_UNDER_WAY_MAX || is_busy_with(pauses, agent)) {
+    if (is_busy_with(pauses, agent)) {
         http_respond_error(exchange, 503, CODE_BUSY,
-                           "another request about this agent is in progress, or too many about "
-                           "others are: try again later");
+                           "another request about this agent is in progress: try again later");
         return false;
     }
     if (pause && now != NULL) {
@@ -292,7 +266,7 @@ struct agent_pauses *agent_pauses_new(struct cluster *cluster)
     struct agent_pauses *pauses = calloc(1, sizeof(*pauses));
     assert(pauses != NULL);
     pauses->cluster = cluster;
-    pauses->loop = cluster_loop(cluster);
+    http_pendings_init(&pauses->pendings, &request_kind, cluster_loop(cluster), NULL, NULL);
     heap_arena_init(&pauses->heap, 4096);
     pauses->table = agent_table_follow(cluster, &table_ops, pauses);
     return pauses;
@@ -300,16 +274,9 @@ struct agent_pauses *agent_pauses_new(struct cluster *cluster)
 
 void agent_pauses_drain(struct agent_pauses *pauses)
 {
-    struct pause_request *request, *next;
     if (pauses == NULL)
         return;
-    DL_FOREACH_SAFE(pauses->list, request, next) {
-        give_up(request, 503, CODE_SHUTTING_DOWN,
-                "the change was sent, but this instance is shutting down: check `reeve agents "
-                "list` on another one");
-        if (!request->is_appending)
-            request_free(request);
-    }
+    http_pendings_drain(&pauses->pendings);
     agent_table_free(pauses->table);
     pauses->table = NULL;
 }
@@ -319,10 +286,7 @@ void agent_pauses_free(struct agent_pauses *pauses)
     if (pauses == NULL)
         return;
     assert(pauses->table == NULL);
-    while (pauses->list != NULL) {
-        assert(pauses->list->exchange == NULL);
-        request_free(pauses->list);
-    }
+    http_pendings_deinit(&pauses->pendings);
     heap_arena_deinit(&pauses->heap);
     free(pauses);
 }

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "platform/http/json_answer.h"
+#include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "services/console/api/body.h"
 #include "services/console/render/render.h"
@@ -16,15 +17,10 @@ enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
 /* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
  * known which one it is: those about the same order are kept until then. */
 struct operator_command {
-    struct operator_command *prev;
-    struct operator_command *next;
+    struct http_pending pending; /* to come: the acknowledgement */
     struct operator_commands *commands;
-    struct http_exchange *exchange; /* NULL: answered */
-    bool is_appending;
-    bool is_resolved; /* nothing is expected of the log any more */
     int32_t partition;
-    int64_t offset; /* of the command */
-    struct loop_timer timer;
+    int64_t offset; /* of the command; unknown while it is not acknowledged */
     struct early {
         int64_t command_offset;
         json_t *decision;
@@ -36,45 +32,29 @@ struct operator_command {
 
 struct operator_commands {
     struct cluster *cluster; /* not to be used by operator_commands_free() */
-    struct loop *loop;
-    struct operator_command *list;
-    uint32_t count;
-    bool draining;
-    void (*settled)(void *ctx);
-    void *ctx;
+    struct http_pendings pendings;
     struct heap_arena heap;
 };
 
-static void command_free(struct operator_command *command)
+static struct operator_command *command_of(struct http_pending *pending)
 {
-    struct operator_commands *commands = command->commands;
-    assert(commands->count > 0 && command->exchange == NULL);
-    DL_DELETE(commands->list, command);
-    commands->count--;
-    loop_timer_cancel(commands->loop, &command->timer);
+    return (struct operator_command *)pending; /* its first member */
+}
+
+static bool is_appending(const struct operator_command *command)
+{
+    return command->pending.to_come > 0;
+}
+
+static void free_command(struct http_pending *pending)
+{
+    struct operator_command *command = command_of(pending);
     for (uint32_t i = 0; i < command->early_count; i++)
         json_decref(command->early[i].decision);
     free(command);
 }
 
-static void free_when_done(struct operator_command *command)
-{
-    struct operator_commands *commands = command->commands;
-    if (command->is_appending || !command->is_resolved)
-        return;
-    command_free(command);
-    if (commands->draining && commands->count == 0)
-        commands->settled(commands->ctx);
-}
-
 /* ---- answers ---- */
-
-static struct http_exchange *take_exchange(struct operator_command *command)
-{
-    struct http_exchange *exchange = command->exchange;
-    command->exchange = NULL;
-    return exchange;
-}
 
 /* The event by which a command was refused, or NULL. */
 static const json_t *find_rejection(const json_t *decision)
@@ -91,12 +71,9 @@ static const json_t *find_rejection(const json_t *decision)
 
 static void resolve(struct operator_command *command, const json_t *decision)
 {
-    struct http_exchange *exchange = take_exchange(command);
+    struct http_exchange *exchange = http_pending_take(&command->pending);
     const json_t *rejection = find_rejection(decision);
-    assert(!command->is_resolved);
-    command->is_resolved = true;
-    if (exchange == NULL)
-        return;
+    assert(exchange != NULL);
     json_t *body = json_incref((json_t *)(uintptr_t)decision);
     if (rejection == NULL) {
         http_respond_json(exchange, 200, body);
@@ -111,66 +88,60 @@ static void resolve(struct operator_command *command, const json_t *decision)
     http_respond_problem(exchange, problem);
 }
 
-static void give_up(struct operator_command *command, int status, enum error_code code,
-                    const char *message)
+static void on_late(struct http_pending *pending)
 {
-    struct http_exchange *exchange = take_exchange(command);
-    command->is_resolved = true;
-    if (exchange != NULL)
-        http_respond_error(exchange, status, code, "%s", message);
+    const struct operator_command *command = command_of(pending);
+    if (is_appending(command))
+        http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
+                          "the broker has not acknowledged the command yet; check the order's "
+                          "history before you try again");
+    else
+        http_pending_fail(
+            pending, 504, CODE_NOT_DECIDED,
+            "the command is in %s[%d] at offset %lld, but no scheduler decided it within %d s: is "
+            "one running (`reeve owners`)? It is decided as soon as the partition has an owner",
+            command->commands->cluster->topics.commands, command->partition,
+            (long long)command->offset, OPERATOR_COMMAND_WAIT_MS / 1000);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct operator_command *command = userdata;
-    struct http_exchange *exchange = take_exchange(command);
-    (void)loop;
-    (void)timer;
-    command->is_resolved = true;
-    if (exchange != NULL && command->is_appending)
-        http_respond_error(exchange, 504, CODE_NOT_ACKNOWLEDGED,
-                           "the broker has not acknowledged the command yet; check the order's "
-                           "history before you try again");
-    else if (exchange != NULL)
-        http_respond_error(exchange, 504, CODE_NOT_DECIDED,
-                           "the command is in %s[%d] at offset %lld, but no scheduler decided it "
-                           "within %d s: is one running (`reeve owners`)? It is decided as soon as "
-                           "the partition has an owner",
-                           command->commands->cluster->topics.commands, command->partition,
-                           (long long)command->offset, OPERATOR_COMMAND_WAIT_MS / 1000);
-    free_when_done(command);
-}
+static const struct http_pending_kind command_kind = {
+    .max = OPERATOR_COMMANDS_MAX,
+    .busy = "too many commands are outstanding: try again later",
+    .draining = "the command was sent, but this instance is shutting down; check the order's "
+                "history for what was decided",
+    .late = on_late,
+    .free = free_command};
 
 /* ---- the log ---- */
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct operator_command *command = ctx;
+    struct http_pending *pending = &command->pending;
     (void)token;
-    command->is_appending = false;
+    pending->to_come--;
     command->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(command, 503, CODE_UNKNOWN,
-                "the command may or may not have been accepted; check the order's history before "
-                "you try again");
+        http_pending_fail(pending, 503, CODE_UNKNOWN,
+                          "the command may or may not have been accepted; check the order's "
+                          "history before you try again");
     else if (offset == OFFSET_UNKNOWN)
-        give_up(
-            command, 504, CODE_OFFSET_UNKNOWN,
-            "the command was accepted, but the broker did not report its offset; check the order's "
-            "history for what was decided");
-    for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
+        http_pending_fail(pending, 504, CODE_OFFSET_UNKNOWN,
+                          "the command was accepted, but the broker did not report its offset; "
+                          "check the order's history for what was decided");
+    for (uint32_t i = 0; i < command->early_count && pending->exchange != NULL; i++) {
         if (command->early[i].command_offset == offset)
             resolve(command, command->early[i].decision);
     }
-    free_when_done(command);
+    http_pending_settle(pending);
 }
 
 static bool is_about(const struct operator_command *command, int32_t partition,
                      const struct decision *decision)
 {
-    if (command->is_resolved || command->partition != partition)
+    if (command->pending.exchange == NULL || command->partition != partition)
         return false;
-    return command->is_appending
+    return is_appending(command)
                ? text_equal((struct text){command->order_id, command->order_id_size},
                             decision->order_id)
                : command->offset == decision->command_offset;
@@ -179,21 +150,21 @@ static bool is_about(const struct operator_command *command, int32_t partition,
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision)
 {
-    struct operator_command *command;
-    struct operator_command *next;
-    DL_FOREACH_SAFE(commands->list, command, next) {
+    struct http_pending *pending, *next;
+    DL_FOREACH_SAFE(commands->pendings.list, pending, next) {
+        struct operator_command *command = command_of(pending);
         if (!is_about(command, partition, decision))
             continue;
         heap_arena_reset(&commands->heap);
         json_t *rendered = render_decision(decision, partition, offset, &commands->heap.arena);
-        if (!command->is_appending) {
+        if (!is_appending(command)) {
             resolve(command, rendered);
         } else if (command->early_count < EARLY_MAX) {
             command->early[command->early_count++] =
                 (struct early){decision->command_offset, json_incref(rendered)};
         }
         json_decref(rendered);
-        free_when_done(command);
+        http_pending_settle(pending);
     }
 }
 
@@ -287,23 +258,19 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
     struct operator_command *command = calloc(1, sizeof(*command));
     assert(command != NULL && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
     command->commands = commands;
-    command->exchange = exchange;
-    command->is_appending = true;
     command->offset = OFFSET_UNKNOWN;
     command->partition = broker_partition_of(cmd->order_id, commands->cluster->partition_count);
     memcpy(command->order_id, cmd->order_id.data, cmd->order_id.size);
     command->order_id_size = cmd->order_id.size;
-    loop_timer_init(&command->timer, on_timeout, command);
-    DL_APPEND(commands->list, command);
-    commands->count++;
     if (cluster_append(commands->cluster, BROKER_PRODUCER_LOG, commands->cluster->topics.commands,
                        command->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd,
                        on_appended, command, 0, &error) != ERROR_OK) {
-        http_respond_failure(take_exchange(command), &error);
-        command_free(command);
+        http_respond_failure(exchange, &error);
+        free(command);
         return;
     }
-    loop_timer_after(commands->loop, &command->timer, OPERATOR_COMMAND_WAIT_MS);
+    http_pending_begin(&commands->pendings, &command->pending, exchange, OPERATOR_COMMAND_WAIT_MS);
+    command->pending.to_come++;
 }
 
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
@@ -313,13 +280,8 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     struct command cmd;
     struct error error;
     json_t *body = NULL;
-    if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
-        http_respond_error(exchange, 503, CODE_BUSY, "%s",
-                           commands->draining
-                               ? "this instance is shutting down"
-                               : "too many commands are outstanding: try again later");
+    if (!http_pendings_admit(&commands->pendings, exchange))
         return;
-    }
     heap_arena_reset(&commands->heap);
     if (api_body_read(exchange, &body, &error) != ERROR_OK ||
         read_command(body, kind, fields, order_id, &commands->heap.arena, &cmd, &error) !=
@@ -340,7 +302,7 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
 
 uint32_t operator_commands_outstanding(const struct operator_commands *commands)
 {
-    return commands->count;
+    return commands->pendings.count;
 }
 
 /* ---- life ---- */
@@ -351,32 +313,21 @@ struct operator_commands *operator_commands_new(struct cluster *cluster, void (*
     struct operator_commands *commands = calloc(1, sizeof(*commands));
     assert(commands != NULL);
     commands->cluster = cluster;
-    commands->loop = cluster->service->loop;
-    commands->settled = settled;
-    commands->ctx = ctx;
+    http_pendings_init(&commands->pendings, &command_kind, cluster_loop(cluster), settled, ctx);
     heap_arena_init(&commands->heap, 16 * 1024);
     return commands;
 }
 
 void operator_commands_drain(struct operator_commands *commands)
 {
-    commands->draining = true;
-    if (commands->count == 0)
-        commands->settled(commands->ctx);
+    http_pendings_close(&commands->pendings);
 }
 
 void operator_commands_free(struct operator_commands *commands)
 {
-    struct operator_command *command;
-    struct operator_command *next;
     if (commands == NULL)
         return;
-    DL_FOREACH_SAFE(commands->list, command, next) {
-        give_up(command, 503, CODE_SHUTTING_DOWN,
-                "the command was sent, but this instance is shutting down; check the order's "
-                "history for what was decided");
-        command_free(command);
-    }
+    http_pendings_deinit(&commands->pendings);
     heap_arena_deinit(&commands->heap);
     free(commands);
 }

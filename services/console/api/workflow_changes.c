@@ -4,6 +4,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "services/console/api/body.h"
 #include "services/console/api/workflow_topics.h"
@@ -16,11 +17,8 @@
 enum { ARENA_SIZE = 16 * 1024 };
 
 struct workflow_request {
-    struct workflow_request *prev, *next;
+    struct http_pending pending; /* to come: the acknowledgement of a record */
     struct workflow_changes *changes;
-    struct http_exchange *exchange; /* NULL: answered */
-    bool is_appending;
-    struct loop_timer timer;
     struct heap_arena heap; /* everything below lives in it */
     struct text name;
     struct text by;
@@ -35,12 +33,14 @@ struct workflow_request {
 struct workflow_changes {
     struct cluster *cluster;          /* not to be used by workflow_changes_free() */
     const struct agent_table *agents; /* the same */
-    struct loop *loop;
-    bool draining;
-    struct workflow_request *list;
-    uint32_t count;
+    struct http_pendings pendings;
     struct workflow_problems problems; /* of the text that is checked */
 };
+
+static struct workflow_request *request_of(struct http_pending *pending)
+{
+    return (struct workflow_request *)pending; /* its first member */
+}
 
 static struct workflow_request *request_new(struct workflow_changes *changes)
 {
@@ -48,39 +48,17 @@ static struct workflow_request *request_new(struct workflow_changes *changes)
     assert(request != NULL);
     request->changes = changes;
     heap_arena_init(&request->heap, ARENA_SIZE);
-    DL_APPEND(changes->list, request);
-    changes->count++;
     return request;
 }
 
-static void request_free(struct workflow_request *request)
+static void request_free(struct http_pending *pending)
 {
-    assert(request->exchange == NULL && !request->is_appending);
-    assert(request->changes->count > 0);
-    DL_DELETE(request->changes->list, request);
-    request->changes->count--;
-    loop_timer_cancel(request->changes->loop, &request->timer);
+    struct workflow_request *request = request_of(pending);
     heap_arena_deinit(&request->heap);
     free(request);
 }
 
 /* ---- answers ---- */
-
-static struct http_exchange *take_exchange(struct workflow_request *request)
-{
-    struct http_exchange *exchange = request->exchange;
-    request->exchange = NULL;
-    return exchange;
-}
-
-static void give_up(struct workflow_request *request, int status, enum error_code code,
-                    const char *message)
-{
-    struct http_exchange *exchange = take_exchange(request);
-    if (exchange != NULL)
-        http_respond_error(exchange, status, code,
-                           "%s: check `reeve workflow list` before you try again", message);
-}
 
 static void refuse(struct http_exchange *exchange, const struct error *error)
 {
@@ -113,7 +91,7 @@ static bool warn_unserved(const struct agent_table *table, const struct workflow
 static void finish(struct workflow_request *request)
 {
     char warning[ERROR_MESSAGE_SIZE];
-    struct http_exchange *exchange = take_exchange(request);
+    struct http_exchange *exchange = http_pending_take(&request->pending);
     const struct workflow_registry *registry = request->changes->cluster->workflows;
     const struct workflow_entry *entry =
         workflow_registry_entry(registry, request->name, request->version);
@@ -131,20 +109,29 @@ static void finish(struct workflow_request *request)
     render_put(body, "result", json_string(result));
     render_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
     http_respond_json(exchange, 200, body);
-    request_free(request);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+#define LOOK_FIRST ": check `reeve workflow list` before you try again"
+
+static void cancel(struct http_pending *pending)
 {
-    struct workflow_request *request = userdata;
-    (void)loop;
-    (void)timer;
-    give_up(request, 504, CODE_NOT_ACKNOWLEDGED,
-            "the broker has not confirmed the change yet, but may still");
+    struct workflow_request *request = request_of(pending);
     cluster_refresh_cancel(request->changes->cluster, request);
-    if (!request->is_appending)
-        request_free(request);
 }
+
+static void on_late(struct http_pending *pending)
+{
+    http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
+                      "the broker has not confirmed the change yet, but may still" LOOK_FIRST);
+}
+
+static const struct http_pending_kind request_kind = {
+    .max = WORKFLOW_CHANGES_UNDER_WAY_MAX,
+    .busy = "too many changes are under way: try again later",
+    .draining = "the change was sent, but this instance is shutting down" LOOK_FIRST,
+    .late = on_late,
+    .cancel = cancel,
+    .free = request_free};
 
 /* ---- the topic ---- */
 
@@ -153,13 +140,14 @@ static void advance(struct workflow_request *request);
 static void on_refreshed(void *ctx, bool fresh)
 {
     struct workflow_request *request = ctx;
-    assert(request->exchange != NULL && !request->is_appending);
+    assert(request->pending.exchange != NULL && request->pending.to_come == 0);
     if (!fresh)
         cluster_refresh_workflows(request->changes->cluster, on_refreshed, request);
     else if (request->is_deployment)
         advance(request);
     else
         finish(request);
+    http_pending_settle(&request->pending);
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -167,13 +155,13 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct workflow_request *request = ctx;
     (void)token;
     (void)offset;
-    request->is_appending = false;
+    request->pending.to_come--;
     if (error != NULL && error_is(error))
-        give_up(request, 503, CODE_UNKNOWN, "the change may or may not have been accepted");
-    if (request->exchange == NULL)
-        request_free(request);
-    else
+        http_pending_fail(&request->pending, 503, CODE_UNKNOWN,
+                          "the change may or may not have been accepted" LOOK_FIRST);
+    if (request->pending.exchange != NULL)
         cluster_refresh_workflows(request->changes->cluster, on_refreshed, request);
+    http_pending_settle(&request->pending);
 }
 
 static void append(struct workflow_request *request, uint32_t version, enum record_kind kind,
@@ -182,14 +170,12 @@ static void append(struct workflow_request *request, uint32_t version, enum reco
     struct error error;
     char key[WORKFLOW_KEY_SIZE];
     struct cluster *cluster = request->changes->cluster;
-    request->is_appending = true;
     if (cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.workflows, 0,
                        workflow_key(request->name, version, key), kind, record, on_appended,
                        request, 0, &error) == ERROR_OK)
-        return;
-    request->is_appending = false;
-    http_respond_failure(take_exchange(request), &error);
-    request_free(request);
+        request->pending.to_come++;
+    else
+        http_respond_failure(http_pending_take(&request->pending), &error);
 }
 
 static void append_activation(struct workflow_request *request, uint32_t version, bool active,
@@ -228,8 +214,7 @@ static void advance(struct workflow_request *request)
     enum workflow_deployment_step step = DEPLOYMENT_DONE;
     if (workflow_deployment_next(request->changes->cluster->workflows, &request->deployment, &step,
                                  &version, &error) != ERROR_OK) {
-        refuse(take_exchange(request), &error);
-        request_free(request);
+        refuse(http_pending_take(&request->pending), &error);
     } else if (step == DEPLOYMENT_DONE) {
         finish(request);
     } else if (step == DEPLOYMENT_DEFINE) {
@@ -245,22 +230,11 @@ static void advance(struct workflow_request *request)
 static bool is_busy_with(const struct workflow_changes *changes,
                          const struct workflow_request *request)
 {
-    const struct workflow_request *other;
-    DL_FOREACH(changes->list, other) {
-        if (other != request && text_equal(other->name, request->name))
+    struct http_pending *other;
+    DL_FOREACH(changes->pendings.list, other) {
+        if (text_equal(request_of(other)->name, request->name))
             return true;
     }
-    return false;
-}
-
-/* False after it answered. */
-static bool may_take(const struct workflow_changes *changes, struct http_exchange *exchange)
-{
-    if (!changes->draining && changes->count < WORKFLOW_CHANGES_UNDER_WAY_MAX)
-        return true;
-    http_respond_error(exchange, 503, changes->draining ? CODE_SHUTTING_DOWN : CODE_BUSY, "%s",
-                       changes->draining ? "this instance is shutting down"
-                                         : "too many changes are under way: try again later");
     return false;
 }
 
@@ -273,19 +247,18 @@ static void take(struct workflow_request *request, struct http_exchange *exchang
         http_respond_error(exchange, 503, CODE_BUSY,
                            "another change of workflow %.*s is under way: try again later",
                            TEXT_ARG(request->name));
-        request_free(request);
+        request_free(&request->pending);
         return;
     }
     log_info("operator command", LOG_STR("command", command), LOG_TEXT("workflow", request->name),
              LOG_I64("version", request->version), LOG_TEXT("by", request->by),
              LOG_TEXT("reason", request->reason));
-    request->exchange = exchange;
-    loop_timer_init(&request->timer, on_timeout, request);
-    loop_timer_after(changes->loop, &request->timer, WORKFLOW_CHANGES_WAIT_MS);
+    http_pending_begin(&changes->pendings, &request->pending, exchange, WORKFLOW_CHANGES_WAIT_MS);
     if (request->is_deployment)
         advance(request);
     else
         append_activation(request, request->version, request->active, request->reason);
+    http_pending_settle(&request->pending);
 }
 
 static enum error_class check_text(const char *name, struct text text, struct error *ret_error)
@@ -327,7 +300,7 @@ void workflow_changes_serve(struct workflow_changes *changes, enum workflow_chan
     struct error error;
     int64_t version = 0;
     const struct workflow_entry *entry = NULL;
-    if (!may_take(changes, exchange))
+    if (!http_pendings_admit(&changes->pendings, exchange))
         return;
     if (change != WORKFLOW_ROLLBACK &&
         !number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
@@ -338,12 +311,12 @@ void workflow_changes_serve(struct workflow_changes *changes, enum workflow_chan
     struct workflow_request *request = request_new(changes);
     if (read_change(request, exchange, &error) != ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
-        request_free(request);
+        request_free(&request->pending);
     } else if (workflow_lifecycle_check(changes->cluster->workflows, change,
                                         text_of(http_param(exchange, "name")), (uint32_t)version,
                                         &entry, &error) != ERROR_OK) {
         refuse(exchange, &error);
-        request_free(request);
+        request_free(&request->pending);
     } else {
         request->name = entry->definition.name;
         request->version = entry->definition.version;
@@ -428,7 +401,7 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
 {
     struct error error;
     json_t *body = NULL;
-    if (!may_take(changes, exchange))
+    if (!http_pendings_admit(&changes->pendings, exchange))
         return;
     struct workflow_request *request = request_new(changes);
     request->is_deployment = true;
@@ -441,7 +414,7 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
         workflow_topics_check(changes->cluster, request->deployment.workflow, exchange))
         take(request, exchange, "deploy workflow");
     else
-        request_free(request);
+        request_free(&request->pending);
 }
 
 /* ---- life ---- */
@@ -453,32 +426,20 @@ struct workflow_changes *workflow_changes_new(struct cluster *cluster,
     assert(changes != NULL && cluster->workflows != NULL);
     changes->cluster = cluster;
     changes->agents = agents;
-    changes->loop = cluster_loop(cluster);
+    http_pendings_init(&changes->pendings, &request_kind, cluster_loop(cluster), NULL, NULL);
     return changes;
 }
 
 void workflow_changes_drain(struct workflow_changes *changes)
 {
-    struct workflow_request *request, *next;
-    if (changes == NULL)
-        return;
-    changes->draining = true;
-    DL_FOREACH_SAFE(changes->list, request, next) {
-        give_up(request, 503, CODE_SHUTTING_DOWN,
-                "the change was sent, but this instance is shutting down");
-        cluster_refresh_cancel(changes->cluster, request);
-        if (!request->is_appending)
-            request_free(request);
-    }
+    if (changes != NULL)
+        http_pendings_drain(&changes->pendings);
 }
 
 void workflow_changes_free(struct workflow_changes *changes)
 {
     if (changes == NULL)
         return;
-    while (changes->list != NULL) {
-        changes->list->is_appending = false;
-        request_free(changes->list);
-    }
+    http_pendings_deinit(&changes->pendings);
     free(changes);
 }
