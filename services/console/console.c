@@ -124,6 +124,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     }
     console->stores = stores_new(service->config);
     console->history_max = (uint32_t)config_int(service->config, "console.history.max");
+    order_at_init(console);
     heap_arena_init(&console->scratch, 64 * 1024);
     console->metrics = console_metrics_new(console);
     http_server_routes(service->http, &api_routes, console);
@@ -161,7 +162,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 void console_free(struct console *console)
 {
-    order_at_drain(console);
+    http_pendings_drain(&console->replays);
     order_waits_drain(console->order_waits);
     if (console->owners != NULL)
         owners_drain(console->owners);
@@ -229,7 +230,7 @@ static void drain(void *state)
     }
     events_drain(console->events);
     order_waits_drain(console->order_waits);
-    order_at_drain(console);
+    http_pendings_drain(&console->replays);
     changes_drain(console->changes);
     operator_commands_drain(console->commands);
 }

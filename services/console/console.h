@@ -6,6 +6,7 @@
 #ifndef SERVICES_CONSOLE_CONSOLE_H
 #define SERVICES_CONSOLE_CONSOLE_H
 
+#include "platform/http/pending.h"
 #include "services/console/api/agent_pauses.h"
 #include "services/console/api/alerts.h"
 #include "services/console/api/operator_commands.h"
@@ -35,8 +36,7 @@ struct console {
     struct agent_pauses *pauses;
     struct workflow_changes *workflow_changes;
     struct service_list *services;
-    struct order_replay *replays; /* orders that are being folded as they were: order_at.c */
-    uint32_t replay_count;
+    struct http_pendings replays;     /* orders that are being folded as they were: order_at.c */
     const struct agent_table *agents; /* of `pauses` */
     struct view_report *report;
     struct heap_arena scratch; /* of one answer */

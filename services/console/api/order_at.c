@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 /* The first two of one answer. */
 enum {
@@ -21,9 +20,8 @@ enum {
 };
 
 struct order_replay {
-    struct order_replay *prev, *next; /* of console->replays */
+    struct http_pending pending; /* of console->replays */
     struct console *console;
-    struct http_exchange *exchange;
     struct text order_id;          /* borrowed from the exchange */
     struct loop_deferred deferred; /* the next slice */
     int64_t from;                  /* where that begins */
@@ -82,8 +80,9 @@ static bool visit(void *ctx, int64_t offset, struct text value)
 }
 
 static void respond(struct http_exchange *exchange, const struct order_replay *replay,
-                    struct console_partition *partition, struct text order_id)
+                    struct console_partition *partition)
 {
+    struct text order_id = replay->order_id;
     if (replay->too_long)
         http_respond_error(exchange, 409, CODE_TOO_LONG,
                            "order %.*s has more than %d Decisions before offset %lld: the console "
@@ -105,10 +104,10 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
 }
 
 /* Nothing was decided about it since the log begins, or at all. */
-static void respond_without_history(const struct order_replay *replay,
+static void respond_without_history(struct http_exchange *exchange,
+                                    const struct order_replay *replay,
                                     struct console_partition *partition)
 {
-    struct http_exchange *exchange = replay->exchange;
     struct text order_id = replay->order_id;
     const struct order *order = NULL;
     struct error error;
@@ -124,24 +123,28 @@ static void respond_without_history(const struct order_replay *replay,
         api_respond_missing(exchange, replay->console, order_id);
 }
 
-static void replay_free(struct order_replay *replay)
+static void replay_free(struct http_pending *pending)
 {
-    struct console *console = replay->console;
-    assert(console->replay_count > 0);
-    DL_DELETE(console->replays, replay);
-    console->replay_count--;
-    loop_defer_cancel(cluster_loop(console->cluster), &replay->deferred);
+    struct order_replay *replay = (struct order_replay *)pending; /* its first member */
+    loop_defer_cancel(pending->set->loop, &replay->deferred);
     heap_arena_deinit(&replay->heap);
     free(replay);
 }
 
+static const struct http_pending_kind replay_kind = {
+    .max = REPLAYS_MAX,
+    .busy = "too many orders are being folded as they were: try again",
+    .draining = HTTP_SHUTTING_DOWN,
+    .free = replay_free};
+
 static void finish(struct order_replay *replay, struct console_partition *partition)
 {
+    struct http_exchange *exchange = http_pending_take(&replay->pending);
     if (replay->at < 0 && !error_is(&replay->error) && !replay->too_long)
-        respond_without_history(replay, partition);
+        respond_without_history(exchange, replay, partition);
     else
-        respond(replay->exchange, replay, partition, replay->order_id);
-    replay_free(replay);
+        respond(exchange, replay, partition);
+    http_pending_settle(&replay->pending);
 }
 
 static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *userdata)
@@ -164,40 +167,30 @@ static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *u
     }
     if (settled)
         console_partition_damaged(partition, &error);
-    api_respond_damaged(replay->exchange, partition);
-    replay_free(replay);
+    api_respond_damaged(http_pending_take(&replay->pending), partition);
+    http_pending_settle(&replay->pending);
 }
 
 static void begin(struct console *console, struct http_exchange *exchange, struct text order_id,
                   int64_t through)
 {
-    struct loop *loop = cluster_loop(console->cluster);
-    if (console->replay_count == REPLAYS_MAX) {
-        http_respond_error(exchange, 503, CODE_BUSY,
-                           "%d orders are being folded as they were: try again", REPLAYS_MAX);
+    if (!http_pendings_admit(&console->replays, exchange))
         return;
-    }
     struct order_replay *replay = calloc(1, sizeof(*replay));
     assert(replay != NULL);
     replay->console = console;
-    replay->exchange = exchange;
     replay->order_id = order_id;
     replay->through = through;
     replay->at = -1;
     heap_arena_init(&replay->heap, 4096);
     loop_deferred_init(&replay->deferred, run_slice, replay);
-    DL_APPEND(console->replays, replay);
-    console->replay_count++;
-    run_slice(loop, &replay->deferred, replay);
+    http_pending_begin(&console->replays, &replay->pending, exchange, 0);
+    run_slice(cluster_loop(console->cluster), &replay->deferred, replay);
 }
 
-void order_at_drain(struct console *console)
+void order_at_init(struct console *console)
 {
-    while (console->replays != NULL) {
-        http_respond_error(console->replays->exchange, 503, CODE_SHUTTING_DOWN,
-                           "this instance is shutting down");
-        replay_free(console->replays);
-    }
+    http_pendings_init(&console->replays, &replay_kind, cluster_loop(console->cluster), NULL, NULL);
 }
 
 void serve_order_at(struct console *console, struct http_exchange *exchange)

@@ -7,7 +7,7 @@ enum { ORDER_AT_SLICE = 500 /* Decisions that are folded in one turn of the loop
 
 struct console;
 
-/* Answers those that are being folded. */
-void order_at_drain(struct console *console);
+/* Initializes console->replays. */
+void order_at_init(struct console *console);
 
 #endif

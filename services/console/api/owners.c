@@ -4,6 +4,7 @@
  * that the read model is not old. */
 #include "services/console/api/owners.h"
 
+#include "platform/http/pending.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -28,8 +29,7 @@ enum {
 };
 
 struct owners_waiter {
-    struct owners_waiter *next;
-    struct http_exchange *exchange;
+    struct http_pending pending;
     bool all; /* GET /api/partitions */
 };
 
@@ -52,9 +52,7 @@ struct owners {
     struct commands_end *ends;
     int32_t outstanding;
     int64_t requested_ms;
-    bool draining;
-    struct owners_waiter *waiters;
-    struct loop_timer timer;
+    struct http_pendings waiters;
     struct loop_timer probe;
 };
 
@@ -221,31 +219,32 @@ static json_t *render_partition(const struct owners *owners, int32_t number)
     return object;
 }
 
+static void answer(struct http_pending *pending)
+{
+    const struct owners_waiter *waiter = (struct owners_waiter *)pending; /* its first member */
+    const struct owners *owners = pending->set->ctx;
+    json_t *body = json_object();
+    json_t *list = json_array();
+    for (int32_t i = 0; i < owners->count; i++)
+        json_array_append_new(list,
+                              waiter->all ? render_partition(owners, i) : render_owner(owners, i));
+    render_put(body, waiter->all ? "partitions" : "owners", list);
+    owners_respond(owners, http_pending_take(pending), body);
+}
+
 static void answer_all(struct owners *owners)
 {
-    loop_timer_cancel(owners->loop, &owners->timer);
-    while (owners->waiters != NULL) {
-        struct owners_waiter *waiter = owners->waiters;
-        json_t *body = json_object();
-        json_t *list = json_array();
-        LL_DELETE(owners->waiters, waiter);
-        for (int32_t i = 0; i < owners->count; i++)
-            json_array_append_new(list, waiter->all ? render_partition(owners, i)
-                                                    : render_owner(owners, i));
-        render_put(body, waiter->all ? "partitions" : "owners", list);
-        owners_respond(owners, waiter->exchange, body);
-        free(waiter);
+    struct http_pending *pending, *next;
+    DL_FOREACH_SAFE(owners->waiters.list, pending, next) {
+        answer(pending);
+        http_pending_settle(pending);
     }
 }
 
-/* ---- the ends of the commands ---- */
+static const struct http_pending_kind waiter_kind = {.draining = HTTP_SHUTTING_DOWN,
+                                                     .late = answer};
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    (void)loop;
-    (void)timer;
-    answer_all(userdata);
-}
+/* ---- the ends of the commands ---- */
 
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
@@ -260,7 +259,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
         int32_t number = (int32_t)(end - owners->ends);
         int64_t now = loop_now_ms(owners->loop);
         end->answered_ms = now;
-        if (!owners->draining)
+        if (!owners->waiters.closed)
             lag_window_add(&end->window, now, lag_of(owners, number),
                            view_checkpoint(console_partition_view(owners->partitions[number]))
                                ->next_command_offset);
@@ -366,23 +365,18 @@ void owners_put_waiting(const struct owners *owners, json_t *body)
 
 void owners_serve(struct owners *owners, bool all, struct http_exchange *exchange)
 {
-    if (owners->draining) {
-        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
+    if (!http_pendings_admit(&owners->waiters, exchange))
         return;
-    }
     struct owners_waiter *waiter = calloc(1, sizeof(*waiter));
     int64_t now = loop_now_ms(owners->loop);
     assert(waiter != NULL);
-    waiter->exchange = exchange;
     waiter->all = all;
-    LL_PREPEND(owners->waiters, waiter);
+    http_pending_begin(&owners->waiters, &waiter->pending, exchange, WAIT_MS);
     bool fresh = owners->requested_ms != 0 && now - owners->requested_ms < FRESH_MS;
     if (!fresh && owners->outstanding == 0)
         fetch_ends(owners);
     if (owners->outstanding == 0)
         answer_all(owners);
-    else if (!loop_timer_armed(&owners->timer))
-        loop_timer_after(owners->loop, &owners->timer, WAIT_MS);
 }
 
 struct owners *owners_new(struct cluster *cluster, struct console_partition *const partitions[],
@@ -400,7 +394,7 @@ struct owners *owners_new(struct cluster *cluster, struct console_partition *con
     for (int32_t i = 0; i < owners->count; i++)
         owners->ends[i] = (struct commands_end){
             .owners = owners, .high = UNKNOWN, .answered_ms = loop_now_ms(owners->loop)};
-    loop_timer_init(&owners->timer, on_timeout, owners);
+    http_pendings_init(&owners->waiters, &waiter_kind, owners->loop, NULL, owners);
     loop_timer_init(&owners->probe, on_probe, owners);
     loop_timer_after(owners->loop, &owners->probe, PROBE_MS);
     return owners;
@@ -408,23 +402,15 @@ struct owners *owners_new(struct cluster *cluster, struct console_partition *con
 
 void owners_drain(struct owners *owners)
 {
-    owners->draining = true;
-    loop_timer_cancel(owners->loop, &owners->timer);
     loop_timer_cancel(owners->loop, &owners->probe);
-    while (owners->waiters != NULL) {
-        struct owners_waiter *waiter = owners->waiters;
-        LL_DELETE(owners->waiters, waiter);
-        http_respond_error(waiter->exchange, 503, CODE_SHUTTING_DOWN,
-                           "this instance is shutting down");
-        free(waiter);
-    }
+    http_pendings_drain(&owners->waiters);
 }
 
 void owners_free(struct owners *owners)
 {
     if (owners == NULL)
         return;
-    assert(owners->waiters == NULL);
+    assert(owners->waiters.list == NULL);
     free(owners->ends);
     free(owners);
 }

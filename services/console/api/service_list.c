@@ -4,6 +4,7 @@
 #include "services/console/api/service_list.h"
 
 #include "platform/http/client.h"
+#include "platform/http/pending.h"
 #include "platform/name_lookup.h"
 #include "replica/service_address.h"
 #include "replica/service_credentials.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define NAME_MARK "dns:"
 enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320 };
@@ -43,10 +45,14 @@ struct service_list {
     struct loop_timer timer; /* the round goes on without the lookups that are still under way */
     struct listed_service *services;
     size_t count;
-    size_t outstanding; /* lookups and calls of the round; 0: none is under way */
-    struct http_exchange *waiting[WAITING_MAX];
-    size_t waiting_count;
+    size_t outstanding;           /* lookups and calls of the round; 0: none is under way */
+    struct http_pendings waiting; /* for the end of the round */
 };
+
+static const struct http_pending_kind waiting_kind = {.max = WAITING_MAX,
+                                                      .busy =
+                                                          "too many requests wait for the services",
+                                                      .draining = HTTP_SHUTTING_DOWN};
 
 /* ---- one instance ---- */
 
@@ -192,14 +198,15 @@ static void end_round(struct service_list *list)
 {
     json_t *rows = json_array();
     json_t *body = json_object();
-    size_t waiting_count = list->waiting_count;
+    struct http_pending *waiting, *next;
     loop_timer_cancel(list->loop, &list->timer);
     for (size_t i = 0; i < list->count; i++)
         add_rows(&list->services[i], rows);
     render_put(body, "services", rows);
-    list->waiting_count = 0;
-    for (size_t i = 0; i < waiting_count; i++)
-        http_respond_json(list->waiting[i], 200, json_incref(body));
+    DL_FOREACH_SAFE(list->waiting.list, waiting, next) {
+        http_respond_json(http_pending_take(waiting), 200, json_incref(body));
+        http_pending_settle(waiting);
+    }
     json_decref(body);
 }
 
@@ -321,11 +328,11 @@ static void look_up(struct listed_service *service, const char *name)
 
 void service_list_serve(struct service_list *list, struct http_exchange *exchange)
 {
-    if (list->waiting_count == WAITING_MAX) {
-        http_respond_error(exchange, 503, CODE_BUSY, "too many requests wait for the services");
+    if (!http_pendings_admit(&list->waiting, exchange))
         return;
-    }
-    list->waiting[list->waiting_count++] = exchange;
+    struct http_pending *waiting = calloc(1, sizeof(*waiting));
+    assert(waiting != NULL);
+    http_pending_begin(&list->waiting, waiting, exchange, 0);
     if (list->outstanding > 0)
         return;
     for (size_t i = 0; i < list->count; i++) {
@@ -389,6 +396,7 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
     struct service_list *list = calloc(1, sizeof(*list));
     assert(list != NULL);
     list->loop = loop;
+    http_pendings_init(&list->waiting, &waiting_kind, loop, NULL, NULL);
     loop_timer_init(&list->timer, on_timeout, list);
     enum error_class class = open_client(list, config, ret_error);
     if (class != ERROR_OK) {
@@ -418,8 +426,7 @@ void service_list_free(struct service_list *list)
     if (list == NULL)
         return;
     http_client_free(list->client); /* cancels the calls */
-    for (size_t i = 0; i < list->waiting_count; i++)
-        http_respond_error(list->waiting[i], 503, CODE_STOPPING, "the console stops");
+    http_pendings_deinit(&list->waiting);
     loop_timer_cancel(list->loop, &list->timer);
     for (size_t i = 0; i < list->count; i++)
         forget_service(&list->services[i]);

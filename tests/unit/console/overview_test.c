@@ -203,11 +203,14 @@ Test(console_overview, folds_a_long_history_in_turns_of_the_loop)
     json_decref(then);
     json_decref(now);
     world_ask(world, "/api/orders/long/at/1000000", NULL);
-    for (int i = 0; i < 100 && world->console->replays == NULL; i++)
+    for (int i = 0; i < 100 && world->console->replays.count == 0; i++)
         world_turn(world);
-    cr_assert_not_null(world->console->replays);
-    order_at_drain(world->console);
+    cr_assert_eq(world->console->replays.count, 1);
+    http_pendings_drain(&world->console->replays);
     json_decref(world_answer(world, 503));
+    json_t *refused = at(503, "long", 1000000);
+    cr_assert_str_eq(world_text(refused, "code"), "ShuttingDown");
+    json_decref(refused);
 }
 
 /* After its last Decision the order is as it is; before the first there is none. */
