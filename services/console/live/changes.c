@@ -2,6 +2,7 @@
 #include "services/console/live/changes.h"
 
 #include "base/numbers.h"
+#include "platform/http/pending.h"
 #include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 
@@ -26,12 +27,9 @@ struct change {
 };
 
 struct watcher {
-    struct watcher *prev;
-    struct watcher *next;
-    struct http_exchange *exchange; /* and its query */
-    uint64_t seen;                  /* it needs no change before this number */
-    struct changes_filter filter;   /* borrowed from the exchange */
-    int64_t until_ms;
+    struct http_pending pending;
+    uint64_t seen;                /* it needs no change before this number */
+    struct changes_filter filter; /* borrowed from the exchange */
 };
 
 struct changes {
@@ -43,9 +41,7 @@ struct changes {
     uint64_t next;  /* number of the next one */
     size_t bytes;
     int64_t watched_ms; /* when a client last watched; 0 = never */
-    bool draining;
-    struct watcher *watchers;
-    uint32_t watcher_count;
+    struct http_pendings watchers;
     struct loop_deferred work;
     struct loop_timer timer;
     struct heap_arena heap;
@@ -108,7 +104,7 @@ void changes_cursor_write(const struct changes *changes, uint64_t number,
     snprintf(ret_text, CHANGES_CURSOR_SIZE, "%" PRIx64 ".%" PRIx64, changes->epoch, number);
 }
 
-static void answer(struct changes *changes, struct http_exchange *exchange, json_t *list,
+static void answer(const struct changes *changes, struct http_exchange *exchange, json_t *list,
                    uint64_t next, bool reset)
 {
     char cursor[CHANGES_CURSOR_SIZE];
@@ -139,21 +135,26 @@ json_t *changes_collect(struct changes *changes, const struct changes_filter *fi
     return list;
 }
 
-static void watcher_end(struct changes *changes, struct watcher *watcher, json_t *list,
-                        uint64_t next, bool reset)
+static void watcher_answer(struct watcher *watcher, json_t *list, uint64_t next, bool reset)
 {
-    assert(changes->watcher_count > 0 && next <= changes->next);
-    DL_DELETE(changes->watchers, watcher);
-    changes->watcher_count--;
-    answer(changes, watcher->exchange, list, next, reset);
-    free(watcher);
+    const struct changes *changes = watcher->pending.set->ctx;
+    assert(next <= changes->next);
+    answer(changes, http_pending_take(&watcher->pending), list, next, reset);
 }
+
+static void on_late(struct http_pending *pending)
+{
+    struct watcher *watcher = (struct watcher *)pending; /* its first member */
+    watcher_answer(watcher, json_array(), watcher->seen, false);
+}
+
+static const struct http_pending_kind watcher_kind = {.late = on_late};
 
 /* Answers if there is a change for the watcher. */
 static void serve_watcher(struct changes *changes, struct watcher *watcher)
 {
     if (watcher->seen < changes->first) {
-        watcher_end(changes, watcher, json_array(), changes->next, true);
+        watcher_answer(watcher, json_array(), changes->next, true);
         return;
     }
     while (watcher->seen < changes->next &&
@@ -163,30 +164,26 @@ static void serve_watcher(struct changes *changes, struct watcher *watcher)
         return;
     uint64_t next = watcher->seen;
     json_t *list = changes_collect(changes, &watcher->filter, PAGE_BYTES_MAX, &next);
-    watcher_end(changes, watcher, list, next, false);
+    watcher_answer(watcher, list, next, false);
 }
 
 static void serve_watchers(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct changes *changes = userdata;
-    struct watcher *watcher;
-    struct watcher *next;
+    struct http_pending *pending, *next;
     (void)loop;
     (void)deferred;
-    DL_FOREACH_SAFE(changes->watchers, watcher, next)
-        serve_watcher(changes, watcher);
+    DL_FOREACH_SAFE(changes->watchers.list, pending, next) {
+        serve_watcher(changes, (struct watcher *)pending);
+        http_pending_settle(pending);
+    }
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct changes *changes = userdata;
-    struct watcher *watcher;
-    struct watcher *next;
     int64_t now = loop_now_ms(loop);
-    DL_FOREACH_SAFE(changes->watchers, watcher, next)
-        if (now >= watcher->until_ms || http_gone(watcher->exchange))
-            watcher_end(changes, watcher, json_array(), watcher->seen, false);
-    if (changes->watchers != NULL)
+    if (changes->watchers.list != NULL)
         changes->watched_ms = now;
     if (now - changes->watched_ms > CHANGES_IDLE_MS)
         forget_all(changes);
@@ -229,7 +226,7 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
     changes->bytes += change->value_size;
     while (changes->bytes > CHANGES_BYTES_MAX)
         forget_first(changes);
-    if (changes->watchers != NULL)
+    if (changes->watchers.list != NULL)
         loop_defer(cluster_loop(changes->cluster), &changes->work);
 }
 
@@ -237,7 +234,7 @@ void changes_forget(struct changes *changes)
 {
     forget_all(changes);
     changes->first = ++changes->next;
-    if (changes->watchers != NULL)
+    if (changes->watchers.list != NULL)
         loop_defer(cluster_loop(changes->cluster), &changes->work);
 }
 
@@ -262,7 +259,7 @@ uint64_t changes_watch(struct changes *changes)
 {
     struct loop *loop = cluster_loop(changes->cluster);
     changes->watched_ms = loop_now_ms(loop);
-    if (!loop_timer_armed(&changes->timer) && !changes->draining)
+    if (!loop_timer_armed(&changes->timer) && !changes->watchers.closed)
         loop_timer_after(loop, &changes->timer, TICK_MS);
     return changes->next;
 }
@@ -271,40 +268,35 @@ void changes_serve(struct changes *changes, const struct changes_filter *filter,
                    struct http_exchange *exchange)
 {
     const char *cursor = http_query(exchange, "after");
-    struct watcher request = {.exchange = exchange, .seen = changes->next, .filter = *filter};
-    bool known = cursor == NULL || changes_cursor_read(changes, cursor, &request.seen);
-    if (changes->draining) {
-        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
+    uint64_t seen = changes->next;
+    bool known = cursor == NULL || changes_cursor_read(changes, cursor, &seen);
+    if (!http_pendings_admit(&changes->watchers, exchange))
         return;
-    }
     changes_watch(changes);
     if (cursor == NULL || !known) {
         answer(changes, exchange, json_array(), changes->next, !known);
         return;
     }
-    if (!http_wait(exchange, NULL, NULL)) /* on_tick() sees that a client has gone */
-        return;
-    struct watcher *watcher = malloc(sizeof(*watcher));
+    struct watcher *watcher = calloc(1, sizeof(*watcher));
     assert(watcher != NULL);
-    *watcher = request;
-    watcher->until_ms = changes->watched_ms + CHANGES_WAIT_MS;
-    DL_APPEND(changes->watchers, watcher);
-    changes->watcher_count++;
+    watcher->seen = seen;
+    watcher->filter = *filter;
+    if (!http_pending_wait(&changes->watchers, &watcher->pending, exchange, CHANGES_WAIT_MS)) {
+        free(watcher);
+        return;
+    }
     serve_watcher(changes, watcher);
+    http_pending_settle(&watcher->pending);
 }
 
 void changes_drain(struct changes *changes)
 {
-    struct watcher *watcher;
-    struct watcher *next;
-    changes->draining = true;
-    DL_FOREACH_SAFE(changes->watchers, watcher, next)
-        watcher_end(changes, watcher, json_array(), watcher->seen, false);
+    http_pendings_drain(&changes->watchers);
 }
 
 uint32_t changes_watchers(const struct changes *changes)
 {
-    return changes->watcher_count;
+    return changes->watchers.count;
 }
 
 /* ---- life ---- */
@@ -319,6 +311,7 @@ struct changes *changes_new(struct cluster *cluster, const struct owners *owners
     changes->ring = calloc(CHANGES_MAX, sizeof(*changes->ring));
     assert(changes->ring != NULL);
     heap_arena_init(&changes->heap, 16 * 1024);
+    http_pendings_init(&changes->watchers, &watcher_kind, cluster_loop(cluster), NULL, changes);
     loop_deferred_init(&changes->work, serve_watchers, changes);
     loop_timer_init(&changes->timer, on_tick, changes);
     return changes;

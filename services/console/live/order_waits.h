@@ -21,7 +21,8 @@ void order_waits_drain(struct order_waits *waits);
 void order_waits_free(struct order_waits *waits);
 
 /* Answers the exchange once the order has ended, after `wait_ms`, or once its client has gone (503
- * at once if no share is left for it, see http_wait()). The id is borrowed from the exchange. */
+ * at once if no share is left for it, see http_pending_wait()). The id is borrowed from the
+ * exchange. */
 void order_waits_add(struct order_waits *waits, struct http_exchange *exchange,
                      struct text order_id, int64_t wait_ms);
 /* The order has ended: its requests are answered in the loop's next turn. */
