@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 static void bad_request(struct http_exchange *exchange, const char *message)
 {
@@ -50,6 +49,7 @@ void dead_letter_api_serve_one(struct dead_letter_api *letters, struct http_exch
         return;
     operation->with_bytes = bytes == 1;
     operation_begin(operation);
+    http_pending_settle(&operation->pending);
 }
 
 /* ---- resolutions ---- */
@@ -177,8 +177,9 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
                  LOG_TEXT("by", operation->resolution.by));
         operation_begin(operation);
     } else {
-        operation_fail(operation, 400, CODE_BAD_REQUEST, "%s", error.message);
+        http_pending_fail(&operation->pending, 400, CODE_BAD_REQUEST, "%s", error.message);
     }
+    http_pending_settle(&operation->pending);
     json_decref(body);
 }
 
@@ -207,33 +208,27 @@ struct dead_letter_api *dead_letter_api_new(struct cluster *cluster, const struc
     assert(letters != NULL);
     letters->cluster = cluster;
     letters->owners = owners;
-    letters->loop = cluster_loop(cluster);
+    http_pendings_init(&letters->operations, &operation_kind, cluster_loop(cluster), NULL, NULL);
+    http_pendings_init(&letters->listings, &listing_kind, cluster_loop(cluster), NULL, NULL);
     letters->topic = dead_letter_topic_new(cluster, DEAD_LETTER_LIST_MAX, on_moved, letters);
     return letters;
 }
 
 void dead_letter_api_drain(struct dead_letter_api *letters)
 {
-    struct operation *operation, *next;
     if (letters == NULL)
         return;
-    DL_FOREACH_SAFE(letters->operations, operation, next)
-        operation_fail(operation, 503, CODE_SHUTTING_DOWN,
-                       "this instance is shutting down; list the dead letters before you try "
-                       "again, which is harmless");
-    listings_drain(letters);
-    letters->draining = true;
+    http_pendings_drain(&letters->operations);
+    http_pendings_drain(&letters->listings);
     dead_letter_topic_close(letters->topic);
 }
 
 void dead_letter_api_free(struct dead_letter_api *letters)
 {
-    struct operation *operation, *next;
     if (letters == NULL)
         return;
-    assert(letters->draining);
-    DL_FOREACH_SAFE(letters->operations, operation, next)
-        operation_free(operation);
+    assert(letters->operations.drained && letters->listings.list == NULL);
+    http_pendings_deinit(&letters->operations);
     dead_letter_topic_free(letters->topic);
     free(letters);
 }

@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 enum {
     LIST_LIMIT = 50,
@@ -28,10 +27,9 @@ enum {
 };
 
 struct listing {
-    struct listing *prev;
-    struct listing *next;
+    struct http_pending pending; /* once it reads the topic */
     struct dead_letter_api *letters;
-    struct http_exchange *exchange;
+    struct http_exchange *exchange; /* before */
     struct dead_letter_filter filter;
     char topic[2 * TOPIC_NAME_SIZE]; /* what the filter's texts are in */
     char code[DEAD_LETTER_CODE_KEPT + 1];
@@ -40,12 +38,10 @@ struct listing {
     bool more;
     struct dead_letter_cursor at; /* where it is */
     bool goes_beyond;             /* the index: an earlier answer ended there */
-    bool is_reading;              /* it is one of letters->listings */
     int64_t from;                 /* the range that is read */
     int64_t left;                 /* offsets that may still be read */
     struct dead_letter_entry *entries[RANGE];
     uint32_t entry_count;
-    struct loop_timer timer;
 };
 
 /* ---- parameters ---- */
@@ -98,25 +94,47 @@ static bool read_parameters(struct http_exchange *exchange, struct listing *list
 
 /* ---- answers ---- */
 
+static struct listing *listing_of(struct http_pending *pending)
+{
+    return (struct listing *)pending; /* its first member */
+}
+
 static void drop_entries(struct listing *listing)
 {
     while (listing->entry_count > 0)
         dead_letter_entry_free(listing->entries[--listing->entry_count]);
 }
 
-static void listing_free(struct listing *listing)
+static void listing_free(struct http_pending *pending)
 {
-    struct dead_letter_api *letters = listing->letters;
+    struct listing *listing = listing_of(pending);
     drop_entries(listing);
-    if (listing->is_reading) {
-        DL_DELETE(letters->listings, listing);
-        letters->listing_count--;
-        loop_timer_cancel(letters->loop, &listing->timer);
-        if (!letters->draining)
-            dead_letter_topic_cancel(letters->topic, listing);
-    }
     json_decref(listing->list);
     free(listing);
+}
+
+static void stop_reading(struct http_pending *pending)
+{
+    struct listing *listing = listing_of(pending);
+    dead_letter_topic_cancel(listing->letters->topic, listing);
+}
+
+static bool is_reading(const struct listing *listing)
+{
+    return listing->pending.set != NULL;
+}
+
+static void settle(struct listing *listing)
+{
+    if (is_reading(listing))
+        http_pending_settle(&listing->pending);
+    else
+        listing_free(&listing->pending);
+}
+
+static struct http_exchange *take_exchange(struct listing *listing)
+{
+    return is_reading(listing) ? http_pending_take(&listing->pending) : listing->exchange;
 }
 
 static void answer(struct listing *listing)
@@ -132,21 +150,24 @@ static void answer(struct listing *listing)
     render_put(body, "open", json_integer(dead_letter_index_open(index)));
     render_put(body, "forgotten", json_integer((json_int_t)dead_letter_index_forgotten(index)));
     dead_letter_topic_put_incomplete(topic, body);
-    owners_respond(listing->letters->owners, listing->exchange, body);
-    listing_free(listing);
+    owners_respond(listing->letters->owners, take_exchange(listing), body);
 }
 
-static void fail(struct listing *listing, enum error_code code, const char *message)
+/* The letters found so far are an answer. */
+static void on_late(struct http_pending *pending)
 {
-    http_respond_error(listing->exchange, 503, code, "%s", message);
-    listing_free(listing);
+    struct listing *listing = listing_of(pending);
+    listing->more = true;
+    answer(listing);
 }
 
-static void fail_for(struct listing *listing, const struct error *error)
-{
-    http_respond_error_of(listing->exchange, 503, error);
-    listing_free(listing);
-}
+const struct http_pending_kind listing_kind = {
+    .max = LISTINGS_MAX,
+    .busy = "too many lists of old dead letters are being read: try again later",
+    .draining = HTTP_SHUTTING_DOWN,
+    .late = on_late,
+    .cancel = stop_reading,
+    .free = listing_free};
 
 /* ---- older ones, from the topic ---- */
 
@@ -182,25 +203,28 @@ static void list_range(struct listing *listing, bool is_first)
     drop_entries(listing);
 }
 
+static void go_on(struct listing *listing, const struct error *error)
+{
+    if (error == NULL)
+        proceed(listing);
+    else
+        http_respond_error_of(take_exchange(listing), 503, error);
+    settle(listing);
+}
+
 static void on_range(void *ctx, bool is_first, const struct error *error)
 {
     struct listing *listing = ctx;
-    if (error != NULL) {
-        fail_for(listing, error);
-        return;
-    }
-    list_range(listing, is_first);
-    proceed(listing);
+    if (error == NULL)
+        list_range(listing, is_first);
+    go_on(listing, error);
 }
 
 static void on_searched(void *ctx, bool is_first, const struct error *error)
 {
     struct listing *listing = ctx;
     (void)is_first;
-    if (error != NULL)
-        fail_for(listing, error);
-    else
-        proceed(listing);
+    go_on(listing, error);
 }
 
 static void read_range(struct listing *listing)
@@ -220,33 +244,16 @@ static void read_range(struct listing *listing)
     dead_letter_topic_scan(topic, partition, listing->from, before, on_letter, on_range, listing);
 }
 
-/* The letters found so far are an answer. */
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct listing *listing = userdata;
-    (void)loop;
-    (void)timer;
-    listing->more = true;
-    answer(listing);
-}
-
 /* False: answered, there are too many. */
 static bool begin_reading(struct listing *listing)
 {
-    struct dead_letter_api *letters = listing->letters;
-    if (listing->is_reading)
+    struct http_pendings *listings = &listing->letters->listings;
+    if (is_reading(listing))
         return true;
-    if (letters->draining || letters->listing_count >= LISTINGS_MAX) {
-        fail(listing, CODE_BUSY,
-             "too many lists of old dead letters are being read: try again later");
+    if (!http_pendings_admit(listings, listing->exchange))
         return false;
-    }
-    listing->is_reading = true;
+    http_pending_begin(listings, &listing->pending, listing->exchange, SCAN_MS);
     listing->left = SCAN_MAX;
-    DL_APPEND(letters->listings, listing);
-    letters->listing_count++;
-    loop_timer_init(&listing->timer, on_timeout, listing);
-    loop_timer_after(letters->loop, &listing->timer, SCAN_MS);
     return true;
 }
 
@@ -275,19 +282,12 @@ static void proceed(struct listing *listing)
         listing->at.before = INT64_MAX;
     }
     bool full = json_array_size(listing->list) >= listing->limit;
-    bool enough = listing->is_reading ? listing->left <= 0 : !listing->goes_beyond;
+    bool enough = is_reading(listing) ? listing->left <= 0 : !listing->goes_beyond;
     listing->more = listing->at.older_partition < count;
     if (!listing->more || full || enough)
         answer(listing);
     else if (begin_reading(listing))
         read_range(listing);
-}
-
-void listings_drain(struct dead_letter_api *letters)
-{
-    struct listing *listing, *next;
-    DL_FOREACH_SAFE(letters->listings, listing, next)
-        fail(listing, CODE_SHUTTING_DOWN, "this instance is shutting down; try again");
 }
 
 /* ---- those of the index ---- */
@@ -314,19 +314,10 @@ static bool list_index(struct listing *listing)
     return !more;
 }
 
-void dead_letter_api_serve_list(struct dead_letter_api *letters, struct http_exchange *exchange)
+static void begin(struct listing *listing)
 {
     static const struct dead_letter_cursor none = {
         .at = INT64_MAX, .partition = INT32_MAX, .offset = INT64_MAX};
-    struct listing *listing = calloc(1, sizeof(*listing));
-    assert(listing != NULL);
-    listing->letters = letters;
-    listing->exchange = exchange;
-    listing->list = json_array();
-    if (!read_parameters(exchange, listing)) {
-        listing_free(listing);
-        return;
-    }
     struct dead_letter_filter *filter = &listing->filter;
     listing->goes_beyond = filter->has_after && filter->after.is_beyond;
     listing->more = !listing->goes_beyond && !list_index(listing);
@@ -339,4 +330,16 @@ void dead_letter_api_serve_list(struct dead_letter_api *letters, struct http_exc
         listing->at.before = INT64_MAX;
     listing->at.is_beyond = true;
     proceed(listing);
+}
+
+void dead_letter_api_serve_list(struct dead_letter_api *letters, struct http_exchange *exchange)
+{
+    struct listing *listing = calloc(1, sizeof(*listing));
+    assert(listing != NULL);
+    listing->letters = letters;
+    listing->exchange = exchange;
+    listing->list = json_array();
+    if (read_parameters(exchange, listing))
+        begin(listing);
+    settle(listing);
 }

@@ -9,127 +9,96 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 enum { METADATA_MS = 3000, ARENA_BYTES = 4096, SHOWN_BYTES = 200 };
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata);
+static struct operation *operation_of(struct http_pending *pending)
+{
+    return (struct operation *)pending; /* its first member */
+}
 
 struct operation *operation_new(struct dead_letter_api *letters, struct http_exchange *exchange,
                                 enum operation_kind kind, int32_t partition, int64_t offset)
 {
-    if (letters->draining || letters->count >= DEAD_LETTER_OPERATIONS_MAX) {
-        http_respond_error(exchange, 503, CODE_BUSY, "%s",
-                           letters->draining ? "this instance is shutting down"
-                                             : "too many requests about dead letters are "
-                                               "outstanding: try again later");
+    if (!http_pendings_admit(&letters->operations, exchange))
         return NULL;
-    }
     struct operation *operation = calloc(1, sizeof(*operation));
     assert(operation != NULL);
     *operation = (struct operation){.letters = letters,
-                                    .exchange = exchange,
                                     .kind = kind,
                                     .partition = partition,
                                     .offset = offset,
                                     .resolution_offset = -1};
     heap_arena_init(&operation->heap, ARENA_BYTES);
-    loop_timer_init(&operation->timer, on_timeout, operation);
-    loop_timer_after(letters->loop, &operation->timer, DEAD_LETTER_WAIT_MS);
-    DL_APPEND(letters->operations, operation);
-    letters->count++;
+    http_pending_begin(&letters->operations, &operation->pending, exchange, DEAD_LETTER_WAIT_MS);
     return operation;
 }
 
-void operation_free(struct operation *operation)
+static void operation_free(struct http_pending *pending)
 {
-    struct dead_letter_api *letters = operation->letters;
-    assert(operation->exchange == NULL && letters->count > 0);
-    DL_DELETE(letters->operations, operation);
-    letters->count--;
-    loop_timer_cancel(letters->loop, &operation->timer);
-    if (!letters->draining)
-        dead_letter_topic_cancel(letters->topic, operation);
+    struct operation *operation = operation_of(pending);
     heap_arena_deinit(&operation->heap);
     free(operation);
 }
 
-/* Frees it, unless the broker is still to answer. */
-static void end(struct operation *operation)
+static void stop_reading(struct http_pending *pending)
 {
-    operation->state = OPERATION_ENDED;
-    if (operation->calls == 0)
-        operation_free(operation);
-}
-
-static void respond(struct operation *operation, int status, struct text code, const char *message)
-{
-    struct http_exchange *exchange = operation->exchange;
-    operation->exchange = NULL;
-    if (exchange != NULL)
-        http_respond_problem(exchange, http_problem_new(status, code, text_of(message)));
-}
-
-void operation_fail(struct operation *operation, int status, enum error_code code,
-                    const char *format, ...)
-{
-    char message[2 * ERROR_MESSAGE_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-    respond(operation, status, error_code_text(code), message);
-    end(operation);
+    struct operation *operation = operation_of(pending);
+    dead_letter_topic_cancel(operation->letters->topic, operation);
 }
 
 /* With the code and the message of `error`. */
 static void fail_for(struct operation *operation, int status, const struct error *error)
 {
-    respond(operation, status, text_of(error_name_of(error)), error->message);
-    end(operation);
+    struct http_exchange *exchange = http_pending_take(&operation->pending);
+    if (exchange != NULL)
+        http_respond_error_of(exchange, status, error);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+/* A replay that is being appended goes on: its resolution is to follow. */
+static void on_late(struct http_pending *pending)
 {
-    struct operation *operation = userdata;
-    (void)loop;
-    (void)timer;
+    struct operation *operation = operation_of(pending);
     switch (operation->state) {
     case OPERATION_FETCHES:
     case OPERATION_CATCHES_UP:
-        operation_fail(operation, 504, CODE_NOT_READ,
-                       "partition %" PRId32 " of the dead letters could not be read in time; "
-                       "nothing was done",
-                       operation->partition);
-        return;
-    case OPERATION_APPENDS: /* goes on: its resolution is to follow */
-        respond(operation, 504, error_code_text(CODE_NOT_ACKNOWLEDGED),
-                "the broker has not acknowledged the record yet; list the dead letters before you "
-                "try again, which is harmless");
+        http_pending_fail(pending, 504, CODE_NOT_READ,
+                          "partition %" PRId32 " of the dead letters could not be read in time; "
+                          "nothing was done",
+                          operation->partition);
+        break;
+    case OPERATION_APPENDS:
+        http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
+                          "the broker has not acknowledged the record yet; list the dead letters "
+                          "before you try again, which is harmless");
         return;
     case OPERATION_RESOLVES:
     case OPERATION_CONFIRMS:
-        respond(operation, 504, error_code_text(CODE_NOT_ACKNOWLEDGED),
-                "what was done is not confirmed yet; list the dead letters before you try again, "
-                "which is harmless");
-        end(operation);
-        return;
-    case OPERATION_ENDED:
-        return;
+    case OPERATION_ENDED: /* impossible: it is answered */
+        http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
+                          "what was done is not confirmed yet; list the dead letters before you "
+                          "try again, which is harmless");
+        break;
     }
+    operation->state = OPERATION_ENDED;
 }
+
+const struct http_pending_kind operation_kind = {
+    .max = DEAD_LETTER_OPERATIONS_MAX,
+    .busy = "too many requests about dead letters are outstanding: try again later",
+    .draining = "this instance is shutting down; list the dead letters before you try again, which "
+                "is harmless",
+    .late = on_late,
+    .cancel = stop_reading,
+    .free = operation_free};
 
 /* ---- confirming ---- */
 
 static void answer_resolved(struct operation *operation)
 {
-    struct http_exchange *exchange = operation->exchange;
-    operation->exchange = NULL;
-    if (exchange == NULL)
-        return;
     char id[48];
     bool replayed = operation->kind == OPERATION_REPLAY;
     json_t *body = json_object();
@@ -139,7 +108,7 @@ static void answer_resolved(struct operation *operation)
     render_put(body, "offset", json_integer(operation->offset));
     render_put(body, "state", json_string(replayed ? "replayed" : "discarded"));
     render_put(body, "resolution", render_dead_letter_resolution(&operation->resolution));
-    http_respond_json(exchange, 200, body);
+    http_respond_json(http_pending_take(&operation->pending), 200, body);
 }
 
 static void respond_resolved_before(struct operation *operation,
@@ -157,7 +126,7 @@ static void respond_resolved_before(struct operation *operation,
                  ". Your replay was appended as well, to %.*s[%" PRId64 "] at offset %" PRId64
                  "; its reader drops the repeat",
                  TEXT_ARG(own->topic), own->replayed_partition, own->replayed_offset);
-    respond(operation, 409, error_code_text(CODE_ALREADY_RESOLVED), message);
+    http_pending_fail(&operation->pending, 409, CODE_ALREADY_RESOLVED, "%s", message);
 }
 
 static void confirm(struct operation *operation)
@@ -171,18 +140,13 @@ static void confirm(struct operation *operation)
         respond_resolved_before(operation, first, operation->kind == OPERATION_REPLAY);
     else
         answer_resolved(operation);
-    end(operation);
 }
 
 static void on_resolved(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct operation *operation = ctx;
     (void)token;
-    operation->calls--;
-    if (operation->state == OPERATION_ENDED || operation->letters->draining) {
-        end(operation);
-        return;
-    }
+    operation->pending.to_come--;
     if (error != NULL && error_is(error)) {
         struct error shown;
         error_wrap(&shown, error,
@@ -190,12 +154,15 @@ static void on_resolved(void *ctx, uint64_t token, int64_t offset, const struct 
                    operation->kind == OPERATION_REPLAY ? "it was replayed, but " : "",
                    error->message);
         fail_for(operation, 503, &shown);
+    }
+    if (operation->pending.exchange == NULL) {
+        http_pending_settle(&operation->pending);
         return;
     }
     operation->resolution_offset = offset;
     operation->until = offset + 1; /* 0: the broker did not report it, nothing to wait for */
     operation->state = OPERATION_CONFIRMS;
-    operations_moved(operation->letters, operation->partition);
+    operations_moved(operation->letters, operation->partition); /* may free it */
 }
 
 static void resolve(struct operation *operation)
@@ -208,11 +175,10 @@ static void resolve(struct operation *operation)
     operation->resolution.resolved_at = clock_wall_ms(cluster->service->clock);
     if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.dead_letters,
                        operation->partition, text_of(key), RECORD_DEAD_LETTER_RESOLUTION,
-                       &operation->resolution, on_resolved, operation, 0, &error) == ERROR_OK) {
-        operation->calls++;
-        return;
-    }
-    fail_for(operation, 503, &error);
+                       &operation->resolution, on_resolved, operation, 0, &error) == ERROR_OK)
+        operation->pending.to_come++;
+    else
+        fail_for(operation, 503, &error);
 }
 
 /* ---- replaying ---- */
@@ -221,9 +187,9 @@ static void on_replayed(void *ctx, uint64_t token, int64_t offset, const struct 
 {
     struct operation *operation = ctx;
     (void)token;
-    operation->calls--;
-    if (operation->letters->draining) {
-        end(operation);
+    operation->pending.to_come--;
+    if (operation->letters->operations.drained) {
+        http_pending_settle(&operation->pending);
         return;
     }
     if (error == NULL || !error_is(error)) {
@@ -236,11 +202,12 @@ static void on_replayed(void *ctx, uint64_t token, int64_t offset, const struct 
                    error->message);
         fail_for(operation, 409, &shown);
     } else {
-        operation_fail(operation, 503, CODE_UNKNOWN,
-                       "the record may or may not have been appended to %s; trying again is "
-                       "harmless",
-                       operation->plan.topic);
+        http_pending_fail(&operation->pending, 503, CODE_UNKNOWN,
+                          "the record may or may not have been appended to %s; trying again is "
+                          "harmless",
+                          operation->plan.topic);
     }
+    http_pending_settle(&operation->pending);
 }
 
 /* The number of the topic's partitions; 0 after it failed. */
@@ -253,12 +220,12 @@ static int32_t count_partitions(struct operation *operation)
         return count;
     count = broker_partition_count(broker, topic, METADATA_MS);
     if (count == 0)
-        operation_fail(operation, 409, CODE_UNKNOWN_TOPIC, "the topic %s does not exist any more",
-                       topic);
+        http_pending_fail(&operation->pending, 409, CODE_UNKNOWN_TOPIC,
+                          "the topic %s does not exist any more", topic);
     else if (count < 0)
-        operation_fail(operation, 503, CODE_BROKER_UNAVAILABLE,
-                       "the broker does not say how many partitions %s has; try again later",
-                       topic);
+        http_pending_fail(&operation->pending, 503, CODE_BROKER_UNAVAILABLE,
+                          "the broker does not say how many partitions %s has; try again later",
+                          topic);
     return count > 0 ? count : 0;
 }
 
@@ -271,9 +238,9 @@ static void replay(struct operation *operation)
         return;
     int32_t partition = plan->by_key ? broker_partition_of(plan->key, count) : plan->partition;
     if (partition >= count) {
-        operation_fail(operation, 409, CODE_UNKNOWN_PARTITION,
-                       "%s has %" PRId32 " partitions; the record was in partition %" PRId32,
-                       plan->topic, count, partition);
+        http_pending_fail(&operation->pending, 409, CODE_UNKNOWN_PARTITION,
+                          "%s has %" PRId32 " partitions; the record was in partition %" PRId32,
+                          plan->topic, count, partition);
         return;
     }
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
@@ -290,7 +257,7 @@ static void replay(struct operation *operation)
     operation->resolution.corrected = plan->corrected;
     operation->state = OPERATION_APPENDS;
     if (broker_append(operation->letters->cluster->broker, &append, &error) == ERROR_OK)
-        operation->calls++;
+        operation->pending.to_come++;
     else
         fail_for(operation, 503, &error);
 }
@@ -306,10 +273,9 @@ static void act(struct operation *operation)
         dead_letter_topic_state(operation->letters->topic, operation->partition, operation->offset);
     if (entry != NULL && entry->resolution != NULL) {
         respond_resolved_before(operation, entry->resolution, false);
-        end(operation);
     } else if (state == DEAD_LETTER_STATE_REPLAYED || state == DEAD_LETTER_STATE_DISCARDED) {
-        operation_fail(operation, 409, CODE_ALREADY_RESOLVED, "it was %s before",
-                       dead_letter_state_name(state));
+        http_pending_fail(&operation->pending, 409, CODE_ALREADY_RESOLVED, "it was %s before",
+                          dead_letter_state_name(state));
     } else if (operation->kind == OPERATION_REPLAY) {
         replay(operation);
     } else {
@@ -319,16 +285,18 @@ static void act(struct operation *operation)
 
 void operations_moved(struct dead_letter_api *letters, int32_t partition)
 {
-    struct operation *operation, *next;
+    struct http_pending *pending, *next;
     int64_t position = dead_letter_topic_position(letters->topic, partition);
-    DL_FOREACH_SAFE(letters->operations, operation, next) {
-        if (operation->partition != partition || operation->calls > 0 ||
+    DL_FOREACH_SAFE(letters->operations.list, pending, next) {
+        struct operation *operation = operation_of(pending);
+        if (operation->partition != partition || pending->to_come > 0 ||
             position < operation->until)
             continue;
         if (operation->state == OPERATION_CATCHES_UP)
             act(operation);
         else if (operation->state == OPERATION_CONFIRMS)
             confirm(operation);
+        http_pending_settle(pending);
     }
 }
 
@@ -336,22 +304,22 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 {
     struct operation *operation = ctx;
     (void)low;
-    operation->calls--;
-    if (operation->state == OPERATION_ENDED || operation->letters->draining) {
-        end(operation);
-    } else if (error != NULL && error_is(error)) {
+    operation->pending.to_come--;
+    if (error != NULL && error_is(error))
         fail_for(operation, 503, error);
-    } else {
-        operation->until = high;
-        operations_moved(operation->letters, operation->partition);
+    if (operation->pending.exchange == NULL) {
+        http_pending_settle(&operation->pending);
+        return;
     }
+    operation->until = high;
+    operations_moved(operation->letters, operation->partition); /* may free it */
 }
 
 static void catch_up(struct operation *operation)
 {
     struct cluster *cluster = operation->letters->cluster;
     operation->state = OPERATION_CATCHES_UP;
-    operation->calls++;
+    operation->pending.to_come++;
     broker_offsets(cluster->broker, cluster->topics.dead_letters, operation->partition, on_offsets,
                    operation);
 }
@@ -371,7 +339,6 @@ static void answer_get(struct operation *operation, const struct broker_record *
                        const struct dead_letter_reading *reading)
 {
     struct dead_letter_api *letters = operation->letters;
-    struct http_exchange *exchange = operation->exchange;
     struct replay_plan plan;
     struct error error;
     struct codec *codec = letters->cluster->codec;
@@ -387,9 +354,8 @@ static void answer_get(struct operation *operation, const struct broker_record *
         .state = dead_letter_topic_state(letters->topic, operation->partition, operation->offset),
         .refusal = replayable ? NULL : error.message,
         .bytes = operation->with_bytes};
-    operation->exchange = NULL;
-    owners_respond(operation->letters->owners, exchange, render_dead_letter(&whole, codec, arena));
-    end(operation);
+    owners_respond(letters->owners, http_pending_take(&operation->pending),
+                   render_dead_letter(&whole, codec, arena));
 }
 
 static void plan_replay(struct operation *operation, const struct broker_record *record,
@@ -416,21 +382,15 @@ static void plan_replay(struct operation *operation, const struct broker_record 
     catch_up(operation);
 }
 
-static void on_fetched(void *ctx, const struct broker_record *record, const struct error *error)
+static void go_on_with(struct operation *operation, const struct broker_record *record)
 {
-    struct operation *operation = ctx;
     static const struct broker_header none[1];
     struct dead_letter_reading reading = {.partition = -1, .offset = -1, .headers = none};
-    assert(operation->state == OPERATION_FETCHES);
-    if (record == NULL) {
-        fail_for(operation, error->class == ERROR_REJECT ? 404 : 503, error);
-        return;
-    }
     if (!dead_letter_read(record, &reading)) {
         if (record->value.data == NULL || is_resolution(operation, record)) {
-            operation_fail(operation, 404, CODE_UNKNOWN_DEAD_LETTER,
-                           "%" PRId32 ":%" PRId64 " is not a dead letter", operation->partition,
-                           operation->offset);
+            http_pending_fail(&operation->pending, 404, CODE_UNKNOWN_DEAD_LETTER,
+                              "%" PRId32 ":%" PRId64 " is not a dead letter", operation->partition,
+                              operation->offset);
             return;
         }
         reading.headers = record->headers;
@@ -449,11 +409,23 @@ static void on_fetched(void *ctx, const struct broker_record *record, const stru
     }
 }
 
+static void on_fetched(void *ctx, const struct broker_record *record, const struct error *error)
+{
+    struct operation *operation = ctx;
+    assert(operation->state == OPERATION_FETCHES);
+    if (record != NULL)
+        go_on_with(operation, record);
+    else
+        fail_for(operation, error->class == ERROR_REJECT ? 404 : 503, error);
+    http_pending_settle(&operation->pending);
+}
+
 /* Another request of this console that changes the same dead letter. */
 static bool is_contested(const struct operation *operation)
 {
-    const struct operation *other;
-    DL_FOREACH(operation->letters->operations, other) {
+    struct http_pending *pending;
+    DL_FOREACH(operation->letters->operations.list, pending) {
+        const struct operation *other = operation_of(pending);
         if (other != operation && other->kind != OPERATION_GET && other->state != OPERATION_ENDED &&
             other->partition == operation->partition && other->offset == operation->offset)
             return true;
@@ -464,15 +436,15 @@ static bool is_contested(const struct operation *operation)
 void operation_begin(struct operation *operation)
 {
     if (operation->partition >= dead_letter_topic_partitions(operation->letters->topic)) {
-        operation_fail(
-            operation, 404, CODE_UNKNOWN_DEAD_LETTER,
+        http_pending_fail(
+            &operation->pending, 404, CODE_UNKNOWN_DEAD_LETTER,
             "there is no such dead letter: the last partition of their topic is %" PRId32,
             dead_letter_topic_partitions(operation->letters->topic) - 1);
         return;
     }
     if (operation->kind != OPERATION_GET && is_contested(operation)) {
-        operation_fail(operation, 409, CODE_IN_PROGRESS,
-                       "another request is dealing with this dead letter; list it again");
+        http_pending_fail(&operation->pending, 409, CODE_IN_PROGRESS,
+                          "another request is dealing with this dead letter; list it again");
         return;
     }
     operation->state = OPERATION_FETCHES;
