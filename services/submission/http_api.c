@@ -8,6 +8,7 @@
  * on that position of the commands topic; 400 {"error", "message"} when it is refused. 503:
  * it may have been accepted or not; sending the same order again is safe. */
 #include "platform/http/json_answer.h"
+#include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
@@ -20,14 +21,10 @@
 
 enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096, DETAIL_SIZE = 1024, CANCEL_BYTES_MAX = 64 * 1024 };
 
-/* One request that has no answer yet. */
 struct http_submission {
-    struct http_submission *prev;
-    struct http_submission *next;
+    struct http_pending pending; /* to come: the acknowledgement of its command */
     struct http_api *api;
-    struct http_exchange *exchange; /* NULL: answered, but its append is outstanding */
     bool is_cancel;
-    bool appended;
     bool waits;                     /* for a refresh (ticket) */
     bool looked_up;                 /* whether the console knows the order */
     struct order_lookup_call *call; /* while it is asked */
@@ -42,25 +39,25 @@ struct http_submission {
     uint32_t workflow_version;
     size_t size; /* counted in the submission's in_flight_bytes */
     struct heap_arena heap;
-    struct loop_timer deadline;
 };
 
 struct http_api {
     struct submission *submission;
-    struct http_submission *requests;
-    uint32_t count;
+    struct http_pendings pendings;
 };
 
-static void request_free(struct http_submission *request)
+static struct http_submission *request_of(struct http_pending *pending)
 {
-    struct http_api *api = request->api;
-    assert(api->count > 0);
-    assert(api->submission->in_flight_bytes >= request->size);
-    api->submission->in_flight_bytes -= request->size;
-    DL_DELETE(api->requests, request);
-    api->count--;
+    return (struct http_submission *)pending; /* its first member */
+}
+
+static void request_free(struct http_pending *pending)
+{
+    struct http_submission *request = request_of(pending);
+    struct submission *submission = request->api->submission;
+    assert(submission->in_flight_bytes >= request->size);
+    submission->in_flight_bytes -= request->size;
     order_lookup_cancel(request->call);
-    loop_timer_cancel(api->submission->service->loop, &request->deadline);
     heap_arena_deinit(&request->heap);
     free(request);
 }
@@ -69,20 +66,24 @@ static void request_free(struct http_submission *request)
 
 static void answer_error(struct http_submission *request, const struct error *error)
 {
-    struct http_exchange *exchange = request->exchange;
-    request->exchange = NULL;
+    struct http_exchange *exchange = http_pending_take(&request->pending);
     if (exchange != NULL)
         http_respond_failure(exchange, error);
 }
 
+static void refuse(struct http_submission *request, const struct error *error)
+{
+    metrics_add(request->api->submission->metrics.refused_http, 1);
+    answer_error(request, error);
+}
+
 static void answer_accepted(struct http_submission *request, int64_t offset)
 {
-    struct http_exchange *exchange = request->exchange;
+    struct http_exchange *exchange = http_pending_take(&request->pending);
     int32_t partition =
         broker_partition_of(request->order_id, request->api->submission->cluster->partition_count);
     if (exchange == NULL)
         return;
-    request->exchange = NULL;
     json_t *body = json_pack("{s:s%, s:i}", "order_id", request->order_id.data,
                              (size_t)request->order_id.size, "partition", partition);
     assert(body != NULL);
@@ -98,6 +99,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 {
     struct http_submission *request = ctx;
     (void)token;
+    request->pending.to_come--;
     if (error != NULL && error->class != ERROR_OK) {
         struct error unknown;
         error_set(&unknown, CODE_UNKNOWN,
@@ -107,25 +109,23 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         answer_accepted(request, offset);
         metrics_add(request->api->submission->metrics.accepted_http, 1);
     }
-    request_free(request);
+    http_pending_settle(&request->pending);
 }
 
-static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_late(struct http_pending *pending)
 {
-    struct http_submission *request = userdata;
-    struct error error;
-    (void)loop;
-    (void)timer;
-    error_set(&error, CODE_NOT_ACKNOWLEDGED, "%s",
-              request->appended
-                  ? "not acknowledged in time: it may still be accepted; send it again"
-                  : "not validated in time; send it again");
-    answer_error(request, &error);
-    if (!request->appended)
-        request_free(request);
+    http_pending_fail(pending, 503, CODE_NOT_ACKNOWLEDGED, "%s",
+                      pending->to_come > 0
+                          ? "not acknowledged in time: it may still be accepted; send it again"
+                          : "not validated in time; send it again");
 }
 
-/* ---- validation ---- */
+static const struct http_pending_kind request_kind = {
+    .draining = "this instance is shutting down; send it again",
+    .late = on_late,
+    .free = request_free};
+
+/* ---- validation: the caller settles the request ---- */
 
 static void validate_request(struct http_submission *request);
 
@@ -136,8 +136,7 @@ static void answer_differs(struct http_submission *request, const char *field)
              TEXT_ARG(request->order_id), field);
     json_t *problem = http_problem_new(409, error_code_text(CODE_CONTENT_DIFFERS), text_of(detail));
     json_object_set_new(problem, "field", json_string(field));
-    http_respond_problem(request->exchange, problem);
-    request->exchange = NULL;
+    http_respond_problem(http_pending_take(&request->pending), problem);
 }
 
 /* If it cannot be found out now, the scheduler decides, as without a console. */
@@ -149,15 +148,15 @@ static void on_known(void *ctx, int status, const json_t *body, const char *why)
     (void)why;
     request->call = NULL;
     details.content_hash = details_content_hash(&details);
-    if (status == 200 && order_lookup_is_of(body, request->exchange))
+    if (status == 200 && order_lookup_is_of(body, request->pending.exchange))
         order_difference(&details, body, field);
     if (field[0] == '\0') {
         validate_request(request);
-        return;
+    } else {
+        metrics_add(request->api->submission->metrics.refused_http, 1);
+        answer_differs(request, field);
     }
-    metrics_add(request->api->submission->metrics.refused_http, 1);
-    answer_differs(request, field);
-    request_free(request);
+    http_pending_settle(&request->pending);
 }
 
 /* True: the answer of the console has to come first. */
@@ -174,23 +173,21 @@ static bool look_up(struct http_submission *request)
 static void accept(struct http_submission *request, struct validation *validation)
 {
     struct submission *submission = request->api->submission;
-    assert(!request->appended && !request->waits);
+    assert(request->pending.to_come == 0 && !request->waits);
     if (look_up(request))
         return;
     if (!request->is_cancel)
         request->workflow_version = validation->command.submit_order.workflow_version;
     if (submission_append(submission, &validation->command, on_appended, request, 0,
-                          &validation->error) == ERROR_OK) {
-        request->appended = true;
-        return;
-    }
-    answer_error(request, &validation->error);
-    request_free(request);
+                          &validation->error) == ERROR_OK)
+        request->pending.to_come++;
+    else
+        answer_error(request, &validation->error);
 }
 
 static void wait_for(struct http_submission *request, struct refresh *refresh)
 {
-    assert(!request->appended && !request->waits);
+    assert(request->pending.to_come == 0 && !request->waits);
     request->waits = true;
     request->refresh = refresh;
     request->ticket = refresh_ticket(refresh);
@@ -211,9 +208,7 @@ static void validate_request(struct http_submission *request)
         accept(request, &validation);
         break;
     case VALIDATION_REFUSE:
-        metrics_add(submission->metrics.refused_http, 1);
-        answer_error(request, &validation.error);
-        request_free(request);
+        refuse(request, &validation.error);
         break;
     case VALIDATION_WAIT_WORKFLOWS:
         wait_for(request, &submission->workflows);
@@ -229,42 +224,18 @@ static void validate_request(struct http_submission *request)
 
 void http_api_wake(struct http_api *api)
 {
-    struct http_submission *request;
-    struct http_submission *next;
-    DL_FOREACH_SAFE(api->requests, request, next) {
+    struct http_pending *pending, *next;
+    DL_FOREACH_SAFE(api->pendings.list, pending, next) {
+        struct http_submission *request = request_of(pending);
         if (!request->waits || !refresh_is_done(request->refresh, request->ticket))
             continue;
         request->fresh |= request->refresh->bit;
         validate_request(request);
+        http_pending_settle(pending);
     }
 }
 
 /* ---- requests ---- */
-
-static struct http_submission *request_new(struct http_api *api, struct http_exchange *exchange,
-                                           bool is_cancel)
-{
-    struct http_submission *request = calloc(1, sizeof(*request));
-    assert(request != NULL);
-    request->api = api;
-    request->exchange = exchange;
-    request->is_cancel = is_cancel;
-    heap_arena_init(&request->heap, BLOCK_SIZE);
-    loop_timer_init(&request->deadline, on_deadline, request);
-    loop_timer_after(api->submission->service->loop, &request->deadline, ANSWER_MS);
-    DL_APPEND(api->requests, request);
-    api->count++;
-    return request;
-}
-
-static bool is_closed(const struct http_api *api, struct http_exchange *exchange)
-{
-    if (!api->submission->draining)
-        return false;
-    http_respond_error(exchange, 503, CODE_DRAINING,
-                       "this instance is shutting down; use another one");
-    return true;
-}
 
 /* The brokers may hang: what waits for them, by HTTP and from the topic, has one bound in bytes. */
 static bool is_full(const struct http_api *api, struct http_exchange *exchange)
@@ -276,6 +247,21 @@ static bool is_full(const struct http_api *api, struct http_exchange *exchange)
     return true;
 }
 
+/* NULL: answered. */
+static struct http_submission *request_new(struct http_api *api, struct http_exchange *exchange,
+                                           bool is_cancel)
+{
+    if (!http_pendings_admit(&api->pendings, exchange) || is_full(api, exchange))
+        return NULL;
+    struct http_submission *request = calloc(1, sizeof(*request));
+    assert(request != NULL);
+    request->api = api;
+    request->is_cancel = is_cancel;
+    heap_arena_init(&request->heap, BLOCK_SIZE);
+    http_pending_begin(&api->pendings, &request->pending, exchange, ANSWER_MS);
+    return request;
+}
+
 /* What it holds until it is settled: the values that were read, and the bytes of its command. */
 static void count_bytes(struct http_submission *request, struct text body)
 {
@@ -284,41 +270,29 @@ static void count_bytes(struct http_submission *request, struct text body)
     request->api->submission->in_flight_bytes += request->size;
 }
 
-static void refuse(struct http_submission *request, const struct error *error)
-{
-    metrics_add(request->api->submission->metrics.refused_http, 1);
-    answer_error(request, error);
-    request_free(request);
-}
-
 /* True: the token is for orders with other ids or for another reply topic, and that is the
  * answer. */
 static bool is_outside(struct http_submission *request, struct text reply_to)
 {
-    struct http_exchange *exchange = request->exchange;
+    const struct http_exchange *exchange = request->pending.exchange;
     if (!http_permits(exchange, HTTP_BOUND_ID_PREFIX, request->order_id))
-        http_respond_error(exchange, 403, CODE_OUTSIDE_BINDING,
-                           "this token is for orders whose ids begin with %s",
-                           http_bound_to(exchange, HTTP_BOUND_ID_PREFIX));
+        http_pending_fail(&request->pending, 403, CODE_OUTSIDE_BINDING,
+                          "this token is for orders whose ids begin with %s",
+                          http_bound_to(exchange, HTTP_BOUND_ID_PREFIX));
     else if (!http_permits(exchange, HTTP_BOUND_REPLY_TO, reply_to))
-        http_respond_error(exchange, 403, CODE_OUTSIDE_BINDING,
-                           "this token is for the reply topic %s: leave reply_to out, or name it",
-                           http_bound_to(exchange, HTTP_BOUND_REPLY_TO));
+        http_pending_fail(&request->pending, 403, CODE_OUTSIDE_BINDING,
+                          "this token is for the reply topic %s: leave reply_to out, or name it",
+                          http_bound_to(exchange, HTTP_BOUND_REPLY_TO));
     else
         return false;
-    request->exchange = NULL;
     metrics_add(request->api->submission->metrics.refused_http, 1);
-    request_free(request);
     return true;
 }
 
-static void on_order(struct http_exchange *exchange, void *userdata)
+static void take_order(struct http_submission *request)
 {
-    struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(api, exchange) || is_full(api, exchange))
-        return;
-    struct http_submission *request = request_new(api, exchange, false);
+    struct http_exchange *exchange = request->pending.exchange;
     if (order_json_read(http_body(exchange), &request->heap.arena, &request->details, &error) !=
         ERROR_OK) {
         refuse(request, &error);
@@ -330,6 +304,15 @@ static void on_order(struct http_exchange *exchange, void *userdata)
     request->details.submitted_by = arena_text(&request->heap.arena, text_of(http_user(exchange)));
     count_bytes(request, http_body(exchange));
     validate_request(request);
+}
+
+static void on_order(struct http_exchange *exchange, void *userdata)
+{
+    struct http_submission *request = request_new(userdata, exchange, false);
+    if (request == NULL)
+        return;
+    take_order(request);
+    http_pending_settle(&request->pending);
 }
 
 static const char *const cancel_fields[] = {"by", "reason", "reply_to", NULL};
@@ -346,21 +329,18 @@ static enum error_class read_cancel(struct http_submission *request, struct text
                                   &request->cancel, ret_error);
     json_decref(object);
     request->cancel.order_id = request->order_id;
-    const char *user = http_user(request->exchange);
+    const char *user = http_user(request->pending.exchange);
     if (class == ERROR_OK && user[0] != '\0')
         request->cancel.by = arena_text(&request->heap.arena, text_of(user));
-    if (class == ERROR_OK && http_authenticated(request->exchange))
+    if (class == ERROR_OK && http_authenticated(request->pending.exchange))
         request->cancel.submitted_by = request->cancel.by;
     return class;
 }
 
-static void on_cancel(struct http_exchange *exchange, void *userdata)
+static void take_cancel(struct http_submission *request)
 {
-    struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(api, exchange) || is_full(api, exchange))
-        return;
-    struct http_submission *request = request_new(api, exchange, true);
+    struct http_exchange *exchange = request->pending.exchange;
     request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
     if (read_cancel(request, http_body(exchange), &error) != ERROR_OK) {
         refuse(request, &error);
@@ -370,6 +350,15 @@ static void on_cancel(struct http_exchange *exchange, void *userdata)
         return;
     count_bytes(request, http_body(exchange));
     validate_request(request);
+}
+
+static void on_cancel(struct http_exchange *exchange, void *userdata)
+{
+    struct http_submission *request = request_new(userdata, exchange, true);
+    if (request == NULL)
+        return;
+    take_cancel(request);
+    http_pending_settle(&request->pending);
 }
 
 static const struct http_route rows[] = {
@@ -395,24 +384,26 @@ struct http_api *http_api_new(struct submission *submission)
     struct http_api *api = calloc(1, sizeof(*api));
     assert(api != NULL);
     api->submission = submission;
+    http_pendings_init(&api->pendings, &request_kind, submission->service->loop, NULL, NULL);
     http_server_routes(submission->service->http, &http_api_routes, api);
     return api;
 }
 
 uint32_t http_api_in_flight(const struct http_api *api)
 {
-    return api->count;
+    return api->pendings.count;
+}
+
+void http_api_drain(struct http_api *api)
+{
+    if (api != NULL)
+        http_pendings_close(&api->pendings);
 }
 
 void http_api_free(struct http_api *api)
 {
-    struct error error;
     if (api == NULL)
         return;
-    error_set(&error, CODE_DRAINING, "this instance is shutting down; send it again");
-    while (api->requests != NULL) {
-        answer_error(api->requests, &error);
-        request_free(api->requests);
-    }
+    http_pendings_deinit(&api->pendings);
     free(api);
 }

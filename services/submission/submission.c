@@ -410,6 +410,7 @@ static void drain(void *state)
 {
     struct submission *submission = state;
     submission->draining = true;
+    http_api_drain(submission->api);
     order_api_drain(submission->orders);
     if (submission->group == NULL) {
         service_drained(submission->service);

@@ -143,6 +143,8 @@ extern const struct http_routes http_api_routes;
 struct http_api *http_api_new(struct submission *submission);
 void http_api_wake(struct http_api *api);
 uint32_t http_api_in_flight(const struct http_api *api);
+/* Takes no more requests. NULL is allowed. */
+void http_api_drain(struct http_api *api);
 /* Answers the outstanding requests. */
 void http_api_free(struct http_api *api);
 

@@ -281,7 +281,7 @@ Test(order_api, answers_what_waits_when_the_service_drains)
     order_api_drain(api);
     cr_assert(loop_run_until(loop, is_answered, &answer, WAIT_MS));
     cr_assert_eq(answer.status, 503);
-    cr_assert(strstr(answer.body, "Draining") != NULL, "%s", answer.body);
+    cr_assert(strstr(answer.body, "ShuttingDown") != NULL, "%s", answer.body);
     cr_assert_eq(ask("/orders/a", shop).status, 503);
     http_respond(held, 200, "application/json", TEXT("{}"));
     loop_once(loop, 10);
