@@ -196,7 +196,7 @@ static void lab_close(struct lab *lab)
         broker_reader_close(lab->readers[i]);
     broker_free(lab->client);
     for (uint32_t i = 0; i < lab->held_count; i++)
-        http_respond_error(lab->held[i], 500, CODE_STOPPING, "the test is over");
+        http_respond_error(lab->held[i], 500, CODE_SHUTTING_DOWN, "the test is over");
     http_server_free(lab->server);
     metrics_free(lab->service.metrics);
     config_free(lab->service.config);

@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "platform/failpoint.h"
 #include "platform/http/json_answer.h"
+#include "platform/http/pending.h"
 #include "platform/logger.h"
 
 #include <assert.h>
@@ -14,25 +15,20 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 enum {
     ACKNOWLEDGE_MS = 10000, /* then the caller must retry; harmless if both arrive */
     SCRATCH_BYTES = 16 * 1024
 };
 
-/* One that the broker has not acknowledged yet. */
 struct callback {
-    struct callback *prev, *next;
+    struct http_pending pending; /* to come: its acknowledgement */
     struct agent_callbacks *callbacks;
-    struct http_exchange *exchange; /* NULL: answered already */
-    struct loop_timer timer;
 };
 
 struct agent_callbacks {
     struct agent *agent;
-    struct callback *pending;
-    uint32_t pending_count;
+    struct http_pendings pendings;
     char *pattern;
     char *base; /* of URLs, without a slash at its end; NULL = no callbacks are accepted */
     struct text secret;
@@ -50,6 +46,13 @@ struct callback_id {
 };
 
 static void on_post(struct http_exchange *exchange, void *userdata);
+static void on_late(struct http_pending *pending);
+
+static const struct http_pending_kind callback_kind = {
+    .max = AGENT_CALLBACKS_PENDING_MAX,
+    .busy = "too many callbacks are waiting for the brokers",
+    .draining = HTTP_SHUTTING_DOWN,
+    .late = on_late};
 
 #define PATTERN(agent) "/v1/callbacks/" agent "/{order}/{step}/{direction}/{attempt}"
 
@@ -116,6 +119,7 @@ struct agent_callbacks *agent_callbacks_new(struct agent *agent)
     struct agent_callbacks *callbacks = calloc(1, sizeof(*callbacks));
     assert(callbacks != NULL);
     callbacks->agent = agent;
+    http_pendings_init(&callbacks->pendings, &callback_kind, service->loop, NULL, NULL);
     callbacks->secret = text_of(config_string(service->config, "agent.callback.secret"));
     heap_arena_init(&callbacks->scratch, SCRATCH_BYTES);
     callbacks->accepted =
@@ -136,15 +140,9 @@ struct agent_callbacks *agent_callbacks_new(struct agent *agent)
 
 void agent_callbacks_free(struct agent_callbacks *callbacks)
 {
-    struct callback *callback, *next;
     if (callbacks == NULL)
         return;
-    DL_FOREACH_SAFE(callbacks->pending, callback, next) {
-        loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
-        if (callback->exchange != NULL)
-            http_respond_error(callback->exchange, 503, CODE_STOPPING, "this instance is stopping");
-        free(callback);
-    }
+    http_pendings_deinit(&callbacks->pendings);
     heap_arena_deinit(&callbacks->scratch);
     free(callbacks->pattern);
     free(callbacks->base);
@@ -153,7 +151,7 @@ void agent_callbacks_free(struct agent_callbacks *callbacks)
 
 bool agent_callbacks_idle(const struct agent_callbacks *callbacks)
 {
-    return callbacks->pending_count == 0;
+    return callbacks->pendings.count == 0;
 }
 
 /* ---- URLs ---- */
@@ -261,36 +259,28 @@ static void ask_to_retry(struct http_exchange *exchange, enum error_code code, c
     ask_to_retry_after(exchange, &error);
 }
 
-static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_late(struct http_pending *pending)
 {
-    struct callback *callback = userdata;
-    (void)loop;
-    (void)timer;
-    assert(callback->exchange != NULL);
-    ask_to_retry(callback->exchange, CODE_NOT_ACKNOWLEDGED,
+    ask_to_retry(http_pending_take(pending), CODE_NOT_ACKNOWLEDGED,
                  "the brokers have not acknowledged the callback yet: send it again");
-    callback->exchange = NULL; /* freed in on_appended */
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct callback *callback = ctx;
     struct agent_callbacks *callbacks = callback->callbacks;
+    struct http_exchange *exchange = http_pending_take(&callback->pending);
+    bool failed = error != NULL && error_is(error);
     (void)token;
     (void)offset;
-    loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
-    if (callback->exchange != NULL) {
-        if (error != NULL && error_is(error))
-            ask_to_retry_after(callback->exchange, error);
-        else
-            http_respond(callback->exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
-    }
-    if (error == NULL || !error_is(error))
+    callback->pending.to_come--;
+    if (exchange != NULL && failed)
+        ask_to_retry_after(exchange, error);
+    else if (exchange != NULL)
+        http_respond(exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
+    if (!failed)
         metrics_add(callbacks->accepted, 1);
-    assert(callbacks->pending_count > 0);
-    DL_DELETE(callbacks->pending, callback);
-    callbacks->pending_count--;
-    free(callback);
+    http_pending_settle(&callback->pending);
     agent_progress(callbacks->agent);
 }
 
@@ -338,23 +328,18 @@ static enum error_class send(struct callback *callback, const struct callback_id
 static void append(struct agent_callbacks *callbacks, struct http_exchange *exchange,
                    const struct callback_id *id, const struct agent_callback_body *body)
 {
-    struct agent *agent = callbacks->agent;
     struct error error;
-    assert(callbacks->pending_count < AGENT_CALLBACKS_PENDING_MAX);
     struct callback *callback = calloc(1, sizeof(*callback));
     assert(callback != NULL);
     callback->callbacks = callbacks;
-    callback->exchange = exchange;
-    loop_timer_init(&callback->timer, on_late, callback);
     FAILPOINT("agent.callback");
     if (send(callback, id, body, &error) != ERROR_OK) {
         free(callback);
         ask_to_retry_after(exchange, &error);
         return;
     }
-    DL_APPEND(callbacks->pending, callback);
-    callbacks->pending_count++;
-    loop_timer_after(agent->service->loop, &callback->timer, ACKNOWLEDGE_MS);
+    http_pending_begin(&callbacks->pendings, &callback->pending, exchange, ACKNOWLEDGE_MS);
+    callback->pending.to_come++;
 }
 
 static void on_post(struct http_exchange *exchange, void *userdata)
@@ -381,8 +366,6 @@ static void on_post(struct http_exchange *exchange, void *userdata)
                error.message);
     else if (!callbacks->agent->cluster->ready)
         ask_to_retry(exchange, CODE_STARTING, "this instance is not ready yet");
-    else if (callbacks->pending_count >= AGENT_CALLBACKS_PENDING_MAX)
-        ask_to_retry(exchange, CODE_BUSY, "too many callbacks are waiting for the brokers");
-    else
+    else if (http_pendings_admit(&callbacks->pendings, exchange))
         append(callbacks, exchange, &id, &body);
 }
