@@ -142,7 +142,7 @@ struct http_exchange {
     /* See http_wait(). */
     bool waits;
     uint8_t address[HTTP_ADDRESS_SIZE]; /* of the client, if it waits */
-    http_wait_gone gone;                /* NULL: the handler is not to be told */
+    void (*gone)(void *ctx);            /* NULL: the handler is not to be told */
     void *gone_ctx;
     struct http_stream *stream; /* the answer is one; its life is the exchange's */
 };
@@ -174,6 +174,11 @@ void http_stream_free(struct http_stream *stream);
 
 /* waits.c */
 void http_waits_init(struct http_server *server);
+/* Before a handler lets a request wait because the client asked for that. Each token, and each
+ * address, has a share of the limit: false = there is none left for this client, which was
+ * answered 503 TooManyWaits. `gone`: the client has closed its connection, or its side of it, and
+ * is to be answered soon, with what there is. It is called once, and not after the answer. */
+bool http_wait(struct http_exchange *exchange, void (*gone)(void *ctx), void *ctx);
 /* Whether this client may wait, with a stream or in another way. Counts a refusal. */
 bool http_wait_has_share(struct http_exchange *exchange, bool stream);
 /* Tells the handlers of those whose client has gone. */

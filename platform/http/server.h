@@ -96,7 +96,7 @@ extern const struct http_routes http_session_routes;
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 /* Requests may name this host as the server's. Copied; more than 64 are ignored. */
 void http_server_allow_host(struct http_server *server, struct text host);
-/* How many requests may wait (http_wait()), in place of HTTP_WAITS_MAX. */
+/* How many requests may wait (http_pending_wait()), in place of HTTP_WAITS_MAX. */
 void http_server_limit_waits(struct http_server *server, uint32_t limit);
 /* From now on /readyz answers 503 and connections close after their answer. */
 void http_server_drain(struct http_server *server);
@@ -138,17 +138,6 @@ bool http_may(const struct http_exchange *exchange, enum http_permission permiss
 /* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);
 
-/* ---- requests that wait ---- */
-
-/* The client has closed its connection, or its side of it: the handler is to answer soon, with what
- * there is. Called once, and not after the answer. */
-typedef void (*http_wait_gone)(void *ctx);
-
-/* Before a handler lets a request wait because the client asked for that. Each token, and each
- * address, has a share of the limit: false = there is none left for this client, which was
- * answered 503 TooManyWaits. `gone` may be NULL. */
-bool http_wait(struct http_exchange *exchange, http_wait_gone gone, void *ctx);
-
 /* ---- the answer: steals the exchange ---- */
 
 /* `body` is copied. */
@@ -185,7 +174,7 @@ bool http_stream_gone(const struct http_stream *stream);
 /* The stream ends once the client has taken what waits and `last`, or after the time of an answer.
  * Steals the stream. */
 void http_stream_end(struct http_stream *stream, struct text last);
-/* Requests that wait: http_wait(), and streams. */
+/* Requests that wait: http_pending_wait(), and streams. */
 uint32_t http_server_waits(const struct http_server *server);
 /* Streams of the server that have not ended. */
 uint32_t http_server_streams(const struct http_server *server);

@@ -97,7 +97,7 @@ bool http_wait_has_share(struct http_exchange *exchange, bool stream)
     return has;
 }
 
-bool http_wait(struct http_exchange *exchange, http_wait_gone gone, void *ctx)
+bool http_wait(struct http_exchange *exchange, void (*gone)(void *ctx), void *ctx)
 {
     assert(exchange->handlers && !exchange->waits);
     if (exchange->connection != NULL && !http_wait_has_share(exchange, false)) {
@@ -117,7 +117,7 @@ void http_waits_end_gone(struct http_server *server)
 {
     struct http_exchange *next;
     for (struct http_exchange *at = server->exchanges; at != NULL; at = next) {
-        http_wait_gone gone = at->handlers ? at->gone : NULL;
+        void (*gone)(void *ctx) = at->handlers ? at->gone : NULL;
         next = at->next;
         if (gone == NULL || !http_gone(at))
             continue;

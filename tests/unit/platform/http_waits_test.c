@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that wait because their client wants to: how many each client may have, and what becomes
  * of those whose client has gone. */
+#include "platform/http/pending.h"
 #include "tests/lib/http_route.h"
 #include "tests/unit/platform/http_server_kit.h"
 
@@ -18,31 +19,25 @@ static char path[PATH_SIZE];
 static char tokens[OTHERS][HTTP_TOKEN_SIZE];
 static struct http_access *access_of_server;
 static struct http_exchange *held[HTTP_CONNECTIONS_MAX];
-static uint32_t waiting;
+static struct http_pendings waits;
 static uint32_t refused;
 static uint32_t gone;
 
-static void on_gone(void *ctx)
+static void on_gone(struct http_pending *pending)
 {
-    struct http_exchange **exchange = ctx;
     gone++;
-    http_respond(*exchange, 200, "text/plain", TEXT("what there is"));
-    *exchange = NULL;
-    waiting--;
+    http_respond(http_pending_take(pending), 200, "text/plain", TEXT("what there is"));
 }
+
+static const struct http_pending_kind wait_kind = {.late = on_gone};
 
 static void wait_for_it(struct http_exchange *exchange, void *userdata)
 {
-    uint32_t slot = 0;
+    struct http_pending *pending = calloc(1, sizeof(*pending));
     (void)userdata;
-    while (held[slot] != NULL)
-        slot++;
-    held[slot] = exchange;
-    if (http_wait(exchange, on_gone, &held[slot])) {
-        waiting++;
+    if (http_pending_wait(&waits, pending, exchange, 0))
         return;
-    }
-    held[slot] = NULL;
+    free(pending);
     refused++;
 }
 
@@ -68,6 +63,7 @@ static void open_kit(void)
     cr_assert(http_access_new(http_kit_loop, NULL, &options, &access_of_server, &error) ==
               ERROR_OK);
     http_kit_listen((struct http_server_options){.access = access_of_server});
+    http_pendings_init(&waits, &wait_kind, http_kit_loop, NULL, NULL);
     add_route(http_kit_server, "GET", "/wait", HTTP_VIEW, 0, wait_for_it, NULL);
 }
 
@@ -76,6 +72,7 @@ static void close_kit(void)
     for (uint32_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
         if (held[i] != NULL)
             http_respond(held[i], 200, "text/plain", TEXT("over"));
+    http_pendings_deinit(&waits);
     http_server_free(http_kit_server);
     http_kit_server = NULL;
     http_access_free(access_of_server);
@@ -88,14 +85,14 @@ TestSuite(http_waits, .init = open_kit, .fini = close_kit);
 
 static bool is_decided(void *ctx)
 {
-    return waiting + refused == *(uint32_t *)ctx;
+    return waits.count + refused == *(uint32_t *)ctx;
 }
 
 /* The connection; the request waits or is refused by then. */
 static int begin_wait(uint32_t host, const char *token, const char *forwarded)
 {
     char request[REQUEST_SIZE];
-    uint32_t expected = waiting + refused + 1;
+    uint32_t expected = waits.count + refused + 1;
     int fd = http_kit_dial_from(host);
     snprintf(request, sizeof(request),
              "GET /wait HTTP/1.1\r\n" HTTP_KIT_HOST "Authorization: Bearer %s\r\n%s%s%s\r\n", token,
@@ -109,7 +106,7 @@ static int begin_wait(uint32_t host, const char *token, const char *forwarded)
 /* Begins waits until one is refused. Returns how many were not. */
 static uint32_t fill(uint32_t host, const char *token, const char *forwarded)
 {
-    uint32_t before = waiting;
+    uint32_t before = waits.count;
     uint32_t refused_before = refused;
     while (refused == refused_before) {
         int fd = begin_wait(host, token, forwarded);
@@ -121,7 +118,7 @@ static uint32_t fill(uint32_t host, const char *token, const char *forwarded)
         cr_assert(strstr(http_kit_answer, "\r\nRetry-After: 1\r\n") != NULL);
         close(fd);
     }
-    return waiting - before;
+    return waits.count - before;
 }
 
 Test(http_waits, gives_each_token_a_share)
@@ -157,7 +154,7 @@ Test(http_waits, gives_each_address_behind_a_proxy_a_share)
 static bool all_gone(void *ctx)
 {
     (void)ctx;
-    return waiting == 0;
+    return waits.count == 0;
 }
 
 Test(http_waits, ends_those_whose_client_has_gone)
@@ -165,7 +162,7 @@ Test(http_waits, ends_those_whose_client_has_gone)
     int fds[16];
     for (int i = 0; i < 16; i++)
         fds[i] = begin_wait(2, tokens[0], NULL);
-    cr_assert_eq(waiting, 16);
+    cr_assert_eq(waits.count, 16);
     cr_assert_eq(http_server_waits(http_kit_server), 16);
     for (int i = 1; i < 16; i++)
         close(fds[i]);
