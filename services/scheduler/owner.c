@@ -19,9 +19,9 @@ static const char *const trim_held_names[] = {"nothing", "age",        "effects"
 _Static_assert(sizeof(trim_held_names) / sizeof(trim_held_names[0]) == TRIM_HELD_COUNT,
                "every reason has a name");
 
-static const char *const state_names[] = {
-    "checking",   "catching_up", "claiming", "folding",   "inspecting", "running", "guarding",
-    "continuing", "stating",     "expiring", "appending", "giving_up",  "stopped", "standby"};
+static const char *const state_names[] = {"checking",   "catching_up", "claiming",  "folding",
+                                          "inspecting", "running",     "appending", "giving_up",
+                                          "stopped",    "standby"};
 _Static_assert(sizeof(state_names) / sizeof(state_names[0]) == OWNER_STATE_COUNT,
                "every owner state has a name");
 
@@ -35,13 +35,7 @@ static const unsigned may_follow[] = {
     [OWNER_FOLDING] =
         BIT(OWNER_INSPECTING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_INSPECTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
-    [OWNER_RUNNING] = BIT(OWNER_GUARDING) | BIT(OWNER_CONTINUING) | BIT(OWNER_STATING) |
-                      BIT(OWNER_EXPIRING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP) |
-                      BIT(OWNER_STOPPED),
-    [OWNER_GUARDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
-    [OWNER_CONTINUING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
-    [OWNER_STATING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
-    [OWNER_EXPIRING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
+    [OWNER_RUNNING] = BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
     [OWNER_APPENDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_GIVING_UP] = BIT(OWNER_CHECKING),
     [OWNER_STOPPED] = BIT(OWNER_CHECKING) | BIT(OWNER_STOPPED),
@@ -300,9 +294,7 @@ enum owner_state owner_state(const struct owner *owner)
 
 bool owner_is_running(const struct owner *owner)
 {
-    return owner->state == OWNER_RUNNING || owner->state == OWNER_GUARDING ||
-           owner->state == OWNER_CONTINUING || owner->state == OWNER_STATING ||
-           owner->state == OWNER_EXPIRING || owner->state == OWNER_APPENDING;
+    return owner->state == OWNER_RUNNING || owner->state == OWNER_APPENDING;
 }
 
 bool owner_is_outdated(const struct owner *owner)
@@ -315,7 +307,7 @@ bool owner_is_outdated(const struct owner *owner)
 
 bool owner_is_busy(const struct owner *owner)
 {
-    return (owner_is_running(owner) && owner->state != OWNER_RUNNING) ||
+    return owner->state == OWNER_APPENDING ||
            (owner->state == OWNER_RUNNING && emitter_backlog(owner->emitter) > 0);
 }
 

@@ -6,7 +6,7 @@
  *         ^                          |          |           |           |
  *         +--- delay -- GIVING_UP <--+----------+-----------+-----------+
  *
- *     RUNNING <-> APPENDING, GUARDING, CONTINUING, STATING, EXPIRING -> GIVING_UP
+ *     RUNNING <-> APPENDING -> GIVING_UP
  *     CHECKING, CATCHING_UP, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
  *     STANDBY -> CATCHING_UP or CHECKING (owner_promote)
  *
@@ -35,12 +35,8 @@ enum owner_state {
     OWNER_FOLDING,     /* up to our Claim */
     OWNER_INSPECTING,  /* does commands[p] hold the commands that the log consumed? */
     OWNER_RUNNING,
-    OWNER_GUARDING,   /* a command guard is on its way */
-    OWNER_CONTINUING, /* a Continuation is on its way */
-    OWNER_STATING,    /* Statements are on their way */
-    OWNER_EXPIRING,   /* an Expiry is on its way */
-    OWNER_APPENDING,  /* a batch of Decisions is on its way */
-    OWNER_GIVING_UP,  /* delivery reports are outstanding */
+    OWNER_APPENDING, /* records are on their way to the log */
+    OWNER_GIVING_UP, /* delivery reports are outstanding */
     OWNER_STOPPED,
     OWNER_STANDBY, /* follows the log of a partition that another scheduler owns */
     OWNER_STATE_COUNT

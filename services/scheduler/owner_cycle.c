@@ -16,11 +16,10 @@ enum {
 
 /* ---- acknowledged ---- */
 
-static void emit(struct owner *owner)
+static void emit(struct owner *owner, int64_t offset)
 {
-    assert(owner->state == OWNER_APPENDING);
-    assert(owner->item_count > 0 && owner->acknowledged == owner->item_count);
-    assert(owner->items[owner->item_count - 1].decision.offset == owner->expected_offset - 1);
+    assert(owner->item_count > 0);
+    assert(owner->items[owner->item_count - 1].decision.offset == offset);
     FAILPOINT("cycle.acknowledged");
     owner->trouble = (struct error){0};
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
@@ -40,45 +39,14 @@ static void emit(struct owner *owner)
     assert(!owner->guarded);
     owner->retry_ms = 0;
     owner->item_count = 0;
-    owner_set_state(owner, OWNER_RUNNING);
     if (!owner_store_acknowledged(owner))
         return;
     owner_route_acknowledged(owner);
     owner_step_soon(owner);
 }
 
-/* The only legitimate writer sees consecutive offsets. Anything else means that another process
- * writes here, or that it is unknown what was written. */
-bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *error)
-{
-    assert(owner_is_running(owner));
-    assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
-    assert(owner->expected_offset < follower_checkpoint(owner->follower)->next_event_offset);
-    if (error != NULL && error_is(error))
-        owner_give_up_for(owner, error);
-    else if (offset < 0)
-        owner_give_up(owner, CODE_OFFSET_UNKNOWN, "acknowledged without an offset");
-    else if (offset != owner->expected_offset)
-        owner_give_up(owner, CODE_NOT_ALONE, "another process has written to the log");
-    else {
-        owner->expected_offset++;
-        return true;
-    }
-    return false;
-}
-
-static void on_decision_appended(void *ctx, uint64_t token, int64_t offset,
-                                 const struct error *error)
-{
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_APPENDING)
-        return;
-    assert(owner->acknowledged < owner->item_count);
-    if (!owner_as_expected(owner, offset, error) || ++owner->acknowledged < owner->item_count)
-        return;
-    owner_measure_clock(owner, owner->items[owner->item_count - 1].begun_us);
-    emit(owner);
-}
+static const struct owner_record decision_record = {
+    .kind = RECORD_DECISION, .name = "Decisions", .many = true, .acknowledged = emit};
 
 /* ---- deciding ---- */
 
@@ -222,6 +190,7 @@ static enum decide_result find_target(struct owner *owner, struct pending_comman
 static enum decide_result append_decision(struct owner *owner, struct batch_item *item)
 {
     struct error error;
+    struct text value;
     struct decision *decision = &item->decision;
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     decision->claim_id = owner->claim_id;
@@ -231,21 +200,10 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     assert(decision->offset == owner->expected_offset + owner->item_count);
     assert(decision->emitted_through < owner->expected_offset);
     assert(decision->event_count >= 1 && decision->event_count <= DECISION_EVENTS_MAX);
-    owner->value.size = 0;
-    codec_encode(owner->cluster->codec, RECORD_DECISION, decision, &owner->value);
-    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
-    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->cluster->topics.events,
-                                   .partition = owner->partition,
-                                   .key = decision->order_id,
-                                   .value = value,
-                                   .done = on_decision_appended,
-                                   .ctx = owner,
-                                   .token = owner->claim_number};
     FAILPOINT("cycle.append");
-    if (broker_append(owner->cluster->broker, &append, &error) != ERROR_OK)
+    if (!owner_append(owner, &decision_record, decision, decision->order_id, &value))
         return LATER;
-    owner->outstanding++;
+    owner->sent_us = item->begun_us;
     if (view_decided(owner_view(owner), decision, value, &error) == ERROR_OK)
         return DECIDED;
     owner_failed_store(owner, &error);
@@ -338,7 +296,7 @@ static void decide_batch(struct owner *owner)
     enum decide_result result = DECIDED;
     heap_arena_reset(&owner->batch);
     view_hold(owner_view(owner), true);
-    owner->item_count = owner->acknowledged = 0;
+    owner->item_count = 0;
     while (owner->head != NULL && owner->item_count < bound) {
         result = decide_head(owner);
         if (result == BROKEN)
@@ -354,7 +312,8 @@ static void decide_batch(struct owner *owner)
     assert(owner->item_count <= bound);
     owner_queue_bound(owner);
     if (owner->item_count > 0) {
-        owner_set_state(owner, OWNER_APPENDING);
+        assert(owner->sent == owner->item_count);
+        owner_await_appended(owner);
         return;
     }
     view_hold(owner_view(owner), false);
@@ -444,7 +403,8 @@ void owner_cycle_end(struct owner *owner)
     assert(owner->pending_bytes == 0);
     owner_queue_free_decided(owner);
     owner->tail = NULL;
-    owner->item_count = owner->acknowledged = 0;
+    owner_append_end(owner);
+    owner->item_count = 0;
     owner->guarded = false;
     owner->refreshing = NULL;
     if (owner_view(owner) != NULL)

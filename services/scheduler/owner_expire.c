@@ -25,18 +25,12 @@ static void look_later(struct owner *owner)
     turn_after(owner, share < LOOK_MS ? share : LOOK_MS);
 }
 
-static void on_expired(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+static void on_expired(struct owner *owner, int64_t offset)
 {
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_EXPIRING ||
-        !owner_as_expected(owner, offset, error))
-        return;
-    assert(owner->item_count == 0);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    (void)offset;
     FAILPOINT("expiry.acknowledged");
-    owner_measure_clock(owner, owner->sent_us);
+    assert(owner->item_count == 0);
     metrics_add(owner->metrics->expired, owner->expiry.count);
-    owner_set_state(owner, OWNER_RUNNING);
     if (owner->expiry.more)
         turn_after(owner, owner->head != NULL ? BUSY_TURN_MS : TURN_MS);
     else
@@ -44,6 +38,9 @@ static void on_expired(void *ctx, uint64_t token, int64_t offset, const struct e
     if (owner_store_acknowledged(owner))
         owner_step_soon(owner);
 }
+
+static const struct owner_record expiry_record = {
+    .kind = RECORD_EXPIRY, .name = "an Expiry", .acknowledged = on_expired};
 
 /* False: the producer's queue is full. */
 static bool append_expiry(struct owner *owner, const struct view_ended *ended, int64_t now)
@@ -60,10 +57,10 @@ static bool append_expiry(struct owner *owner, const struct view_ended *ended, i
     assert(offset == owner->expected_offset);
     owner->sent_us = clock_mono_us(owner->cluster->service->clock);
     FAILPOINT("expiry.append");
-    if (!owner_append(owner, RECORD_EXPIRY, &expiry, text_of(owner->cluster->service->instance_id),
-                      on_expired, &value))
+    if (!owner_append(owner, &expiry_record, &expiry, text_of(owner->cluster->service->instance_id),
+                      &value))
         return false;
-    owner_set_state(owner, OWNER_EXPIRING);
+    owner_await_appended(owner);
     owner->expiry.more = ended->count == owner->options.expiry_max;
     if (view_expired(owner_view(owner), &expiry, value, offset, &owner->expiry.count, &error) !=
         ERROR_OK)

@@ -72,21 +72,18 @@ bool owner_is_to_be_quarantined(const struct owner *owner)
            checkpoint->guards >= COMMAND_TRIES_MAX && !owner->guarded;
 }
 
-static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+static void on_guarded(struct owner *owner, int64_t offset)
 {
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_GUARDING ||
-        !owner_as_expected(owner, offset, error))
-        return;
+    (void)offset;
     FAILPOINT("attempt.acknowledged");
-    owner_measure_clock(owner, owner->sent_us);
     assert(owner->item_count == 0 && !owner->guarded);
     assert(owner->careful > 0 && owner->head != NULL);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     owner->guarded = true;
-    owner_set_state(owner, OWNER_RUNNING);
     owner_step_soon(owner);
 }
+
+static const struct owner_record guard_record = {
+    .kind = RECORD_COMMAND_GUARD, .name = "an Attempt", .acknowledged = on_guarded};
 
 /* Before each command of a careful phase: a scheduler that crashes while deciding it leaves a
  * trace. */
@@ -97,25 +94,14 @@ void owner_guard_append(struct owner *owner)
     struct command_guard guard = {.claim_id = owner->claim_id,
                                   .command_offset = owner->head->offset};
     int64_t offset = follower_checkpoint(owner->follower)->next_event_offset;
-    owner->value.size = 0;
-    codec_encode(owner->cluster->codec, RECORD_COMMAND_GUARD, &guard, &owner->value);
-    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
-    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->cluster->topics.events,
-                                   .partition = owner->partition,
-                                   .key = owner->head->key,
-                                   .value = value,
-                                   .done = on_guard_appended,
-                                   .ctx = owner,
-                                   .token = owner->claim_number};
+    struct text value;
     owner->sent_us = clock_mono_us(owner->cluster->service->clock);
-    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK) {
+    if (!owner_append(owner, &guard_record, &guard, owner->head->key, &value)) {
         owner_wait_for_producer(owner);
         return;
     }
     assert(offset == owner->expected_offset);
-    owner->outstanding++;
     owner_guard_begin(owner);
-    owner_set_state(owner, OWNER_GUARDING);
+    owner_await_appended(owner);
     view_guarded(owner_view(owner), &guard, value, offset);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold), owner_inspect.c (the commands), owner_cycle.c (decide, append, store, emit),
- * owner_queue.c, owner_guard.c, owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what
- * the log says again), owner_trim.c (its beginning is deleted), owner_archive.c (what groups have
- * read of it), owner_expire.c (finished orders leave). */
+ * owner_append.c (what is on its way to the log), owner_queue.c, owner_guard.c, owner_route.c,
+ * owner_store.c, owner_watch.c, owner_restate.c (what the log says again), owner_trim.c (its
+ * beginning is deleted), owner_archive.c (what groups have read of it), owner_expire.c (finished
+ * orders leave). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -19,6 +20,15 @@ struct batch_item {
     struct decision decision;
     struct outcome_list outcomes; /* of the decision, in the batch's arena */
     int64_t begun_us;
+};
+
+/* A kind of record that a running owner writes to its log. */
+struct owner_record {
+    enum record_kind kind;
+    const char *name; /* in /readyz: "an Expiry" */
+    bool many;        /* more than one may be on its way: "7 Statements" */
+    /* All that were sent are acknowledged, the last one at `offset`. */
+    void (*acknowledged)(struct owner *owner, int64_t offset);
 };
 
 /* Why the log of a partition is not trimmed further. */
@@ -69,7 +79,6 @@ struct owner_trim {
     bool group_alerted;
     /* the statements */
     struct view_order_id after; /* those of this id and before it are done */
-    uint32_t stating;           /* on their way */
     uint32_t stated;            /* those of this turn */
     bool deleting;
     bool refused; /* and that is reported */
@@ -165,14 +174,18 @@ struct owner {
     size_t pending_bytes;
     bool paused;
     struct clock_guard clock_guard;
-    int64_t sent_us;     /* monotonic: the latest record that is not a Decision */
+    int64_t sent_us;     /* monotonic: the latest record was sent, or begun to be decided */
     int64_t measured_us; /* monotonic: the latest measurement */
     /* the cycle */
     struct loop_deferred stepping;
     struct heap_arena batch;
     struct batch_item *items; /* batch_max of them */
     uint32_t item_count;
-    uint32_t acknowledged;
+    /* to the log: nothing, or some records of one kind */
+    const struct owner_record *on_its_way;
+    uint32_t sent;
+    uint32_t acknowledged; /* of them */
+    uint64_t appended;     /* records, in all */
     struct buffer value;
     uint32_t careful; /* commands still to be decided one by one, each after a guard */
     bool guarded;     /* the guard of the first command is in the log */
@@ -223,9 +236,16 @@ void owner_ask_for_commands(struct owner *owner);
 void owner_inspected(struct owner *owner, const struct broker_record *record);
 void owner_inspection_failed(struct owner *owner, const struct error *error);
 
+/* owner_append.c */
+/* Appends a record; *ret_value is its bytes, until the next one. False: the producer's queue is
+ * full. owner_await_appended() follows when all are sent. */
+bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
+                  struct text key, struct text *ret_value);
+void owner_await_appended(struct owner *owner);
+/* Nothing is on its way, or it is given up. */
+void owner_append_end(struct owner *owner);
+
 /* owner_cycle.c */
-/* Whether our record was acknowledged where it must be; if not, gives the claim up. */
-bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *error);
 void owner_cycle_begin(struct owner *owner);
 void owner_cycle_end(struct owner *owner);
 void owner_step_soon(struct owner *owner);
@@ -275,10 +295,6 @@ void owner_stop_ahead(struct owner *owner);
 bool owner_pause_for_clock(struct owner *owner);
 
 /* owner_restate.c */
-/* Appends a record that is not a Decision, encoded into owner->value. False: the producer's queue
- * is full. */
-bool owner_append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
-                  broker_appended done, struct text *ret_value);
 /* Appends a Continuation that says that the log is trimmed to `trimmed`, or (-1) nothing of that.
  * False: not now. */
 bool owner_continue(struct owner *owner, int64_t trimmed);

@@ -13,48 +13,23 @@ enum {
     ROWS_PER_TURN = 256 /* of the store: less than a millisecond */
 };
 
-bool owner_append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
-                  broker_appended done, struct text *ret_value)
-{
-    owner->value.size = 0;
-    codec_encode(owner->cluster->codec, kind, record, &owner->value);
-    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
-    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->cluster->topics.events,
-                                   .partition = owner->partition,
-                                   .key = key,
-                                   .value = value,
-                                   .done = done,
-                                   .ctx = owner,
-                                   .token = owner->claim_number};
-    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
-        return false;
-    owner->outstanding++;
-    *ret_value = value;
-    return true;
-}
-
 /* ---- the bookkeeping ---- */
 
-static void on_continued(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+static void on_continued(struct owner *owner, int64_t offset)
 {
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_CONTINUING ||
-        !owner_as_expected(owner, offset, error))
-        return;
-    assert(owner->item_count == 0);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     FAILPOINT("continuation.acknowledged");
-    owner_measure_clock(owner, owner->sent_us);
+    assert(owner->item_count == 0);
     metrics_add(owner->metrics->continuations, 1);
     view_continuation_appended(
         owner_view(owner),
         (struct continuation_place){offset, broker_appended_at(owner->cluster->broker)});
-    owner_set_state(owner, OWNER_RUNNING);
     owner_trim_continued(owner);
     if (owner_store_acknowledged(owner))
         owner_step_soon(owner);
 }
+
+static const struct owner_record continuation_record = {
+    .kind = RECORD_CONTINUATION, .name = "a Continuation", .acknowledged = on_continued};
 
 bool owner_continue(struct owner *owner, int64_t trimmed)
 {
@@ -72,10 +47,9 @@ bool owner_continue(struct owner *owner, int64_t trimmed)
     continuation.instance = text_of(owner->cluster->service->instance_id);
     continuation.claimed_at = owner->claimed_at;
     owner->sent_us = owner->measured_us = clock_mono_us(clock);
-    if (!owner_append(owner, RECORD_CONTINUATION, &continuation, continuation.instance,
-                      on_continued, &value))
+    if (!owner_append(owner, &continuation_record, &continuation, continuation.instance, &value))
         return false;
-    owner_set_state(owner, OWNER_CONTINUING);
+    owner_await_appended(owner);
     owner->trim.announced = trimmed;
     view_continued(view, &continuation, value, offset);
     assert(view_checkpoint(view)->next_event_offset == offset + 1);
@@ -100,23 +74,18 @@ static bool take_id(void *ctx, struct text order_id)
     return old->count < old->count_max;
 }
 
-static void on_stated(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+static void on_stated(struct owner *owner, int64_t offset)
 {
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_STATING)
-        return;
-    assert(owner->trim.stating > 0);
-    if (!owner_as_expected(owner, offset, error) || --owner->trim.stating > 0)
-        return;
-    assert(owner->item_count == 0);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    (void)offset;
     FAILPOINT("statement.acknowledged");
-    owner_measure_clock(owner, owner->sent_us);
-    owner_set_state(owner, OWNER_RUNNING);
+    assert(owner->item_count == 0);
     owner_trim_stated(owner);
     if (owner_store_acknowledged(owner))
         owner_step_soon(owner);
 }
+
+static const struct owner_record statement_record = {
+    .kind = RECORD_STATEMENT, .name = "Statements", .many = true, .acknowledged = on_stated};
 
 /* False: the producer's queue is full, or (then the claim is given up) the store fails. */
 static bool state_order(struct owner *owner, struct text order_id, size_t *bytes)
@@ -136,10 +105,9 @@ static bool state_order(struct owner *owner, struct text order_id, size_t *bytes
                                   .sequence = checkpoint->next_sequence,
                                   .format = STATE_FORMAT,
                                   .order = *order};
-    if (!owner_append(owner, RECORD_STATEMENT, &statement, order_id, on_stated, &value))
+    if (!owner_append(owner, &statement_record, &statement, order_id, &value))
         return false;
     view_stated(view, &statement, value, offset);
-    owner->trim.stating++;
     owner->trim.stated++;
     *bytes += value.size;
     return true;
@@ -153,7 +121,7 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
     struct error error;
     size_t bytes = 0;
     uint32_t stated = 0;
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0 && trim->stating == 0);
+    assert(owner->state == OWNER_RUNNING && owner->item_count == 0 && owner->sent == 0);
     assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     *ret_done = false;
     if (view_scan_stated_before(owner_view(owner), trim->to,
@@ -175,6 +143,6 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
         trim->after = old.ids[stated - 1];
     }
     if (stated > 0)
-        owner_set_state(owner, OWNER_STATING);
+        owner_await_appended(owner);
     return stated > 0;
 }

@@ -436,7 +436,7 @@ void owner_trim_end(struct owner *owner)
     }
     loop_timer_cancel(cluster_loop(owner->cluster), &trim->timer);
     trim->active = trim->due = trim->deleting = trim->to_delete = trim->may_delete = false;
-    trim->stating = trim->stated = trim->answers_left = 0;
+    trim->stated = trim->answers_left = 0;
     trim->phase = TRIM_WAITING;
     trim->announced = trim->log_start = -1;
 }

@@ -17,7 +17,7 @@ enum {
 /* Moves with everything that the owner gets done. */
 static uint64_t progress_of(const struct owner *owner)
 {
-    return owner->changes + owner->folded + owner->acknowledged;
+    return owner->changes + owner->folded + owner->appended;
 }
 
 /* ---- commands that do not come ---- */
@@ -78,12 +78,21 @@ static void describe_running(const struct owner *owner, char *ret_text, size_t s
         snprintf(ret_text, size, "its turn to decide");
 }
 
+static void describe_appending(const struct owner *owner, char *ret_text, size_t size)
+{
+    char count[16] = "";
+    if (owner->on_its_way->many)
+        snprintf(count, sizeof(count), "%u ", owner->sent - owner->acknowledged);
+    snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %s%s",
+             owner->cluster->topics.events, owner->partition, count, owner->on_its_way->name);
+}
+
 /* In the words of /readyz. False: it has nothing to do. */
 static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
 {
     const char *events = owner->cluster->topics.events;
     const char *commands = owner->cluster->topics.commands;
-    assert(owner->state != OWNER_APPENDING || owner->acknowledged < owner->item_count);
+    assert(owner->state != OWNER_APPENDING || owner->acknowledged < owner->sent);
     assert(owner->state != OWNER_GIVING_UP || owner->outstanding > 0);
     assert(owner->state != OWNER_CLAIMING || owner->outstanding > 0);
     switch (owner->state) {
@@ -107,25 +116,8 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
         snprintf(ret_text, size, "the leader of %s[%d] to say which commands it holds", commands,
                  owner->partition);
         return true;
-    case OWNER_GUARDING:
-        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge an Attempt", events,
-                 owner->partition);
-        return true;
-    case OWNER_CONTINUING:
-        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge a Continuation", events,
-                 owner->partition);
-        return true;
-    case OWNER_STATING:
-        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Statements", events,
-                 owner->partition, owner->trim.stating);
-        return true;
-    case OWNER_EXPIRING:
-        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge an Expiry", events,
-                 owner->partition);
-        return true;
     case OWNER_APPENDING:
-        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Decisions", events,
-                 owner->partition, owner->item_count - owner->acknowledged);
+        describe_appending(owner, ret_text, size);
         return true;
     case OWNER_GIVING_UP:
         snprintf(ret_text, size, "%llu answers to what it sent before it gave up its claim",

@@ -353,7 +353,7 @@ static void guard_without_leader(struct owner_kit *kit, bool other_is_careful)
     owner_kit_run_until(kit, other, OWNER_RUNNING, 1000);
     broker_memory_set_partition_fault(kit->kafka, "p.events", 0, PARTITION_HOLDS_ACKS);
     owner_kit_submit(kit, owner_kit_id(kit, 0, 1));
-    owner_kit_run_until(kit, guards, OWNER_GUARDING, 1000);
+    owner_kit_run_until(kit, guards, OWNER_APPENDING, 1000);
     owner_kit_submit(kit, owner_kit_id(kit, 1, 1));
     owner_kit_run(kit, 1000);
     cr_assert_eq(owner_kit_decisions(kit, 1), 0);

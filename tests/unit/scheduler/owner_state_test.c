@@ -12,9 +12,7 @@ static const struct {
 } rows[OWNER_STATE_COUNT] = {
     [OWNER_CHECKING] = {'c', "cbx"},   [OWNER_CATCHING_UP] = {'b', "clx"},
     [OWNER_CLAIMING] = {'l', "fg"},    [OWNER_FOLDING] = {'f', "cigx"},
-    [OWNER_INSPECTING] = {'i', "rgx"}, [OWNER_RUNNING] = {'r', "umteagx"},
-    [OWNER_GUARDING] = {'u', "rg"},    [OWNER_CONTINUING] = {'m', "rg"},
-    [OWNER_STATING] = {'t', "rg"},     [OWNER_EXPIRING] = {'e', "rg"},
+    [OWNER_INSPECTING] = {'i', "rgx"}, [OWNER_RUNNING] = {'r', "agx"},
     [OWNER_APPENDING] = {'a', "rg"},   [OWNER_GIVING_UP] = {'g', "c"},
     [OWNER_STOPPED] = {'x', "cx"},     [OWNER_STANDBY] = {'s', "cb"},
 };

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a running owner writes to its log: Decisions, command guards, Continuations, Statements and
+ * Expiries, one kind at a time. While they are on their way, nothing else is written or stored. */
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+
+/* Whether our record was acknowledged where it must be; if not, gives the claim up. The only
+ * legitimate writer sees consecutive offsets: anything else means that another process writes here,
+ * or that it is unknown what was written. */
+static bool is_as_expected(struct owner *owner, int64_t offset, const struct error *error)
+{
+    assert(owner_is_running(owner));
+    assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
+    assert(owner->expected_offset < follower_checkpoint(owner->follower)->next_event_offset);
+    if (error != NULL && error_is(error))
+        owner_give_up_for(owner, error);
+    else if (offset < 0)
+        owner_give_up(owner, CODE_OFFSET_UNKNOWN, "acknowledged without an offset");
+    else if (offset != owner->expected_offset)
+        owner_give_up(owner, CODE_NOT_ALONE, "another process has written to the log");
+    else {
+        owner->expected_offset++;
+        return true;
+    }
+    return false;
+}
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_APPENDING)
+        return;
+    const struct owner_record *record = owner->on_its_way;
+    assert(record != NULL && owner->acknowledged < owner->sent);
+    if (!is_as_expected(owner, offset, error))
+        return;
+    owner->appended++;
+    if (++owner->acknowledged < owner->sent)
+        return;
+    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    owner_append_end(owner);
+    owner_measure_clock(owner, owner->sent_us);
+    owner_set_state(owner, OWNER_RUNNING);
+    record->acknowledged(owner, offset);
+}
+
+bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
+                  struct text key, struct text *ret_value)
+{
+    assert(owner->state == OWNER_RUNNING);
+    assert(owner->sent == 0 || owner->on_its_way == record);
+    owner->value.size = 0;
+    codec_encode(owner->cluster->codec, record->kind, content, &owner->value);
+    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = owner->cluster->topics.events,
+                                   .partition = owner->partition,
+                                   .key = key,
+                                   .value = value,
+                                   .done = on_appended,
+                                   .ctx = owner,
+                                   .token = owner->claim_number};
+    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
+        return false;
+    owner->outstanding++;
+    owner->on_its_way = record;
+    owner->sent++;
+    *ret_value = value;
+    return true;
+}
+
+void owner_await_appended(struct owner *owner)
+{
+    assert(owner->on_its_way != NULL && owner->sent > 0 && owner->acknowledged == 0);
+    owner_set_state(owner, OWNER_APPENDING);
+}
+
+void owner_append_end(struct owner *owner)
+{
+    owner->on_its_way = NULL;
+    owner->sent = owner->acknowledged = 0;
+}
