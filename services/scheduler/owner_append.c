@@ -11,7 +11,7 @@
 static bool is_as_expected(struct owner *owner, int64_t offset, const struct error *error)
 {
     assert(owner_is_running(owner));
-    assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
+    assert(owner->expected_offset > 0);
     assert(owner->expected_offset < follower_checkpoint(owner->follower)->next_event_offset);
     if (error != NULL && error_is(error))
         owner_give_up_for(owner, error);
@@ -38,8 +38,8 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     owner->appended++;
     if (++owner->acknowledged < owner->sent)
         return;
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
     owner_append_end(owner);
+    assert(owner_has_appended(owner));
     owner_measure_clock(owner, owner->sent_us);
     owner_set_state(owner, OWNER_RUNNING);
     record->acknowledged(owner, offset);
@@ -49,7 +49,10 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
                   struct text key, struct text *ret_value)
 {
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->sent == 0 || owner->on_its_way == record);
+    assert(owner->sent == 0 || (record->many && owner->on_its_way == record));
+    assert(follower_checkpoint(owner->follower)->next_event_offset ==
+           owner->expected_offset + owner->sent);
+    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     owner->value.size = 0;
     codec_encode(owner->cluster->codec, record->kind, content, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
@@ -65,6 +68,7 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
         return false;
     owner->outstanding++;
     owner->on_its_way = record;
+    owner->sent_us = now_us;
     owner->sent++;
     *ret_value = value;
     return true;
@@ -74,6 +78,19 @@ void owner_await_appended(struct owner *owner)
 {
     assert(owner->on_its_way != NULL && owner->sent > 0 && owner->acknowledged == 0);
     owner_set_state(owner, OWNER_APPENDING);
+}
+
+bool owner_has_appended(const struct owner *owner)
+{
+    return owner->sent == 0 &&
+           follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset;
+}
+
+void owner_append_begin(struct owner *owner, int64_t offset)
+{
+    assert(owner->on_its_way == NULL && owner->sent == 0);
+    assert(offset > 0);
+    owner->expected_offset = offset;
 }
 
 void owner_append_end(struct owner *owner)

@@ -125,11 +125,11 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
         return;
     }
     FAILPOINT("claim.acknowledged");
-    owner_measure_clock(owner, owner->sent_us);
+    owner_measure_clock(owner, owner->claim_sent_us);
     metrics_add(owner->metrics->claims, 1);
     assert(owner->commands == NULL && owner->item_count == 0);
     owner->claim_offset = offset;
-    owner->expected_offset = offset + 1;
+    owner_append_begin(owner, offset + 1);
     owner_set_state(owner, OWNER_FOLDING);
     const struct error *stop;
     if (follower_is_stopped(owner->follower, &stop)) { /* since the claim was sent */
@@ -161,7 +161,7 @@ static void claim_partition(struct owner *owner)
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner_set_state(owner, OWNER_CLAIMING);
     FAILPOINT("claim.begin");
-    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    owner->claim_sent_us = clock_mono_us(owner->cluster->service->clock);
     owner->producer_deaths = broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG);
     enum error_class class = cluster_append(
         owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
@@ -205,7 +205,7 @@ void owner_begin_running(struct owner *owner)
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->state == OWNER_INSPECTING);
     assert(owner->head == NULL && owner->item_count == 0);
-    assert(checkpoint->next_event_offset == owner->expected_offset);
+    assert(owner_has_appended(owner));
     assert(uuid_equal(&checkpoint->claim_id, &owner->claim_id) && checkpoint->next_sequence == 0);
     assert(checkpoint->emitted_through < owner->claim_offset);
     if (owner_is_ahead(owner)) {
@@ -244,7 +244,7 @@ static void on_caught_up(void *ctx)
         owner_give_up(owner, CODE_CLAIM_NOT_FOUND, "the log does not hold our claim at its offset");
         return;
     }
-    assert(owner->expected_offset == owner->claim_offset + 1);
+    assert(owner_has_appended(owner));
     FAILPOINT("claim.folded");
     owner_set_state(owner, OWNER_INSPECTING);
     owner_inspect(owner);

@@ -66,6 +66,9 @@ bool owner_pause_for_clock(struct owner *owner)
               owner->clock_guard.skew_ms);
     log_warning_limited("no commands are decided", LOG_I64("partition", owner->partition),
                         LOG_ERR(&owner->trouble));
-    return clock_mono_us(owner->cluster->service->clock) - owner->measured_us >= MEASURE_AGAIN_US &&
-           owner_continue(owner, -1);
+    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
+    if (now_us - owner->measured_us < MEASURE_AGAIN_US)
+        return false;
+    owner->measured_us = now_us;
+    return owner_continue(owner, -1);
 }

@@ -197,13 +197,11 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     decision->sequence = checkpoint->next_sequence;
     decision->emitted_through = emitter_through(owner->emitter);
     decision->offset = checkpoint->next_event_offset;
-    assert(decision->offset == owner->expected_offset + owner->item_count);
-    assert(decision->emitted_through < owner->expected_offset);
+    assert(decision->emitted_through < decision->offset - owner->item_count);
     assert(decision->event_count >= 1 && decision->event_count <= DECISION_EVENTS_MAX);
     FAILPOINT("cycle.append");
     if (!owner_append(owner, &decision_record, decision, decision->order_id, &value))
         return LATER;
-    owner->sent_us = item->begun_us;
     if (view_decided(owner_view(owner), decision, value, &error) == ERROR_OK)
         return DECIDED;
     owner_failed_store(owner, &error);
@@ -351,7 +349,7 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         return;
     assert(owner->commands != NULL);
     assert(owner->item_count == 0);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    assert(owner_has_appended(owner));
     if (owner->careful > 0 && !owner->guarded && !owner_is_to_be_quarantined(owner)) {
         owner_guard_append(owner);
         return;

@@ -29,7 +29,6 @@ static void on_expired(struct owner *owner, int64_t offset)
 {
     (void)offset;
     FAILPOINT("expiry.acknowledged");
-    assert(owner->item_count == 0);
     metrics_add(owner->metrics->expired, owner->expiry.count);
     if (owner->expiry.more)
         turn_after(owner, owner->head != NULL ? BUSY_TURN_MS : TURN_MS);
@@ -54,8 +53,6 @@ static bool append_expiry(struct owner *owner, const struct view_ended *ended, i
                             .decided_at = now,
                             .ended_at = ended->ended_at,
                             .order_id = {ended->order_id.data, ended->order_id.size}};
-    assert(offset == owner->expected_offset);
-    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
     FAILPOINT("expiry.append");
     if (!owner_append(owner, &expiry_record, &expiry, text_of(owner->cluster->service->instance_id),
                       &value))

@@ -76,8 +76,7 @@ static void on_guarded(struct owner *owner, int64_t offset)
 {
     (void)offset;
     FAILPOINT("attempt.acknowledged");
-    assert(owner->item_count == 0 && !owner->guarded);
-    assert(owner->careful > 0 && owner->head != NULL);
+    assert(!owner->guarded && owner->careful > 0 && owner->head != NULL);
     owner->guarded = true;
     owner_step_soon(owner);
 }
@@ -95,12 +94,10 @@ void owner_guard_append(struct owner *owner)
                                   .command_offset = owner->head->offset};
     int64_t offset = follower_checkpoint(owner->follower)->next_event_offset;
     struct text value;
-    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
     if (!owner_append(owner, &guard_record, &guard, owner->head->key, &value)) {
         owner_wait_for_producer(owner);
         return;
     }
-    assert(offset == owner->expected_offset);
     owner_guard_begin(owner);
     owner_await_appended(owner);
     view_guarded(owner_view(owner), &guard, value, offset);

@@ -143,6 +143,7 @@ struct owner {
     int64_t claimed_at;
     uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
     uint64_t outstanding;  /* answers that still name this struct */
+    int64_t claim_sent_us; /* monotonic */
     int64_t claim_offset;
     uint64_t producer_deaths; /* before the claim was sent */
     int64_t expected_offset;  /* where the next acknowledgement must be */
@@ -174,8 +175,7 @@ struct owner {
     size_t pending_bytes;
     bool paused;
     struct clock_guard clock_guard;
-    int64_t sent_us;     /* monotonic: the latest record was sent, or begun to be decided */
-    int64_t measured_us; /* monotonic: the latest measurement */
+    int64_t measured_us; /* monotonic: the latest measurement, or attempt */
     /* the cycle */
     struct loop_deferred stepping;
     struct heap_arena batch;
@@ -185,6 +185,7 @@ struct owner {
     const struct owner_record *on_its_way;
     uint32_t sent;
     uint32_t acknowledged; /* of them */
+    int64_t sent_us;       /* monotonic: the last one */
     uint64_t appended;     /* records, in all */
     struct buffer value;
     uint32_t careful; /* commands still to be decided one by one, each after a guard */
@@ -237,11 +238,16 @@ void owner_inspected(struct owner *owner, const struct broker_record *record);
 void owner_inspection_failed(struct owner *owner, const struct error *error);
 
 /* owner_append.c */
-/* Appends a record; *ret_value is its bytes, until the next one. False: the producer's queue is
- * full. owner_await_appended() follows when all are sent. */
+/* The first record of the claim is to have that offset. */
+void owner_append_begin(struct owner *owner, int64_t offset);
+/* Appends the next record of the log, which the caller then folds; *ret_value is its bytes, until
+ * the next one. False: the producer's queue is full. owner_await_appended() follows when all are
+ * sent. */
 bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
                   struct text key, struct text *ret_value);
 void owner_await_appended(struct owner *owner);
+/* All that is folded is acknowledged. */
+bool owner_has_appended(const struct owner *owner);
 /* Nothing is on its way, or it is given up. */
 void owner_append_end(struct owner *owner);
 

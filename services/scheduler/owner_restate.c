@@ -18,7 +18,6 @@ enum {
 static void on_continued(struct owner *owner, int64_t offset)
 {
     FAILPOINT("continuation.acknowledged");
-    assert(owner->item_count == 0);
     metrics_add(owner->metrics->continuations, 1);
     view_continuation_appended(
         owner_view(owner),
@@ -34,19 +33,16 @@ static const struct owner_record continuation_record = {
 bool owner_continue(struct owner *owner, int64_t trimmed)
 {
     struct view *view = owner_view(owner);
-    const struct clock *clock = owner->cluster->service->clock;
     int64_t offset = view_checkpoint(view)->next_event_offset;
     struct continuation continuation;
     struct text value;
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
-    assert(offset == owner->expected_offset);
+    assert(owner->state == OWNER_RUNNING && owner_has_appended(owner));
     assert(trimmed < offset);
     admission_state(view_checkpoint(view), &continuation);
-    continuation.written_at = clock_wall_ms(clock);
+    continuation.written_at = clock_wall_ms(owner->cluster->service->clock);
     continuation.trimmed = trimmed;
     continuation.instance = text_of(owner->cluster->service->instance_id);
     continuation.claimed_at = owner->claimed_at;
-    owner->sent_us = owner->measured_us = clock_mono_us(clock);
     if (!owner_append(owner, &continuation_record, &continuation, continuation.instance, &value))
         return false;
     owner_await_appended(owner);
@@ -78,7 +74,6 @@ static void on_stated(struct owner *owner, int64_t offset)
 {
     (void)offset;
     FAILPOINT("statement.acknowledged");
-    assert(owner->item_count == 0);
     owner_trim_stated(owner);
     if (owner_store_acknowledged(owner))
         owner_step_soon(owner);
@@ -121,8 +116,7 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
     struct error error;
     size_t bytes = 0;
     uint32_t stated = 0;
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0 && owner->sent == 0);
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    assert(owner->state == OWNER_RUNNING && owner_has_appended(owner));
     *ret_done = false;
     if (view_scan_stated_before(owner_view(owner), trim->to,
                                 (struct text){trim->after.data, trim->after.size}, ROWS_PER_TURN,
@@ -130,7 +124,6 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
         owner_failed_store(owner, &error);
         return true;
     }
-    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
     while (stated < old.count && bytes < STATEMENT_BYTES &&
            state_order(owner, (struct text){old.ids[stated].data, old.ids[stated].size}, &bytes))
         stated++;

@@ -32,7 +32,7 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
     const struct clock *clock = owner->cluster->service->clock;
     int64_t begun_us = clock_mono_us(clock);
     assert(may_commit(owner));
-    assert(follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset);
+    assert(owner_has_appended(owner));
     owner_store_end(owner);
     /* There may be no batch after this one: the memory of a large one goes back. */
     heap_arena_deinit(&owner->batch);

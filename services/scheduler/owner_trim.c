@@ -281,7 +281,7 @@ static void on_deleted(void *ctx, int64_t low, const struct error *error)
 static void delete_beginning(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
-    assert(trim->to >= 0 && trim->to < owner->expected_offset);
+    assert(trim->to >= 0 && trim->to < follower_checkpoint(owner->follower)->next_event_offset);
     if (trim->deleting)
         return;
     if (owner->options.trim_group_count > 0 && !trim->may_delete) {
