@@ -88,24 +88,24 @@ static enum error_class read_head(struct owner *owner, struct command *cmd, stru
                                 cluster->partition_count, &owner->batch.arena, cmd, ret_error);
 }
 
-/* A record that is not a valid command becomes an undecodable one, never an error. */
-static enum decide_result read_command(struct owner *owner, struct pending_command *pending,
-                                       struct command *cmd)
+/* A record that is not a valid command becomes an undecodable one, never an error. False: it is read
+ * later. */
+static bool read_command(struct owner *owner, struct command *cmd)
 {
     struct error error;
     struct cluster *cluster = owner->cluster;
-    assert(pending == owner->head);
+    struct pending_command *pending = owner->head;
     if (read_head(owner, cmd, &error) == ERROR_OK)
-        return DECIDED;
+        return true;
     if (error.code == CODE_UNKNOWN_SCHEMA && !pending->schemas_fresh) {
         begin_refresh(owner, &pending->schemas_fresh, cluster->topics.schemas);
         cluster_refresh_schemas(cluster, on_refreshed, owner);
-        return LATER;
+        return false;
     }
     if (error.class == ERROR_RETRY)
-        return LATER; /* the owner stops when it is the first one */
+        return false; /* the owner stops when it is the first one */
     *cmd = pending_command_dead(pending, &error, false, &owner->batch.arena);
-    return DECIDED;
+    return true;
 }
 
 /* The first command is one of a newer version that this one cannot read: only a newer owner may
@@ -130,23 +130,21 @@ static bool stops_at_newer_command(struct owner *owner)
     return true;
 }
 
-static void quarantine_command(struct owner *owner, const struct pending_command *pending,
-                               struct command *cmd)
+static void quarantine_command(struct owner *owner, struct command *cmd)
 {
     struct error error;
-    assert(pending == owner->head);
-    assert(!owner->guarded);
+    assert(owner->head != NULL && !owner->guarded);
     error_set(&error, CODE_QUARANTINED,
               "quarantined: five schedulers crashed while they decided this command");
-    *cmd = pending_command_dead(pending, &error, true, &owner->batch.arena);
+    *cmd = pending_command_dead(owner->head, &error, true, &owner->batch.arena);
 }
 
-/* The workflow of the order, or the one that a submission names. LATER while <p>.workflows is read
- * again. */
-static enum decide_result find_workflow(struct owner *owner, struct pending_command *pending,
-                                        const struct command *cmd, const struct order *order,
-                                        const struct workflow **ret_workflow)
+/* The workflow of the order, or the one that a submission names. False: later, as <p>.workflows is
+ * read again. */
+static bool find_workflow(struct owner *owner, const struct command *cmd, const struct order *order,
+                          const struct workflow **ret_workflow)
 {
+    struct pending_command *pending = owner->head;
     const struct order_details *details = NULL;
     *ret_workflow = NULL;
     if (order != NULL)
@@ -154,37 +152,37 @@ static enum decide_result find_workflow(struct owner *owner, struct pending_comm
     else if (cmd->kind == COMMAND_SUBMIT_ORDER)
         details = &cmd->submit_order;
     if (details == NULL)
-        return DECIDED;
+        return true;
     *ret_workflow = workflow_registry_find(owner->cluster->workflows, details->workflow,
                                            details->workflow_version);
     assert(*ret_workflow == NULL || text_equal((*ret_workflow)->name, details->workflow));
     if (*ret_workflow != NULL || pending->workflows_fresh)
-        return DECIDED;
+        return true;
     begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
     cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
-    return LATER;
+    return false;
 }
 
-/* The version that a MigrateOrder names. LATER as above. */
-static enum decide_result find_target(struct owner *owner, struct pending_command *pending,
-                                      const struct command *cmd, const struct order *order,
-                                      struct decide_input *input)
+/* The version that a MigrateOrder names. False: later, as above. */
+static bool find_target(struct owner *owner, const struct command *cmd, const struct order *order,
+                        struct decide_input *input)
 {
+    struct pending_command *pending = owner->head;
     assert(input->target == NULL && !input->target_retired);
     if (cmd->kind != COMMAND_MIGRATE_ORDER || order == NULL || cmd->migrate_order.version == 0)
-        return DECIDED;
+        return true;
     const struct workflow_entry *entry = workflow_registry_entry(
         owner->cluster->workflows, order->details.workflow, cmd->migrate_order.version);
     if (entry != NULL) {
         input->target = entry->workflow;
         input->target_retired = entry->retired;
-        return DECIDED;
+        return true;
     }
     if (pending->workflows_fresh)
-        return DECIDED;
+        return true;
     begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
     cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
-    return LATER;
+    return false;
 }
 
 static enum decide_result append_decision(struct owner *owner, struct batch_item *item)
@@ -229,23 +227,18 @@ static enum decide_result decide_head(struct owner *owner)
                                 checkpoint->newest_decided_at);
     assert(input.now >= checkpoint->newest_decided_at);
     bool quarantine = owner_is_to_be_quarantined(owner);
-    enum decide_result result = DECIDED;
     if (quarantine)
-        quarantine_command(owner, pending, &cmd);
-    else
-        result = read_command(owner, pending, &cmd);
-    if (result != DECIDED)
-        return result;
+        quarantine_command(owner, &cmd);
+    else if (!read_command(owner, &cmd))
+        return LATER;
     if (!text_empty(cmd.order_id) &&
         view_order(owner_view(owner), cmd.order_id, &order, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);
         return BROKEN;
     }
-    result = find_workflow(owner, pending, &cmd, order, &input.workflow);
-    if (result == DECIDED)
-        result = find_target(owner, pending, &cmd, order, &input);
-    if (result != DECIDED)
-        return result;
+    if (!find_workflow(owner, &cmd, order, &input.workflow) ||
+        !find_target(owner, &cmd, order, &input))
+        return LATER;
     if (!quarantine) {
         FAILPOINT("cycle.decide");
         FAILPOINT_OF("cycle.decide", cmd.order_id);
@@ -255,7 +248,7 @@ static enum decide_result decide_head(struct owner *owner)
     engine_decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
     outcomes_of(owner->metrics->outcomes, &item->decision, order, input.workflow,
                 &owner->batch.arena, &item->outcomes);
-    result = append_decision(owner, item);
+    enum decide_result result = append_decision(owner, item);
     if (result == DECIDED)
         owner_route_decided(owner, &cmd, &item->decision, order);
     return result;
