@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold), owner_inspect.c (the commands), owner_cycle.c (decide, append, store, emit),
+ * owner_command.c (what the first command says and needs),
  * owner_append.c (what is on its way to the log), owner_queue.c, owner_guard.c, owner_route.c,
  * owner_store.c, owner_watch.c, owner_restate.c (what the log says again), owner_trim.c (its
  * beginning is deleted), owner_archive.c (what groups have read of it), owner_expire.c (finished
@@ -257,6 +258,21 @@ void owner_cycle_end(struct owner *owner);
 void owner_step_soon(struct owner *owner);
 /* Its queue is full: steps again soon. */
 void owner_wait_for_producer(struct owner *owner);
+
+/* owner_command.c: about the first command, while it is decided */
+/* False: it is read later, as <p>.schemas is read again. */
+bool owner_read_command(struct owner *owner, struct command *ret_cmd);
+/* What stands for a command that is not decided. */
+void owner_quarantine_command(struct owner *owner, struct command *ret_cmd);
+/* It is of a newer version that this one cannot read: the partition has stopped. */
+bool owner_stops_at_newer_command(struct owner *owner);
+/* The workflow of the order, or the one that a submission names. False: later, as <p>.workflows is
+ * read again. */
+bool owner_find_workflow(struct owner *owner, const struct command *cmd, const struct order *order,
+                         const struct workflow **ret_workflow);
+/* The version that a MigrateOrder names. False: later, as above. */
+bool owner_find_target(struct owner *owner, const struct command *cmd, const struct order *order,
+                       struct decide_input *input);
 
 /* owner_queue.c */
 /* Reads commands[p]. While they are inspected, the records go to owner_inspected(). */

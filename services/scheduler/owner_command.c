@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first command of the queue, as it is decided: what its record says, and the workflows that it
+ * needs. What is not known yet may be in a side topic, which is read to its end once. */
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+
+/* ---- what is not known yet ---- */
+
+static void on_refreshed(void *ctx, bool fresh)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, owner->claim_number) || owner->refreshing == NULL)
+        return;
+    assert(owner->head != NULL);
+    assert(!*owner->refreshing);
+    /* Otherwise it is read again: a side topic that cannot be read delays a command, and never
+     * decides it. */
+    if (fresh)
+        *owner->refreshing = true;
+    owner->refreshing = NULL;
+    owner_step_soon(owner);
+}
+
+/* Of the first command. */
+static void begin_refresh(struct owner *owner, bool *ret_fresh, const char *what)
+{
+    assert(owner->refreshing == NULL && !*ret_fresh);
+    assert(ret_fresh == &owner->head->schemas_fresh || ret_fresh == &owner->head->workflows_fresh);
+    owner->refreshing = ret_fresh;
+    owner->blocked_by = what;
+    owner->outstanding++;
+}
+
+/* ---- its record ---- */
+
+static enum error_class read_head(struct owner *owner, struct command *cmd, struct error *ret_error)
+{
+    struct cluster *cluster = owner->cluster;
+    return pending_command_read(owner->head, cluster->codec, &cluster->topics, owner->partition,
+                                cluster->partition_count, &owner->batch.arena, cmd, ret_error);
+}
+
+/* A record that is not a valid command becomes an undecodable one, never an error. */
+bool owner_read_command(struct owner *owner, struct command *ret_cmd)
+{
+    struct error error;
+    struct cluster *cluster = owner->cluster;
+    struct pending_command *pending = owner->head;
+    if (read_head(owner, ret_cmd, &error) == ERROR_OK)
+        return true;
+    if (error.code == CODE_UNKNOWN_SCHEMA && !pending->schemas_fresh) {
+        begin_refresh(owner, &pending->schemas_fresh, cluster->topics.schemas);
+        cluster_refresh_schemas(cluster, on_refreshed, owner);
+        return false;
+    }
+    if (error.class == ERROR_RETRY)
+        return false; /* the owner stops when it is the first one */
+    *ret_cmd = pending_command_dead(pending, &error, false, &owner->batch.arena);
+    return true;
+}
+
+/* Only a newer owner may decide it, or an operator's reset pass it. Commands are not lost. */
+bool owner_stops_at_newer_command(struct owner *owner)
+{
+    struct error why;
+    struct error error;
+    struct command cmd;
+    if (owner->head == NULL || !codec_is_newer(owner->cluster->codec, owner->head->value))
+        return false;
+    heap_arena_reset(&owner->batch);
+    if (read_head(owner, &cmd, &why) != ERROR_RETRY)
+        return false;
+    error_set(&error, CODE_UNKNOWN_COMMAND,
+              "%s[%d]@%lld is a command of a newer version (%.200s): upgrade this instance; if it "
+              "is a third-party client's, stop that client and pass the command with `reeve "
+              "partition reset --partition %d --next-command %lld`",
+              owner->cluster->topics.commands, owner->partition, (long long)owner->head->offset,
+              why.message, owner->partition, (long long)owner->head->offset + 1);
+    owner_stop(owner, &error);
+    return true;
+}
+
+void owner_quarantine_command(struct owner *owner, struct command *ret_cmd)
+{
+    struct error error;
+    assert(owner->head != NULL && !owner->guarded);
+    error_set(&error, CODE_QUARANTINED,
+              "quarantined: five schedulers crashed while they decided this command");
+    *ret_cmd = pending_command_dead(owner->head, &error, true, &owner->batch.arena);
+}
+
+/* ---- its workflows ---- */
+
+bool owner_find_workflow(struct owner *owner, const struct command *cmd, const struct order *order,
+                         const struct workflow **ret_workflow)
+{
+    struct pending_command *pending = owner->head;
+    const struct order_details *details = NULL;
+    *ret_workflow = NULL;
+    if (order != NULL)
+        details = &order->details;
+    else if (cmd->kind == COMMAND_SUBMIT_ORDER)
+        details = &cmd->submit_order;
+    if (details == NULL)
+        return true;
+    *ret_workflow = workflow_registry_find(owner->cluster->workflows, details->workflow,
+                                           details->workflow_version);
+    assert(*ret_workflow == NULL || text_equal((*ret_workflow)->name, details->workflow));
+    if (*ret_workflow != NULL || pending->workflows_fresh)
+        return true;
+    begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
+    cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
+    return false;
+}
+
+bool owner_find_target(struct owner *owner, const struct command *cmd, const struct order *order,
+                       struct decide_input *input)
+{
+    struct pending_command *pending = owner->head;
+    assert(input->target == NULL && !input->target_retired);
+    if (cmd->kind != COMMAND_MIGRATE_ORDER || order == NULL || cmd->migrate_order.version == 0)
+        return true;
+    const struct workflow_entry *entry = workflow_registry_entry(
+        owner->cluster->workflows, order->details.workflow, cmd->migrate_order.version);
+    if (entry != NULL) {
+        input->target = entry->workflow;
+        input->target_retired = entry->retired;
+        return true;
+    }
+    if (pending->workflows_fresh)
+        return true;
+    begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
+    cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
+    return false;
+}
