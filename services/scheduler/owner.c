@@ -57,7 +57,7 @@ void owner_set_state(struct owner *owner, enum owner_state state)
     assert(!owner->released);
     assert(owner_state_may_follow(owner->state, state));
     owner->state = state;
-    owner->changes++;
+    owner->progress++;
 }
 
 const char *owner_state_name(enum owner_state state)
@@ -83,7 +83,7 @@ static void check_again(struct owner *owner)
 {
     assert(owner->state == OWNER_GIVING_UP);
     assert(owner->outstanding == 0);
-    assert(owner->commands == NULL && owner->head == NULL);
+    assert(owner_cycle_has_ended(owner));
     owner_set_state(owner, OWNER_CHECKING);
     owner->retry_ms = owner->retry_ms == 0 ? RETRY_MS : owner->retry_ms * 2;
     if (owner->retry_ms > RETRY_MS_MAX)
@@ -131,7 +131,7 @@ void owner_give_up_for(struct owner *owner, const struct error *why)
     }
     owner_set_state(owner, OWNER_GIVING_UP);
     owner_cycle_end(owner);
-    assert(owner->item_count == 0 && owner->commands == NULL);
+    assert(owner_cycle_has_ended(owner));
     assert(owner->metrics->guarding != owner); /* others may decide */
     emitter_stop(owner->emitter);
     owner->claim_number++;
@@ -163,8 +163,7 @@ void owner_stop(struct owner *owner, const struct error *error)
     owner_cycle_end(owner);
     emitter_stop(owner->emitter);
     owner->claim_number++;
-    assert(owner->item_count == 0);
-    assert(owner->commands == NULL);
+    assert(owner_cycle_has_ended(owner));
     if (strcmp(owner->trouble.message, error->message) != 0) {
         log_error("partition stopped", LOG_I64("partition", owner->partition), LOG_ERR(error));
         cluster_alert(owner->cluster, owner->partition, error);
@@ -187,7 +186,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
         follower_restart(owner->follower, false, 0);
     } else if (owner->state == OWNER_CATCHING_UP) {
         owner_catch_up(owner);
-    } else if (owner->state == OWNER_INSPECTING && owner->commands == NULL) {
+    } else if (owner->state == OWNER_INSPECTING && !owner_queue_is_open(owner)) {
         owner_ask_for_commands(owner);
     } else {
         owner_step_soon(owner);
@@ -225,14 +224,12 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     }
     owner->emitter = emitter_new(cluster, partition, follower_view(owner->follower),
                                  options->alerts, owner_store_settled, owner);
-    owner->items = calloc(options->batch_max, sizeof(owner->items[0]));
-    assert(owner->items != NULL);
-    heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
     loop_timer_init(&owner->timer, on_timer, owner);
+    owner_cycle_init(owner);
+    owner_clock_init(owner);
     owner_store_begin(owner);
     owner_trim_init(owner);
     owner_expire_init(owner);
-    clock_guard_init(&owner->clock_guard, options->margin_ms);
     owner->state = options->standby ? OWNER_STANDBY : OWNER_CHECKING;
     owner_watch_begin(owner);
     *ret_owner = owner;
@@ -249,11 +246,9 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
     emitter_free(owner->emitter);
     follower_free(owner->follower);
     backlog_free(owner->backlog);
-    heap_arena_deinit(&owner->batch);
-    buffer_deinit(&owner->value);
-    free(owner->items);
-    assert(owner->commands == NULL && owner->head == NULL);
-    assert(owner->metrics->guarding != owner && !owner->waits_for_turn);
+    owner_cycle_free(owner);
+    owner_append_free(owner);
+    assert(owner->metrics->guarding != owner);
     owner->outstanding -= cluster_refresh_cancel(owner->cluster, owner);
     owner->released = true;
     owner->on_released = released;
@@ -321,54 +316,49 @@ int64_t owner_lag(const struct owner *owner)
     return follower_lag(owner->follower);
 }
 
-bool owner_is_warm(const struct owner *owner)
-{
-    return owner->state == OWNER_STANDBY && owner->warm && follower_is_folding(owner->follower);
-}
-
 struct owner_metrics *owner_metrics_new(struct metrics *metrics)
 {
-    struct owner_metrics *owner = calloc(1, sizeof(*owner));
-    assert(owner != NULL);
-    owner->decisions = metrics_counter(metrics, "reeve_decisions_total", "Decisions acknowledged.",
-                                       METRICS_NO_LABELS);
-    owner->rejections =
+    struct owner_metrics *shared = calloc(1, sizeof(*shared));
+    assert(shared != NULL);
+    shared->decisions = metrics_counter(metrics, "reeve_decisions_total", "Decisions acknowledged.",
+                                        METRICS_NO_LABELS);
+    shared->rejections =
         metrics_counter(metrics, "reeve_decisions_without_change_total",
                         "Decisions that rejected or ignored their command.", METRICS_NO_LABELS);
-    owner->claims = metrics_counter(metrics, "reeve_claims_total",
-                                    "Claims acknowledged by the broker.", METRICS_NO_LABELS);
-    owner->given_up = metrics_counter(metrics, "reeve_claims_given_up_total",
-                                      "Claims given up after a surprise.", METRICS_NO_LABELS);
-    owner->batches = metrics_counter(metrics, "reeve_batches_total",
-                                     "Batches of Decisions acknowledged.", METRICS_NO_LABELS);
-    owner->skipped =
+    shared->claims = metrics_counter(metrics, "reeve_claims_total",
+                                     "Claims acknowledged by the broker.", METRICS_NO_LABELS);
+    shared->given_up = metrics_counter(metrics, "reeve_claims_given_up_total",
+                                       "Claims given up after a surprise.", METRICS_NO_LABELS);
+    shared->batches = metrics_counter(metrics, "reeve_batches_total",
+                                      "Batches of Decisions acknowledged.", METRICS_NO_LABELS);
+    shared->skipped =
         metrics_counter(metrics, "reeve_records_skipped_total",
                         "Records of the log that were not admitted.", METRICS_NO_LABELS);
-    owner->continuations = metrics_counter(metrics, "reeve_continuations_total",
-                                           "Continuations acknowledged: the bookkeeping, restated.",
-                                           METRICS_NO_LABELS);
-    owner->statements =
+    shared->continuations = metrics_counter(
+        metrics, "reeve_continuations_total",
+        "Continuations acknowledged: the bookkeeping, restated.", METRICS_NO_LABELS);
+    shared->statements =
         metrics_counter(metrics, "reeve_statements_total",
                         "Statements acknowledged: orders restated in full.", METRICS_NO_LABELS);
-    owner->expired =
+    shared->expired =
         metrics_counter(metrics, "reeve_orders_expired_total",
                         "Finished orders that have left the stores.", METRICS_NO_LABELS);
-    owner->trimmed =
+    shared->trimmed =
         metrics_counter(metrics, "reeve_log_records_trimmed_total",
                         "Records deleted at the beginning of the log.", METRICS_NO_LABELS);
     for (int held = 0; held < TRIM_HELD_COUNT; held++)
-        owner->trim_held[held] = metrics_gauge(metrics, "reeve_log_trim_held",
-                                               "Own partitions by what keeps their log from being "
-                                               "trimmed further.",
-                                               METRICS_LABEL("by", trim_held_names[held]));
-    owner->cycle = metrics_histogram(metrics, "reeve_cycle_seconds",
-                                     "From deciding on a command until its batch is acknowledged.",
-                                     METRICS_NO_LABELS);
-    owner->commit = metrics_histogram(metrics, "reeve_store_commit_seconds",
-                                      "Writing to the store what has changed since the last time.",
+        shared->trim_held[held] = metrics_gauge(metrics, "reeve_log_trim_held",
+                                                "Own partitions by what keeps their log from being "
+                                                "trimmed further.",
+                                                METRICS_LABEL("by", trim_held_names[held]));
+    shared->cycle = metrics_histogram(metrics, "reeve_cycle_seconds",
+                                      "From deciding on a command until its batch is acknowledged.",
                                       METRICS_NO_LABELS);
-    owner->outcomes = outcomes_new(metrics);
-    return owner;
+    shared->commit = metrics_histogram(metrics, "reeve_store_commit_seconds",
+                                       "Writing to the store what has changed since the last time.",
+                                       METRICS_NO_LABELS);
+    shared->outcomes = outcomes_new(metrics);
+    return shared;
 }
 
 void owner_metrics_free(struct owner_metrics *metrics)

@@ -4,6 +4,7 @@
 #include "services/scheduler/owner_internal.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* Whether our record was acknowledged where it must be; if not, gives the claim up. The only
  * legitimate writer sees consecutive offsets: anything else means that another process writes here,
@@ -11,16 +12,17 @@
 static bool is_as_expected(struct owner *owner, int64_t offset, const struct error *error)
 {
     assert(owner_is_running(owner));
-    assert(owner->expected_offset > 0);
-    assert(owner->expected_offset < follower_checkpoint(owner->follower)->next_event_offset);
+    assert(owner->in_flight.expected_offset > 0);
+    assert(owner->in_flight.expected_offset <
+           follower_checkpoint(owner->follower)->next_event_offset);
     if (error != NULL && error_is(error))
         owner_give_up_for(owner, error);
     else if (offset < 0)
         owner_give_up(owner, CODE_OFFSET_UNKNOWN, "acknowledged without an offset");
-    else if (offset != owner->expected_offset)
+    else if (offset != owner->in_flight.expected_offset)
         owner_give_up(owner, CODE_NOT_ALONE, "another process has written to the log");
     else {
-        owner->expected_offset++;
+        owner->in_flight.expected_offset++;
         return true;
     }
     return false;
@@ -31,16 +33,16 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct owner *owner = ctx;
     if (!owner_answered(owner, token) || owner->state != OWNER_APPENDING)
         return;
-    const struct owner_record *record = owner->on_its_way;
-    assert(record != NULL && owner->acknowledged < owner->sent);
+    const struct owner_record *record = owner->in_flight.record;
+    assert(record != NULL && owner->in_flight.acknowledged < owner->in_flight.sent);
     if (!is_as_expected(owner, offset, error))
         return;
-    owner->appended++;
-    if (++owner->acknowledged < owner->sent)
+    owner->progress++;
+    if (++owner->in_flight.acknowledged < owner->in_flight.sent)
         return;
     owner_append_end(owner);
     assert(owner_has_appended(owner));
-    owner_measure_clock(owner, owner->sent_us);
+    owner_measure_clock(owner, owner->in_flight.sent_us);
     owner_set_state(owner, OWNER_RUNNING);
     record->acknowledged(owner, offset);
 }
@@ -49,13 +51,14 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
                   struct text key, struct text *ret_value)
 {
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->sent == 0 || (record->many && owner->on_its_way == record));
+    assert(owner->in_flight.sent == 0 || (record->many && owner->in_flight.record == record));
     assert(follower_checkpoint(owner->follower)->next_event_offset ==
-           owner->expected_offset + owner->sent);
+           owner->in_flight.expected_offset + owner->in_flight.sent);
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    owner->value.size = 0;
-    codec_encode(owner->cluster->codec, record->kind, content, &owner->value);
-    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    owner->in_flight.value.size = 0;
+    codec_encode(owner->cluster->codec, record->kind, content, &owner->in_flight.value);
+    struct text value = {(const char *)owner->in_flight.value.data,
+                         (uint32_t)owner->in_flight.value.size};
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
                                    .topic = owner->cluster->topics.events,
                                    .partition = owner->partition,
@@ -67,34 +70,52 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
     if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
         return false;
     owner->outstanding++;
-    owner->on_its_way = record;
-    owner->sent_us = now_us;
-    owner->sent++;
+    owner->in_flight.record = record;
+    owner->in_flight.sent_us = now_us;
+    owner->in_flight.sent++;
     *ret_value = value;
     return true;
 }
 
 void owner_await_appended(struct owner *owner)
 {
-    assert(owner->on_its_way != NULL && owner->sent > 0 && owner->acknowledged == 0);
+    assert(owner->in_flight.record != NULL && owner->in_flight.sent > 0 &&
+           owner->in_flight.acknowledged == 0);
     owner_set_state(owner, OWNER_APPENDING);
+}
+
+void owner_append_describe(const struct owner *owner, char *ret_text, size_t size)
+{
+    const struct owner_in_flight *flight = &owner->in_flight;
+    char count[16] = "";
+    assert(owner->state == OWNER_APPENDING && flight->acknowledged < flight->sent);
+    if (flight->record->many)
+        snprintf(count, sizeof(count), "%u ", flight->sent - flight->acknowledged);
+    snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %s%s",
+             owner->cluster->topics.events, owner->partition, count, flight->record->name);
 }
 
 bool owner_has_appended(const struct owner *owner)
 {
-    return owner->sent == 0 &&
-           follower_checkpoint(owner->follower)->next_event_offset == owner->expected_offset;
+    return owner->in_flight.sent == 0 && follower_checkpoint(owner->follower)->next_event_offset ==
+                                             owner->in_flight.expected_offset;
 }
 
 void owner_append_begin(struct owner *owner, int64_t offset)
 {
-    assert(owner->on_its_way == NULL && owner->sent == 0);
+    assert(owner->in_flight.record == NULL && owner->in_flight.sent == 0);
     assert(offset > 0);
-    owner->expected_offset = offset;
+    owner->in_flight.expected_offset = offset;
 }
 
 void owner_append_end(struct owner *owner)
 {
-    owner->on_its_way = NULL;
-    owner->sent = owner->acknowledged = 0;
+    owner->in_flight.record = NULL;
+    owner->in_flight.sent = owner->in_flight.acknowledged = 0;
+}
+
+void owner_append_free(struct owner *owner)
+{
+    assert(owner->in_flight.record == NULL);
+    buffer_deinit(&owner->in_flight.value);
 }

@@ -23,7 +23,7 @@ static void on_stopped(void *ctx, const struct error *error);
 static void check_claim(struct owner *owner, int64_t log_end)
 {
     assert(owner->state == OWNER_FOLDING);
-    if (log_end <= owner->claim_offset)
+    if (log_end <= owner->claim.offset)
         owner_give_up(owner, CODE_CLAIM_NOT_FOUND, "the log ends before the offset of our claim");
 }
 
@@ -32,8 +32,8 @@ static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error 
     struct owner *owner = ctx;
     bool failed = error != NULL && error_is(error);
     (void)low;
-    assert(owner->asking);
-    owner->asking = false;
+    assert(owner->claim.asking);
+    owner->claim.asking = false;
     if (!owner_answered(owner, owner->claim_number))
         return;
     if (owner->state == OWNER_FOLDING && !failed)
@@ -44,17 +44,17 @@ static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error 
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
         return;
     }
-    owner->catch_up_to = high;
+    owner->claim.catch_up_to = high;
     owner_catch_up(owner);
 }
 
 void owner_ask_for_log_end(struct owner *owner)
 {
     assert(owner->state == OWNER_CATCHING_UP || owner->state == OWNER_FOLDING);
-    assert(!owner->asking || owner->outstanding > 0);
-    if (owner->asking)
+    assert(!owner->claim.asking || owner->outstanding > 0);
+    if (owner->claim.asking)
         return;
-    owner->asking = true;
+    owner->claim.asking = true;
     owner->outstanding++;
     broker_offsets(owner->cluster->broker, owner->cluster->topics.events, owner->partition,
                    on_log_end, owner);
@@ -63,8 +63,8 @@ void owner_ask_for_log_end(struct owner *owner)
 static void find_log_end(struct owner *owner)
 {
     assert(owner->state == OWNER_CATCHING_UP);
-    owner->round_from = follower_checkpoint(owner->follower)->next_event_offset;
-    owner->catch_up_to = INT64_MAX;
+    owner->claim.round_from = follower_checkpoint(owner->follower)->next_event_offset;
+    owner->claim.catch_up_to = INT64_MAX;
     owner_ask_for_log_end(owner);
 }
 
@@ -73,22 +73,21 @@ void owner_catch_up(struct owner *owner)
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     int64_t next = checkpoint->next_event_offset;
     assert(owner->state == OWNER_CATCHING_UP);
-    if (owner->catch_up_to == INT64_MAX)
+    if (owner->claim.catch_up_to == INT64_MAX)
         find_log_end(owner);
-    else if (next >= owner->catch_up_to && next - owner->round_from > CLAIM_WITHIN)
+    else if (next >= owner->claim.catch_up_to && next - owner->claim.round_from > CLAIM_WITHIN)
         find_log_end(owner); /* more has come in that time */
-    else if (next >= owner->catch_up_to && !owner->suspended && checkpoint->complete)
+    else if (next >= owner->claim.catch_up_to && !owner->suspended && checkpoint->complete)
         claim_partition(owner);
 }
 
 /* The follower knows where the log ends, or (-1) the broker is asked. */
 static void begin_catching_up(struct owner *owner, int64_t log_end)
 {
-    assert(owner->commands == NULL);
-    assert(owner->head == NULL && owner->item_count == 0);
+    assert(owner_cycle_has_ended(owner));
     owner_set_state(owner, OWNER_CATCHING_UP);
-    owner->round_from = follower_checkpoint(owner->follower)->next_event_offset;
-    owner->catch_up_to = log_end < 0 ? INT64_MAX : log_end;
+    owner->claim.round_from = follower_checkpoint(owner->follower)->next_event_offset;
+    owner->claim.catch_up_to = log_end < 0 ? INT64_MAX : log_end;
     owner_catch_up(owner);
 }
 
@@ -100,13 +99,24 @@ void owner_promote(struct owner *owner)
     log_info("standby takes over", LOG_I64("partition", owner->partition),
              LOG_STR("follower", follower_is_folding(owner->follower) ? "folding" : "checking"),
              LOG_I64("lag", owner_lag(owner)));
-    owner->folded = 0;
+    owner->claim.folded = 0;
     if (follower_is_folding(owner->follower)) {
         begin_catching_up(owner, -1);
         return;
     }
     owner_set_state(owner, OWNER_CHECKING);
     follower_restart(owner->follower, false, 0);
+}
+
+bool owner_log_end_is_known(const struct owner *owner)
+{
+    return owner->claim.catch_up_to != INT64_MAX;
+}
+
+bool owner_is_warm(const struct owner *owner)
+{
+    return owner->state == OWNER_STANDBY && owner->claim.warm &&
+           follower_is_folding(owner->follower);
 }
 
 /* ---- claiming ---- */
@@ -125,10 +135,10 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
         return;
     }
     FAILPOINT("claim.acknowledged");
-    owner_measure_clock(owner, owner->claim_sent_us);
+    owner_measure_clock(owner, owner->claim.sent_us);
     metrics_add(owner->metrics->claims, 1);
-    assert(owner->commands == NULL && owner->item_count == 0);
-    owner->claim_offset = offset;
+    assert(owner_cycle_has_ended(owner));
+    owner->claim.offset = offset;
     owner_append_begin(owner, offset + 1);
     owner_set_state(owner, OWNER_FOLDING);
     const struct error *stop;
@@ -144,10 +154,9 @@ static void claim_partition(struct owner *owner)
 {
     struct error error;
     assert(!owner->released);
-    assert(!owner->suspended && owner->commands == NULL);
-    assert(owner->head == NULL && owner->item_count == 0);
+    assert(!owner->suspended && owner_cycle_has_ended(owner));
     /* An owner that cannot read the log never fences one that can. */
-    assert(follower_checkpoint(owner->follower)->next_event_offset >= owner->catch_up_to);
+    assert(follower_checkpoint(owner->follower)->next_event_offset >= owner->claim.catch_up_to);
     assert(follower_checkpoint(owner->follower)->complete);
     struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
                           .claimed_at = clock_wall_ms(owner->cluster->service->clock),
@@ -161,8 +170,9 @@ static void claim_partition(struct owner *owner)
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner_set_state(owner, OWNER_CLAIMING);
     FAILPOINT("claim.begin");
-    owner->claim_sent_us = clock_mono_us(owner->cluster->service->clock);
-    owner->producer_deaths = broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG);
+    owner->claim.sent_us = clock_mono_us(owner->cluster->service->clock);
+    owner->claim.producer_deaths =
+        broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG);
     enum error_class class = cluster_append(
         owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
         claim.instance, RECORD_CLAIM, &claim, on_claimed, owner, owner->claim_number, &error);
@@ -182,7 +192,7 @@ static void on_checked(void *ctx)
         return;
     }
     if (owner->state == OWNER_FOLDING) { /* the follower checked the log again on the way */
-        follower_run(owner->follower, owner->claim_offset);
+        follower_run(owner->follower, owner->claim.offset);
         return;
     }
     /* The follower checks again by itself: after a stop, and where it doubts the log. */
@@ -192,7 +202,7 @@ static void on_checked(void *ctx)
     if (owner->state != OWNER_CHECKING) /* it claims, gives up or runs: that goes on as it is */
         return;
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
-    assert(owner->commands == NULL && owner->head == NULL);
+    assert(owner_cycle_has_ended(owner));
     int64_t log_end = end_known ? checkpoint->next_event_offset + owner_lag(owner) : -1;
     follower_run(owner->follower, INT64_MAX);
     begin_catching_up(owner, log_end);
@@ -200,46 +210,50 @@ static void on_checked(void *ctx)
 
 /* ---- deciding ---- */
 
+bool owner_has_lost_its_producer(const struct owner *owner)
+{
+    return broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG) !=
+           owner->claim.producer_deaths;
+}
+
 void owner_begin_running(struct owner *owner)
 {
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner->state == OWNER_INSPECTING);
-    assert(owner->head == NULL && owner->item_count == 0);
     assert(owner_has_appended(owner));
     assert(uuid_equal(&checkpoint->claim_id, &owner->claim_id) && checkpoint->next_sequence == 0);
-    assert(checkpoint->emitted_through < owner->claim_offset);
+    assert(checkpoint->emitted_through < owner->claim.offset);
     if (owner_is_ahead(owner)) {
         owner_stop_ahead(owner);
         return;
     }
     owner_set_state(owner, OWNER_RUNNING);
     owner->trouble = (struct error){0};
-    owner->careful = checkpoint->previous_claim_decisions == 0 ? CAREFUL_COMMANDS : 0;
-    const struct clock *clock = owner->cluster->service->clock;
-    emitter_start(owner->emitter, checkpoint->emitted_through, owner->claim_offset,
-                  clock_guard_now(&owner->clock_guard, clock, clock_mono_us(clock), 0,
-                                  checkpoint->newest_decided_at));
+    uint32_t careful = checkpoint->previous_claim_decisions == 0 ? CAREFUL_COMMANDS : 0;
+    int64_t mono_us = clock_mono_us(owner->cluster->service->clock);
+    emitter_start(owner->emitter, checkpoint->emitted_through, owner->claim.offset,
+                  owner_now(owner, mono_us, 0));
     log_info("partition claimed", LOG_I64("partition", owner->partition),
-             LOG_I64("claim_offset", owner->claim_offset),
+             LOG_I64("claim_offset", owner->claim.offset),
              LOG_I64("next_command", checkpoint->next_command_offset),
              LOG_I64("emitted_through", checkpoint->emitted_through),
-             LOG_U64("folded", owner->folded), LOG_U64("commands_to_guard", owner->careful));
+             LOG_U64("folded", owner->claim.folded), LOG_U64("commands_to_guard", careful));
     FAILPOINT("claim.running");
-    owner_cycle_begin(owner);
+    owner_cycle_begin(owner, careful);
 }
 
 static void on_caught_up(void *ctx)
 {
     struct owner *owner = ctx;
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
-    owner->warm = true;
+    owner->claim.warm = true;
     if (owner->state == OWNER_CATCHING_UP) {
-        owner->catch_up_to = owner->round_from = checkpoint->next_event_offset;
+        owner->claim.catch_up_to = owner->claim.round_from = checkpoint->next_event_offset;
         owner_catch_up(owner);
     }
     if (owner->state != OWNER_FOLDING)
         return;
-    if (checkpoint->next_event_offset != owner->claim_offset + 1 ||
+    if (checkpoint->next_event_offset != owner->claim.offset + 1 ||
         !uuid_equal(&checkpoint->claim_id, &owner->claim_id)) {
         owner_give_up(owner, CODE_CLAIM_NOT_FOUND, "the log does not hold our claim at its offset");
         return;
@@ -255,9 +269,10 @@ static void on_folded(void *ctx, const struct broker_record *record,
 {
     struct owner *owner = ctx;
     assert(!owner_is_running(owner)); /* then it folds what it decides, itself */
-    owner->folded++;
+    owner->claim.folded++;
+    owner->progress++;
     /* By the timer: a follower is not restarted, and no claim begins, inside of its callback. */
-    if (owner->state == OWNER_CATCHING_UP && record->offset + 1 >= owner->catch_up_to)
+    if (owner->state == OWNER_CATCHING_UP && record->offset + 1 >= owner->claim.catch_up_to)
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, 0);
     if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
         metrics_add(owner->metrics->skipped, 1);
@@ -272,7 +287,7 @@ static void on_dropped(void *ctx)
 {
     struct owner *owner = ctx;
     assert(!owner_is_running(owner));
-    owner->warm = false;
+    owner->claim.warm = false;
     owner_queue_close(owner);
     if (owner->state == OWNER_CATCHING_UP || owner->state == OWNER_FOLDING)
         owner_set_state(owner, OWNER_CHECKING);

@@ -10,12 +10,17 @@
 
 enum { MEASURE_AGAIN_US = 10000000 };
 
+void owner_clock_init(struct owner *owner)
+{
+    clock_guard_init(&owner->clock.guard, owner->options.margin_ms);
+}
+
 void owner_measure_clock(struct owner *owner, int64_t sent_us)
 {
-    struct clock_guard *guard = &owner->clock_guard;
+    struct clock_guard *guard = &owner->clock.guard;
     bool was_bad = guard->bad;
-    owner->measured_us = clock_mono_us(owner->cluster->service->clock);
-    assert(sent_us <= owner->measured_us);
+    owner->clock.measured_us = clock_mono_us(owner->cluster->service->clock);
+    assert(sent_us <= owner->clock.measured_us);
     clock_guard_measure(guard, owner->cluster->service->clock, sent_us,
                         broker_appended_at(owner->cluster->broker));
     if (!was_bad || guard->bad)
@@ -28,12 +33,18 @@ void owner_measure_clock(struct owner *owner, int64_t sent_us)
 
 const struct clock_guard *owner_clock(const struct owner *owner)
 {
-    return &owner->clock_guard;
+    return &owner->clock.guard;
+}
+
+int64_t owner_now(const struct owner *owner, int64_t mono_us, int64_t command_time)
+{
+    return clock_guard_now(&owner->clock.guard, owner->cluster->service->clock, mono_us,
+                           command_time, follower_checkpoint(owner->follower)->newest_decided_at);
 }
 
 bool owner_is_ahead(const struct owner *owner)
 {
-    return clock_guard_is_ahead(&owner->clock_guard, owner->cluster->service->clock,
+    return clock_guard_is_ahead(&owner->clock.guard, owner->cluster->service->clock,
                                 follower_checkpoint(owner->follower)->newest_decided_at);
 }
 
@@ -43,9 +54,9 @@ void owner_stop_ahead(struct owner *owner)
     char newest[RFC3339_TEXT_SIZE];
     char broker[RFC3339_TEXT_SIZE];
     int64_t mono_us = clock_mono_us(owner->cluster->service->clock);
-    assert(owner->clock_guard.known);
+    assert(owner->clock.guard.known);
     rfc3339_format(follower_checkpoint(owner->follower)->newest_decided_at, newest);
-    rfc3339_format(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
+    rfc3339_format(clock_guard_broker_ms(&owner->clock.guard, mono_us), broker);
     error_set(&error, CODE_CLOCK_AHEAD,
               "the newest Decision of the partition says %s, but by the brokers' clocks it is %s: "
               "no deadline would pass until then. Make sure that the brokers' clocks are right, "
@@ -59,16 +70,16 @@ void owner_stop_ahead(struct owner *owner)
 bool owner_pause_for_clock(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->clock_guard.bad);
+    assert(owner->clock.guard.bad);
     error_set(&owner->trouble, CODE_CLOCK_SKEW,
               "this machine's clock is %" PRId64 " ms off the brokers' append times: set it; no "
               "commands are decided until then",
-              owner->clock_guard.skew_ms);
+              owner->clock.guard.skew_ms);
     log_warning_limited("no commands are decided", LOG_I64("partition", owner->partition),
                         LOG_ERR(&owner->trouble));
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    if (now_us - owner->measured_us < MEASURE_AGAIN_US)
+    if (now_us - owner->clock.measured_us < MEASURE_AGAIN_US)
         return false;
-    owner->measured_us = now_us;
+    owner->clock.measured_us = now_us;
     return owner_continue(owner, -1);
 }

@@ -10,26 +10,32 @@
 static void on_refreshed(void *ctx, bool fresh)
 {
     struct owner *owner = ctx;
-    if (!owner_answered(owner, owner->claim_number) || owner->refreshing == NULL)
+    if (!owner_answered(owner, owner->claim_number) || owner->batch.refreshing == NULL)
         return;
-    assert(owner->head != NULL);
-    assert(!*owner->refreshing);
+    assert(owner_queue_head(owner) != NULL);
+    assert(!*owner->batch.refreshing);
     /* Otherwise it is read again: a side topic that cannot be read delays a command, and never
      * decides it. */
     if (fresh)
-        *owner->refreshing = true;
-    owner->refreshing = NULL;
+        *owner->batch.refreshing = true;
+    owner->batch.refreshing = NULL;
     owner_step_soon(owner);
 }
 
 /* Of the first command. */
 static void begin_refresh(struct owner *owner, bool *ret_fresh, const char *what)
 {
-    assert(owner->refreshing == NULL && !*ret_fresh);
-    assert(ret_fresh == &owner->head->schemas_fresh || ret_fresh == &owner->head->workflows_fresh);
-    owner->refreshing = ret_fresh;
+    assert(owner->batch.refreshing == NULL && !*ret_fresh);
+    assert(ret_fresh == &owner_queue_head(owner)->schemas_fresh ||
+           ret_fresh == &owner_queue_head(owner)->workflows_fresh);
+    owner->batch.refreshing = ret_fresh;
     owner->blocked_by = what;
     owner->outstanding++;
+}
+
+bool owner_is_refreshing(const struct owner *owner)
+{
+    return owner->batch.refreshing != NULL;
 }
 
 /* ---- its record ---- */
@@ -37,8 +43,9 @@ static void begin_refresh(struct owner *owner, bool *ret_fresh, const char *what
 static enum error_class read_head(struct owner *owner, struct command *cmd, struct error *ret_error)
 {
     struct cluster *cluster = owner->cluster;
-    return pending_command_read(owner->head, cluster->codec, &cluster->topics, owner->partition,
-                                cluster->partition_count, &owner->batch.arena, cmd, ret_error);
+    return pending_command_read(owner_queue_head(owner), cluster->codec, &cluster->topics,
+                                owner->partition, cluster->partition_count,
+                                &owner->batch.memory.arena, cmd, ret_error);
 }
 
 /* A record that is not a valid command becomes an undecodable one, never an error. */
@@ -46,7 +53,7 @@ bool owner_read_command(struct owner *owner, struct command *ret_cmd)
 {
     struct error error;
     struct cluster *cluster = owner->cluster;
-    struct pending_command *pending = owner->head;
+    struct pending_command *pending = owner_queue_head(owner);
     if (read_head(owner, ret_cmd, &error) == ERROR_OK)
         return true;
     if (error.code == CODE_UNKNOWN_SCHEMA && !pending->schemas_fresh) {
@@ -56,7 +63,7 @@ bool owner_read_command(struct owner *owner, struct command *ret_cmd)
     }
     if (error.class == ERROR_RETRY)
         return false; /* the owner stops when it is the first one */
-    *ret_cmd = pending_command_dead(pending, &error, false, &owner->batch.arena);
+    *ret_cmd = pending_command_dead(pending, &error, false, &owner->batch.memory.arena);
     return true;
 }
 
@@ -66,17 +73,19 @@ bool owner_stops_at_newer_command(struct owner *owner)
     struct error why;
     struct error error;
     struct command cmd;
-    if (owner->head == NULL || !codec_is_newer(owner->cluster->codec, owner->head->value))
+    if (owner_queue_head(owner) == NULL ||
+        !codec_is_newer(owner->cluster->codec, owner_queue_head(owner)->value))
         return false;
-    heap_arena_reset(&owner->batch);
+    heap_arena_reset(&owner->batch.memory);
     if (read_head(owner, &cmd, &why) != ERROR_RETRY)
         return false;
     error_set(&error, CODE_UNKNOWN_COMMAND,
               "%s[%d]@%lld is a command of a newer version (%.200s): upgrade this instance; if it "
               "is a third-party client's, stop that client and pass the command with `reeve "
               "partition reset --partition %d --next-command %lld`",
-              owner->cluster->topics.commands, owner->partition, (long long)owner->head->offset,
-              why.message, owner->partition, (long long)owner->head->offset + 1);
+              owner->cluster->topics.commands, owner->partition,
+              (long long)owner_queue_head(owner)->offset, why.message, owner->partition,
+              (long long)owner_queue_head(owner)->offset + 1);
     owner_stop(owner, &error);
     return true;
 }
@@ -84,10 +93,11 @@ bool owner_stops_at_newer_command(struct owner *owner)
 void owner_quarantine_command(struct owner *owner, struct command *ret_cmd)
 {
     struct error error;
-    assert(owner->head != NULL && !owner->guarded);
+    assert(owner_queue_head(owner) != NULL && !owner_guard_stands(owner));
     error_set(&error, CODE_QUARANTINED,
               "quarantined: five schedulers crashed while they decided this command");
-    *ret_cmd = pending_command_dead(owner->head, &error, true, &owner->batch.arena);
+    *ret_cmd =
+        pending_command_dead(owner_queue_head(owner), &error, true, &owner->batch.memory.arena);
 }
 
 /* ---- its workflows ---- */
@@ -95,7 +105,7 @@ void owner_quarantine_command(struct owner *owner, struct command *ret_cmd)
 bool owner_find_workflow(struct owner *owner, const struct command *cmd, const struct order *order,
                          const struct workflow **ret_workflow)
 {
-    struct pending_command *pending = owner->head;
+    struct pending_command *pending = owner_queue_head(owner);
     const struct order_details *details = NULL;
     *ret_workflow = NULL;
     if (order != NULL)
@@ -117,7 +127,7 @@ bool owner_find_workflow(struct owner *owner, const struct command *cmd, const s
 bool owner_find_target(struct owner *owner, const struct command *cmd, const struct order *order,
                        struct decide_input *input)
 {
-    struct pending_command *pending = owner->head;
+    struct pending_command *pending = owner_queue_head(owner);
     assert(input->target == NULL && !input->target_retired);
     if (cmd->kind != COMMAND_MIGRATE_ORDER || order == NULL || cmd->migrate_order.version == 0)
         return true;

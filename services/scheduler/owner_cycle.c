@@ -6,37 +6,39 @@
 #include "services/scheduler/owner_internal.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum {
-    QUEUE_FULL_MS = 5, /* the producer's queue is full: try again after */
-    BLOCKED_MS = 1000  /* disk or clock: check again after */
+    QUEUE_FULL_MS = 5,       /* the producer's queue is full: try again after */
+    BLOCKED_MS = 1000,       /* disk or clock: check again after */
+    BATCH_BYTES = 256 * 1024 /* of the memory's first block */
 };
 
 /* ---- acknowledged ---- */
 
 static void emit(struct owner *owner, int64_t offset)
 {
-    assert(owner->item_count > 0);
-    assert(owner->items[owner->item_count - 1].decision.offset == offset);
+    assert(owner->batch.count > 0);
+    assert(owner->batch.items[owner->batch.count - 1].decision.offset == offset);
     FAILPOINT("cycle.acknowledged");
     owner->trouble = (struct error){0};
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    for (uint32_t i = 0; i < owner->item_count; i++) {
-        emitter_offer(owner->emitter, &owner->items[i].decision);
-        metrics_observe_us(owner->metrics->cycle, now_us - owner->items[i].begun_us);
-        outcomes_count(&owner->items[i].outcomes);
-        if (!decision_changes_order(&owner->items[i].decision))
+    for (uint32_t i = 0; i < owner->batch.count; i++) {
+        emitter_offer(owner->emitter, &owner->batch.items[i].decision);
+        metrics_observe_us(owner->metrics->cycle, now_us - owner->batch.items[i].begun_us);
+        outcomes_count(&owner->batch.items[i].outcomes);
+        if (!decision_changes_order(&owner->batch.items[i].decision))
             metrics_add(owner->metrics->rejections, 1);
     }
     FAILPOINT("cycle.emitted");
-    metrics_add(owner->metrics->decisions, owner->item_count);
+    metrics_add(owner->metrics->decisions, owner->batch.count);
     metrics_add(owner->metrics->batches, 1);
     view_hold(owner_view(owner), false);
     owner_queue_free_decided(owner);
     owner_guard_end(owner);
-    assert(!owner->guarded);
+    assert(!owner_guard_stands(owner));
     owner->retry_ms = 0;
-    owner->item_count = 0;
+    owner->batch.count = 0;
     if (!owner_store_acknowledged(owner))
         return;
     owner_route_acknowledged(owner);
@@ -64,7 +66,7 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     decision->sequence = checkpoint->next_sequence;
     decision->emitted_through = emitter_through(owner->emitter);
     decision->offset = checkpoint->next_event_offset;
-    assert(decision->emitted_through < decision->offset - owner->item_count);
+    assert(decision->emitted_through < decision->offset - owner->batch.count);
     assert(decision->event_count >= 1 && decision->event_count <= DECISION_EVENTS_MAX);
     FAILPOINT("cycle.append");
     if (!owner_append(owner, &decision_record, decision, decision->order_id, &value))
@@ -77,24 +79,21 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
 
 static enum decide_result decide_head(struct owner *owner)
 {
-    struct pending_command *pending = owner->head;
-    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
-    struct batch_item *item = &owner->items[owner->item_count];
+    const struct pending_command *pending = owner_queue_head(owner);
+    struct batch_item *item = &owner->batch.items[owner->batch.count];
     struct command cmd;
     struct error error;
     const struct order *order = NULL;
-    const struct clock *clock = owner->cluster->service->clock;
     struct decide_input input = {.margin_ms = owner->options.margin_ms,
                                  .submission_age_ms_max = SUBMISSIONS_KEPT_MS,
                                  .instance = text_of(owner->cluster->service->instance_id),
                                  .command_offset = pending->offset,
                                  .command_time = pending->timestamp};
-    assert(owner->item_count < owner->options.batch_max);
-    assert(owner->refreshing == NULL);
-    item->begun_us = clock_mono_us(clock);
-    input.now = clock_guard_now(&owner->clock_guard, clock, item->begun_us, pending->timestamp,
-                                checkpoint->newest_decided_at);
-    assert(input.now >= checkpoint->newest_decided_at);
+    assert(owner->batch.count < owner->options.batch_max);
+    assert(owner->batch.refreshing == NULL);
+    item->begun_us = clock_mono_us(owner->cluster->service->clock);
+    input.now = owner_now(owner, item->begun_us, pending->timestamp);
+    assert(input.now >= follower_checkpoint(owner->follower)->newest_decided_at);
     bool quarantine = owner_is_to_be_quarantined(owner);
     if (quarantine)
         owner_quarantine_command(owner, &cmd);
@@ -114,9 +113,9 @@ static enum decide_result decide_head(struct owner *owner)
     }
     input.routing = owner_route_routing(owner, &cmd, order,
                                         input.target != NULL ? input.target : input.workflow);
-    engine_decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
+    engine_decide(order, &cmd, &input, &owner->batch.memory.arena, &item->decision);
     outcomes_of(owner->metrics->outcomes, &item->decision, order, input.workflow,
-                &owner->batch.arena, &item->outcomes);
+                &owner->batch.memory.arena, &item->outcomes);
     enum decide_result result = append_decision(owner, item);
     if (result == DECIDED)
         owner_route_decided(owner, &cmd, &item->decision, order);
@@ -133,12 +132,12 @@ void owner_wait_for_producer(struct owner *owner)
 static bool blocked(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->item_count == 0);
-    if (owner->clock_guard.bad && owner_pause_for_clock(owner))
+    assert(owner->batch.count == 0);
+    if (owner_clock(owner)->bad && owner_pause_for_clock(owner))
         return true;
-    if (owner->clock_guard.bad)
+    if (owner_clock(owner)->bad)
         owner->blocked_by = "this machine's clock to be right";
-    else if (owner->head != NULL && disk_guard_is_low(owner->cluster->service->disk))
+    else if (owner_queue_head(owner) != NULL && disk_guard_is_low(owner->cluster->service->disk))
         owner->blocked_by = "free space on its disk"; /* the guard logs it */
     else
         return false;
@@ -150,43 +149,32 @@ static bool blocked(struct owner *owner)
 static void decide_batch(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING && !owner->suspended);
-    assert(owner->decided == NULL && owner->head != NULL);
-    assert(owner->careful == 0 || owner->guarded || owner_is_to_be_quarantined(owner));
-    uint32_t bound = owner->careful > 0 ? 1 : owner->options.batch_max;
+    assert(owner->batch.count == 0 && owner_queue_head(owner) != NULL);
+    assert(!owner_guard_is_missing(owner));
+    uint32_t bound = owner_guard_batch_max(owner);
     enum decide_result result = DECIDED;
-    heap_arena_reset(&owner->batch);
+    heap_arena_reset(&owner->batch.memory);
     view_hold(owner_view(owner), true);
-    owner->item_count = 0;
-    while (owner->head != NULL && owner->item_count < bound) {
+    while (owner_queue_head(owner) != NULL && owner->batch.count < bound) {
         result = decide_head(owner);
         if (result == BROKEN)
             return;
         if (result == LATER)
             break;
-        owner->item_count++;
+        owner->batch.count++;
         owner_queue_pop(owner);
-        owner->guarded = false;
-        if (owner->careful > 0)
-            owner->careful--;
+        owner_guard_decided(owner);
     }
-    assert(owner->item_count <= bound);
+    assert(owner->batch.count <= bound);
     owner_queue_bound(owner);
-    if (owner->item_count > 0) {
-        assert(owner->sent == owner->item_count);
+    if (owner->batch.count > 0) {
         owner_await_appended(owner);
         return;
     }
     view_hold(owner_view(owner), false);
-    if (result != LATER || owner->refreshing != NULL)
+    if (result != LATER || owner->batch.refreshing != NULL)
         return;
     owner_wait_for_producer(owner);
-}
-
-/* With nothing in flight, it heard nothing of it. */
-static bool has_lost_its_producer(const struct owner *owner)
-{
-    return broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG) !=
-           owner->producer_deaths;
 }
 
 static void step(struct loop *loop, struct loop_deferred *deferred, void *userdata)
@@ -194,9 +182,9 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
     struct owner *owner = userdata;
     (void)loop;
     (void)deferred;
-    if (owner->state != OWNER_RUNNING || owner->suspended || owner->refreshing != NULL)
+    if (owner->state != OWNER_RUNNING || owner->suspended || owner->batch.refreshing != NULL)
         return;
-    if (has_lost_its_producer(owner)) {
+    if (owner_has_lost_its_producer(owner)) {
         owner_give_up(owner, CODE_PRODUCER_FATAL, "the producer that wrote the claim died");
         return;
     }
@@ -207,16 +195,16 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
     owner->blocked_by = NULL;
     if (blocked(owner) || owner_trim_turn(owner) || owner_expire_turn(owner))
         return;
-    if (owner->head == NULL || owner_stops_at_newer_command(owner) || owner_turns_wait(owner))
+    if (owner_queue_head(owner) == NULL || owner_stops_at_newer_command(owner) ||
+        owner_turns_wait(owner))
         return;
-    assert(owner->commands != NULL);
-    assert(owner->item_count == 0);
+    assert(owner_queue_is_open(owner));
     assert(owner_has_appended(owner));
-    if (owner->careful > 0 && !owner->guarded && !owner_is_to_be_quarantined(owner)) {
+    if (owner_guard_is_missing(owner)) {
         owner_guard_append(owner);
         return;
     }
-    if (owner->guarded)
+    if (owner_guard_stands(owner))
         owner_guard_begin(owner);
     decide_batch(owner);
 }
@@ -224,22 +212,41 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
 void owner_step_soon(struct owner *owner)
 {
     if (owner->state == OWNER_RUNNING)
-        loop_defer(cluster_loop(owner->cluster), &owner->stepping);
+        loop_defer(cluster_loop(owner->cluster), &owner->batch.stepping);
 }
 
 /* ---- begin and end ---- */
 
-void owner_cycle_begin(struct owner *owner)
+void owner_cycle_init(struct owner *owner)
+{
+    owner->batch.items = calloc(owner->options.batch_max, sizeof(owner->batch.items[0]));
+    assert(owner->batch.items != NULL);
+    heap_arena_init(&owner->batch.memory, BATCH_BYTES);
+}
+
+void owner_cycle_free(struct owner *owner)
+{
+    assert(owner_cycle_has_ended(owner));
+    heap_arena_deinit(&owner->batch.memory);
+    free(owner->batch.items);
+}
+
+void owner_batch_shrink(struct owner *owner)
+{
+    assert(owner->batch.count == 0);
+    heap_arena_deinit(&owner->batch.memory);
+    heap_arena_init(&owner->batch.memory, BATCH_BYTES);
+}
+
+void owner_cycle_begin(struct owner *owner, uint32_t careful)
 {
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->head == NULL && owner->decided == NULL);
-    assert(owner->pending_count == 0);
-    assert(!owner->waits_for_turn && owner->metrics->guarding != owner);
-    loop_deferred_init(&owner->stepping, step, owner);
-    owner->paused = owner->guarded = false;
-    owner->refreshing = NULL;
+    assert(owner_queue_head(owner) == NULL && owner->batch.count == 0);
+    loop_deferred_init(&owner->batch.stepping, step, owner);
+    owner->batch.refreshing = NULL;
     owner->blocked_by = NULL;
-    if (owner->commands == NULL) /* else it has read the command before the next one */
+    owner_guard_start(owner, careful);
+    if (!owner_queue_is_open(owner)) /* else it has read the command before the next one */
         owner_queue_open(owner, follower_checkpoint(owner->follower)->next_command_offset);
     owner_route_begin(owner);
     owner_trim_begin(owner);
@@ -250,23 +257,22 @@ void owner_cycle_begin(struct owner *owner)
 void owner_cycle_end(struct owner *owner)
 {
     owner_queue_close(owner);
-    loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
+    loop_defer_cancel(cluster_loop(owner->cluster), &owner->batch.stepping);
     owner_store_end(owner);
     owner_trim_end(owner);
     owner_expire_end(owner);
     owner_route_end(owner);
-    owner_turns_leave(owner);
-    owner_guard_end(owner);
-    while (owner->head != NULL)
-        owner_queue_pop(owner);
-    assert(owner->pending_count == 0);
-    assert(owner->pending_bytes == 0);
-    owner_queue_free_decided(owner);
-    owner->tail = NULL;
+    owner_guard_stop(owner);
+    owner_queue_clear(owner);
     owner_append_end(owner);
-    owner->item_count = 0;
-    owner->guarded = false;
-    owner->refreshing = NULL;
+    owner->batch.count = 0;
+    owner->batch.refreshing = NULL;
     if (owner_view(owner) != NULL)
         view_hold(owner_view(owner), false);
+}
+
+bool owner_cycle_has_ended(const struct owner *owner)
+{
+    return !owner_queue_is_open(owner) && owner_queue_head(owner) == NULL &&
+           owner->batch.count == 0;
 }

@@ -31,7 +31,7 @@ static void on_expired(struct owner *owner, int64_t offset)
     FAILPOINT("expiry.acknowledged");
     metrics_add(owner->metrics->expired, owner->expiry.count);
     if (owner->expiry.more)
-        turn_after(owner, owner->head != NULL ? BUSY_TURN_MS : TURN_MS);
+        turn_after(owner, owner_queue_head(owner) != NULL ? BUSY_TURN_MS : TURN_MS);
     else
         look_later(owner);
     if (owner_store_acknowledged(owner))
@@ -67,16 +67,14 @@ static bool append_expiry(struct owner *owner, const struct view_ended *ended, i
 
 bool owner_expire_turn(struct owner *owner)
 {
-    const struct clock *clock = owner->cluster->service->clock;
     struct view_ended ended;
     struct error error;
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
-    assert(!owner->clock_guard.bad);
-    if (!owner->expiry.due || owner->guarded)
+    assert(owner->state == OWNER_RUNNING && owner_has_appended(owner));
+    assert(!owner_clock(owner)->bad);
+    if (!owner->expiry.due || owner_guard_stands(owner))
         return false;
     owner->expiry.due = false;
-    int64_t now = clock_guard_now(&owner->clock_guard, clock, clock_mono_us(clock), 0,
-                                  follower_checkpoint(owner->follower)->newest_decided_at);
+    int64_t now = owner_now(owner, clock_mono_us(owner->cluster->service->clock), 0);
     if (view_find_ended(owner_view(owner), now - owner->options.retention_ms,
                         owner->options.expiry_max, &ended, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);

@@ -10,23 +10,23 @@
 
 /* ---- turns ---- */
 
-void owner_turns_leave(struct owner *owner)
+static void turns_leave(struct owner *owner)
 {
-    assert(!owner->waits_for_turn || owner->metrics->waiting != NULL);
-    if (owner->waits_for_turn)
-        DL_DELETE2(owner->metrics->waiting, owner, prev_waiting, next_waiting);
-    owner->waits_for_turn = false;
+    assert(!owner->guard.waits || owner->metrics->waiting != NULL);
+    if (owner->guard.waits)
+        DL_DELETE2(owner->metrics->waiting, owner, guard.prev, guard.next);
+    owner->guard.waits = false;
 }
 
 void owner_guard_end(struct owner *owner)
 {
     if (owner->metrics->guarding != owner)
         return;
-    assert(!owner->waits_for_turn);
+    assert(!owner->guard.waits);
     owner->metrics->guarding = NULL;
     while (owner->metrics->waiting != NULL) {
         struct owner *next = owner->metrics->waiting;
-        owner_turns_leave(next);
+        turns_leave(next);
         owner_step_soon(next);
     }
 }
@@ -36,7 +36,7 @@ void owner_guard_begin(struct owner *owner)
     if (owner->metrics->guarding == owner)
         return;
     assert(owner->metrics->guarding == NULL);
-    assert(!owner->waits_for_turn);
+    assert(!owner->guard.waits);
     owner->metrics->guarding = owner;
     owner->metrics->guarding_since_ms = cluster_now_ms(owner->cluster);
 }
@@ -46,8 +46,8 @@ void owner_guard_begin(struct owner *owner)
 bool owner_turns_wait(struct owner *owner)
 {
     struct owner_metrics *shared = owner->metrics;
-    assert(owner->state == OWNER_RUNNING && owner->head != NULL);
-    owner_turns_leave(owner);
+    assert(owner->state == OWNER_RUNNING && owner_queue_head(owner) != NULL);
+    turns_leave(owner);
     if (shared->guarding == NULL || shared->guarding == owner)
         return false;
     int64_t until = shared->guarding_since_ms + OWNER_STALL_MS;
@@ -55,8 +55,8 @@ bool owner_turns_wait(struct owner *owner)
         shared->guarding = NULL;
         return false;
     }
-    DL_APPEND2(shared->waiting, owner, prev_waiting, next_waiting);
-    owner->waits_for_turn = true;
+    DL_APPEND2(shared->waiting, owner, guard.prev, guard.next);
+    owner->guard.waits = true;
     owner->blocked_by = "another partition of this process, which guards a command";
     loop_timer_set(cluster_loop(owner->cluster), &owner->timer, until);
     return true;
@@ -64,20 +64,57 @@ bool owner_turns_wait(struct owner *owner)
 
 /* ---- the guard ---- */
 
+void owner_guard_start(struct owner *owner, uint32_t careful)
+{
+    assert(!owner->guard.waits && owner->metrics->guarding != owner);
+    owner->guard.careful = careful;
+    owner->guard.guarded = false;
+}
+
+void owner_guard_stop(struct owner *owner)
+{
+    turns_leave(owner);
+    owner_guard_end(owner);
+    owner->guard.guarded = false;
+}
+
+bool owner_guard_stands(const struct owner *owner)
+{
+    return owner->guard.guarded;
+}
+
+bool owner_guard_is_missing(const struct owner *owner)
+{
+    return owner->guard.careful > 0 && !owner->guard.guarded && !owner_is_to_be_quarantined(owner);
+}
+
+uint32_t owner_guard_batch_max(const struct owner *owner)
+{
+    return owner->guard.careful > 0 ? 1 : owner->options.batch_max;
+}
+
+void owner_guard_decided(struct owner *owner)
+{
+    owner->guard.guarded = false;
+    if (owner->guard.careful > 0)
+        owner->guard.careful--;
+}
+
 bool owner_is_to_be_quarantined(const struct owner *owner)
 {
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
-    assert(owner->head != NULL);
-    return checkpoint->guarded_offset == owner->head->offset &&
-           checkpoint->guards >= COMMAND_TRIES_MAX && !owner->guarded;
+    const struct pending_command *head = owner_queue_head(owner);
+    assert(head != NULL);
+    return checkpoint->guarded_offset == head->offset && checkpoint->guards >= COMMAND_TRIES_MAX &&
+           !owner->guard.guarded;
 }
 
 static void on_guarded(struct owner *owner, int64_t offset)
 {
     (void)offset;
     FAILPOINT("attempt.acknowledged");
-    assert(!owner->guarded && owner->careful > 0 && owner->head != NULL);
-    owner->guarded = true;
+    assert(!owner->guard.guarded && owner->guard.careful > 0);
+    owner->guard.guarded = true;
     owner_step_soon(owner);
 }
 
@@ -88,13 +125,13 @@ static const struct owner_record guard_record = {
  * trace. */
 void owner_guard_append(struct owner *owner)
 {
-    assert(owner->state == OWNER_RUNNING && owner->head != NULL);
-    assert(owner->careful > 0 && !owner->guarded);
-    struct command_guard guard = {.claim_id = owner->claim_id,
-                                  .command_offset = owner->head->offset};
+    const struct pending_command *head = owner_queue_head(owner);
+    assert(owner->state == OWNER_RUNNING && head != NULL);
+    assert(owner->guard.careful > 0 && !owner->guard.guarded);
+    struct command_guard guard = {.claim_id = owner->claim_id, .command_offset = head->offset};
     int64_t offset = follower_checkpoint(owner->follower)->next_event_offset;
     struct text value;
-    if (!owner_append(owner, &guard_record, &guard, owner->head->key, &value)) {
+    if (!owner_append(owner, &guard_record, &guard, head->key, &value)) {
         owner_wait_for_producer(owner);
         return;
     }

@@ -13,20 +13,20 @@ enum { QUERY_AGAIN_MS = 500 };
 
 void owner_inspect_ahead(struct owner *owner)
 {
-    assert(owner->state == OWNER_FOLDING && owner->commands == NULL);
+    assert(owner->state == OWNER_FOLDING && !owner_queue_is_open(owner));
     if (follower_checkpoint(owner->follower)->last_command_offset < 0)
         return;
     owner_queue_open(owner, follower_checkpoint(owner->follower)->last_command_offset);
-    broker_reader_pause(owner->commands, true);
+    owner_queue_pause(owner, true);
 }
 
 void owner_inspect(struct owner *owner)
 {
     int64_t last = follower_checkpoint(owner->follower)->last_command_offset;
     assert(owner->state == OWNER_INSPECTING);
-    owner->commands_in_range = false;
-    if (owner->commands != NULL) /* not at the last one, if another owner has decided since */
-        broker_reader_pause(owner->commands, false);
+    owner->claim.commands_in_range = false;
+    if (owner_queue_is_open(owner)) /* not at the last one, if another owner has decided since */
+        owner_queue_pause(owner, false);
     else if (last >= 0)
         owner_queue_open(owner, last);
     else
@@ -48,7 +48,7 @@ void owner_inspected(struct owner *owner, const struct broker_record *record)
 {
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     int64_t last = checkpoint->last_command_offset;
-    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    assert(owner->state == OWNER_INSPECTING && owner_queue_is_open(owner));
     bool found = record != NULL && record->offset == last;
     if (found && record->timestamp != checkpoint->last_command_time) {
         stop_differing(owner, last);
@@ -56,7 +56,8 @@ void owner_inspected(struct owner *owner, const struct broker_record *record)
     }
     if (!found || checkpoint->next_command_offset != last + 1)
         owner_queue_close(owner);
-    if (found || owner->commands_in_range) /* else: nothing can read it, or retention deleted it */
+    /* In range and not found: nothing can read it, or retention deleted it. */
+    if (found || owner->claim.commands_in_range)
         owner_begin_running(owner);
     else
         owner_ask_for_commands(owner);
@@ -64,10 +65,10 @@ void owner_inspected(struct owner *owner, const struct broker_record *record)
 
 void owner_inspection_failed(struct owner *owner, const struct error *error)
 {
-    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    assert(owner->state == OWNER_INSPECTING && owner_queue_is_open(owner));
     if (error->class != ERROR_FATAL)
         return;
-    if (error->code != CODE_OFFSET_OUT_OF_RANGE || owner->commands_in_range) {
+    if (error->code != CODE_OFFSET_OUT_OF_RANGE || owner->claim.commands_in_range) {
         owner_give_up_for(owner, error);
         return;
     }
@@ -78,7 +79,7 @@ void owner_inspection_failed(struct owner *owner, const struct error *error)
 static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
 {
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
-    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    assert(owner->state == OWNER_INSPECTING && !owner_queue_is_open(owner));
     int64_t next = checkpoint->next_command_offset;
     struct error error;
     if (next < low || next > high) {
@@ -92,7 +93,7 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
         owner_stop(owner, &error);
         return;
     }
-    owner->commands_in_range = true;
+    owner->claim.commands_in_range = true;
     if (checkpoint->last_command_offset < low)
         owner_begin_running(owner);
     else
@@ -112,7 +113,7 @@ static void on_command_offsets(void *ctx, int64_t low, int64_t high, const struc
 
 void owner_ask_for_commands(struct owner *owner)
 {
-    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    assert(owner->state == OWNER_INSPECTING && !owner_queue_is_open(owner));
     owner->outstanding++;
     broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
                    on_command_offsets, owner);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
- * fold), owner_inspect.c (the commands), owner_cycle.c (decide, append, store, emit),
- * owner_command.c (what the first command says and needs),
- * owner_append.c (what is on its way to the log), owner_queue.c, owner_guard.c, owner_route.c,
- * owner_store.c, owner_watch.c, owner_restate.c (what the log says again), owner_trim.c (its
- * beginning is deleted), owner_archive.c (what groups have read of it), owner_expire.c (finished
- * orders leave). */
+/* The inside of an owner. owner_cycle.c tells the story of a command, owner.c that of an owner
+ * (states, give up, stop), owner_claim.c how it comes to decide (catch up, claim, fold). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -14,8 +9,6 @@
 #include "services/scheduler/command_check.h"
 #include "services/scheduler/outcomes.h"
 #include "services/scheduler/owner.h"
-
-enum { OWNER_BATCH_BYTES = 256 * 1024 }; /* of its first block */
 
 struct batch_item {
     struct decision decision;
@@ -99,7 +92,7 @@ struct owner_metrics {
      * would leave the guard of an innocent command behind. Borrowed; NULL: none. */
     const struct owner *guarding;
     int64_t guarding_since_ms;
-    struct owner *waiting; /* for their turn: utlist by prev_waiting */
+    struct owner *waiting; /* for their turn: utlist by guard.prev */
     struct metrics_counter *decisions;
     struct metrics_counter *rejections;
     struct metrics_counter *claims;
@@ -119,7 +112,94 @@ struct owner_metrics {
 
 enum { OWNER_STALL_MS = 5000 }; /* without progress */
 
-/* The first command is one that only a newer version can read. */
+/* The parts of an owner. Each belongs to the files that are named: only they use its fields. */
+
+/* owner_claim.c, owner_inspect.c */
+struct owner_claim {
+    int64_t catch_up_to; /* where the log ended a moment ago; INT64_MAX: not known */
+    int64_t round_from;  /* where this round of folding began */
+    bool asking;         /* for the end of the log */
+    bool warm;           /* a standby that has caught up with the log */
+    uint64_t folded;     /* records, since the partition became ours */
+    int64_t sent_us;     /* monotonic: it was sent */
+    int64_t offset;
+    uint64_t producer_deaths; /* before it was sent */
+    bool commands_in_range;   /* inspecting: the topic was asked, and holds the next command */
+};
+
+/* owner_queue.c: commands that are read */
+struct owner_queue {
+    struct broker_reader *reader; /* NULL: it is closed */
+    struct pending_command *head;
+    struct pending_command *tail;
+    struct pending_command *decided; /* of the batch under way: its Decisions borrow their bytes */
+    uint32_t count;
+    size_t bytes;
+    bool paused;
+};
+
+/* owner_cycle.c, owner_command.c: the commands that are decided together */
+struct owner_batch {
+    struct loop_deferred stepping;
+    struct heap_arena memory;
+    struct batch_item *items; /* batch_max of them */
+    uint32_t count;
+    bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */
+};
+
+/* owner_append.c: to the log: nothing, or some records of one kind */
+struct owner_in_flight {
+    const struct owner_record *record;
+    uint32_t sent;
+    uint32_t acknowledged;   /* of them */
+    int64_t sent_us;         /* monotonic: the last one */
+    int64_t expected_offset; /* where the next acknowledgement must be */
+    struct buffer value;
+};
+
+/* owner_guard.c */
+struct owner_guard {
+    uint32_t careful; /* commands still to be decided one by one, each after a guard */
+    bool guarded;     /* the guard of the first command is in the log */
+    bool waits;       /* for its turn */
+    struct owner *prev;
+    struct owner *next;
+};
+
+/* owner_clock.c */
+struct owner_clock {
+    struct clock_guard guard;
+    int64_t measured_us; /* monotonic: the latest measurement, or attempt */
+};
+
+/* owner_store.c: the store is behind what is acknowledged */
+struct owner_commit {
+    struct loop_timer timer;
+    bool due; /* since long enough */
+};
+
+/* owner_watch.c */
+struct owner_watch {
+    struct loop_timer timer;
+    uint64_t progress; /* as of the last one seen */
+    int64_t progress_ms;
+    int64_t watched_ms; /* the last look */
+    bool stalled;
+    bool alerted;
+    enum error_code code; /* of that alert */
+    bool asks_commands;   /* for their end, as none comes while steps run */
+    bool commands_silent; /* there is no answer, or there are some that do not come */
+    int64_t logged_ms;
+    char message[ERROR_MESSAGE_SIZE];
+};
+
+/* owner_route.c */
+struct owner_starts {
+    struct route_partition routed; /* joined while there is a claim to decide under */
+    uint32_t outstanding;          /* StartStep commands without an answer */
+    int64_t since_ms;              /* since the last one that arrived, or the first of them */
+    int64_t failed_ms;             /* the last one did not arrive; 0: it did */
+};
 
 struct owner {
     struct cluster *cluster;
@@ -130,81 +210,31 @@ struct owner {
     struct follower *follower;
     struct emitter *emitter;
     enum owner_state state;
+    uint64_t progress; /* moves with everything that the owner gets done */
     bool suspended;
     bool store_failed; /* while giving up: drop the store afterwards */
     bool released;
     void (*on_released)(void *ctx);
     void *released_ctx;
-    /* catching up */
-    int64_t catch_up_to; /* where the log ended a moment ago; INT64_MAX: not known */
-    int64_t round_from;  /* where this round of folding began */
-    bool asking;         /* for the end of the log */
-    /* the claim */
     struct uuid claim_id;
     int64_t claimed_at;
     uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
     uint64_t outstanding;  /* answers that still name this struct */
-    int64_t claim_sent_us; /* monotonic */
-    int64_t claim_offset;
-    uint64_t producer_deaths; /* before the claim was sent */
-    int64_t expected_offset;  /* where the next acknowledgement must be */
-    uint64_t folded;          /* records, since the partition became ours */
-    bool warm;                /* a standby that has caught up with the log */
     int64_t retry_ms;
     struct error trouble;
-    /* the watchdog */
-    struct loop_timer watchdog;
-    uint64_t changes;  /* of the state */
-    uint64_t progress; /* as of the last one seen */
-    int64_t progress_ms;
-    int64_t watched_ms; /* the last look */
-    bool stalled;
-    bool stall_alerted;
-    enum error_code stall_code; /* of that alert */
-    bool asks_commands;         /* for their end, as none comes while steps run */
-    bool commands_silent;       /* there is no answer, or there are some that do not come */
-    int64_t stall_logged_ms;
-    char stall[ERROR_MESSAGE_SIZE];
     struct loop_timer timer; /* per state: what is tried again */
-    /* commands */
-    struct broker_reader *commands;
-    bool commands_in_range; /* while inspecting: the topic was asked, and holds the next one */
-    struct pending_command *head;
-    struct pending_command *tail;
-    struct pending_command *decided; /* of the batch under way: its Decisions borrow their bytes */
-    uint32_t pending_count;
-    size_t pending_bytes;
-    bool paused;
-    struct clock_guard clock_guard;
-    int64_t measured_us; /* monotonic: the latest measurement, or attempt */
-    /* the cycle */
-    struct loop_deferred stepping;
-    struct heap_arena batch;
-    struct batch_item *items; /* batch_max of them */
-    uint32_t item_count;
-    /* to the log: nothing, or some records of one kind */
-    const struct owner_record *on_its_way;
-    uint32_t sent;
-    uint32_t acknowledged; /* of them */
-    int64_t sent_us;       /* monotonic: the last one */
-    uint64_t appended;     /* records, in all */
-    struct buffer value;
-    uint32_t careful; /* commands still to be decided one by one, each after a guard */
-    bool guarded;     /* the guard of the first command is in the log */
-    /* The store is behind what is acknowledged; `commit_due`: since long enough. */
-    struct loop_timer commit_timer;
-    bool commit_due;
-    bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */
-    bool waits_for_turn;
-    struct owner *prev_waiting;
-    struct owner *next_waiting;
-    const char *blocked_by; /* why the first command waits; NULL: it does not */
+    const char *blocked_by;  /* why the first command waits; NULL: it does not */
+    struct owner_claim claim;
+    struct owner_queue queue;
+    struct owner_batch batch;
+    struct owner_in_flight in_flight;
+    struct owner_guard guard;
+    struct owner_clock clock;
+    struct owner_commit commit;
     struct owner_trim trim;
     struct owner_expiry expiry;
-    struct route_partition routed; /* joined while there is a claim to decide under */
-    uint32_t starts_outstanding;   /* StartStep commands without an answer */
-    int64_t starts_since_ms;       /* since the last one that arrived, or the first of them */
-    int64_t starts_failed_ms;      /* the last one did not arrive; 0: it did */
+    struct owner_watch watch;
+    struct owner_starts starts;
 };
 
 /* owner.c */
@@ -218,6 +248,10 @@ bool owner_answered(struct owner *owner, uint64_t token);
 void owner_failed_store(struct owner *owner, const struct error *error);
 
 /* owner_claim.c */
+/* With nothing in flight, the owner hears nothing of it. */
+bool owner_has_lost_its_producer(const struct owner *owner);
+/* While catching up. */
+bool owner_log_end_is_known(const struct owner *owner);
 extern const struct follower_ops owner_follower_ops;
 /* Claims if the log is folded to its end; asks for the end where it is not known. */
 void owner_catch_up(struct owner *owner);
@@ -249,12 +283,22 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
 void owner_await_appended(struct owner *owner);
 /* All that is folded is acknowledged. */
 bool owner_has_appended(const struct owner *owner);
+/* In the words of /readyz. */
+void owner_append_describe(const struct owner *owner, char *ret_text, size_t size);
 /* Nothing is on its way, or it is given up. */
 void owner_append_end(struct owner *owner);
+void owner_append_free(struct owner *owner);
 
 /* owner_cycle.c */
-void owner_cycle_begin(struct owner *owner);
+void owner_cycle_init(struct owner *owner);
+void owner_cycle_free(struct owner *owner);
+/* The first `careful` commands are decided one by one, each after a guard. */
+void owner_cycle_begin(struct owner *owner, uint32_t careful);
 void owner_cycle_end(struct owner *owner);
+/* No command is read, waits or is being decided. */
+bool owner_cycle_has_ended(const struct owner *owner);
+/* The memory of a large one goes back. */
+void owner_batch_shrink(struct owner *owner);
 void owner_step_soon(struct owner *owner);
 /* Its queue is full: steps again soon. */
 void owner_wait_for_producer(struct owner *owner);
@@ -262,6 +306,8 @@ void owner_wait_for_producer(struct owner *owner);
 /* owner_command.c: about the first command, while it is decided */
 /* False: it is read later, as <p>.schemas is read again. */
 bool owner_read_command(struct owner *owner, struct command *ret_cmd);
+/* A side topic is being read for it. */
+bool owner_is_refreshing(const struct owner *owner);
 /* What stands for a command that is not decided. */
 void owner_quarantine_command(struct owner *owner, struct command *ret_cmd);
 /* It is of a newer version that this one cannot read: the partition has stopped. */
@@ -279,23 +325,38 @@ bool owner_find_target(struct owner *owner, const struct command *cmd, const str
 void owner_queue_open(struct owner *owner, int64_t from);
 /* Does nothing if it is not open. */
 void owner_queue_close(struct owner *owner);
+bool owner_queue_is_open(const struct owner *owner);
+/* While the commands are inspected. */
+void owner_queue_pause(struct owner *owner, bool paused);
+/* Borrowed until owner_queue_free_decided(); NULL: no command waits. */
+struct pending_command *owner_queue_head(const struct owner *owner);
 /* Reading pauses while some batches wait, and resumes before they run out. */
 void owner_queue_bound(struct owner *owner);
 /* The head leaves the queue; its bytes stay until owner_queue_free_decided(). */
 void owner_queue_pop(struct owner *owner);
 void owner_queue_free_decided(struct owner *owner);
+/* Closed: forgets what it has read. */
+void owner_queue_clear(struct owner *owner);
 
 /* owner_guard.c */
 /* The first command has cost as many schedulers as it may: it is not decided. */
 bool owner_is_to_be_quarantined(const struct owner *owner);
-/* Before each command of a careful phase. */
+/* A claim begins, or ends. */
+void owner_guard_start(struct owner *owner, uint32_t careful);
+void owner_guard_stop(struct owner *owner);
+/* The first command must not be decided before its guard is in the log. */
+bool owner_guard_is_missing(const struct owner *owner);
 void owner_guard_append(struct owner *owner);
+/* It is there: only that command may follow. */
+bool owner_guard_stands(const struct owner *owner);
+uint32_t owner_guard_batch_max(const struct owner *owner);
+/* The first command is. */
+void owner_guard_decided(struct owner *owner);
 /* Between these two no other partition of the process decides. */
 void owner_guard_begin(struct owner *owner);
 void owner_guard_end(struct owner *owner);
 /* True: another partition guards a command; this one steps again when it is its turn. */
 bool owner_turns_wait(struct owner *owner);
-void owner_turns_leave(struct owner *owner);
 
 /* owner_store.c */
 void owner_store_begin(struct owner *owner);
@@ -307,6 +368,9 @@ bool owner_store_acknowledged(struct owner *owner);
 void owner_store_settled(void *ctx);
 
 /* owner_clock.c */
+void owner_clock_init(struct owner *owner);
+/* What a decision takes as the time (clock_guard_now). `command_time`: of the command, or 0. */
+int64_t owner_now(const struct owner *owner, int64_t mono_us, int64_t command_time);
 /* A record sent at that monotonic time is acknowledged now. */
 void owner_measure_clock(struct owner *owner, int64_t sent_us);
 /* The newest Decision is far ahead of the brokers' time: the partition stops. */
@@ -362,6 +426,8 @@ void owner_route_end(struct owner *owner);
 void owner_route_suspend(struct owner *owner);
 /* Steps of the partition have capacity. */
 bool owner_route_any_running(const struct owner *owner);
+/* StartStep commands without an answer. */
+uint32_t owner_route_starts(const struct owner *owner);
 /* No StartStep has been acknowledged for a while, though some are on their way. */
 bool owner_route_starts_stall(const struct owner *owner);
 /* The partition makes no progress: its steps give up their capacity until it does. */

@@ -39,7 +39,7 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
     int step = own_start_step(owner, cmd, order);
     assert(step < 0 || (uint32_t)step < order->step_count);
     const struct route_agent *reserved =
-        step < 0 ? NULL : router_reserved(&owner->routed, cmd->order_id, (uint32_t)step);
+        step < 0 ? NULL : router_reserved(&owner->starts.routed, cmd->order_id, (uint32_t)step);
     return router_routing(router_of(owner), workflow, reserved);
 }
 
@@ -48,7 +48,7 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
 static void forget_starts(struct owner *owner, struct text order_id)
 {
     for (uint32_t step = 0; step < WORKFLOW_STEPS_MAX; step++)
-        router_start_decided(router_of(owner), &owner->routed, order_id, step, false);
+        router_start_decided(router_of(owner), &owner->starts.routed, order_id, step, false);
 }
 
 /* For the agents' turnover: what they reported counts, what timed out does not. A step that has
@@ -72,7 +72,7 @@ void owner_route_decided(struct owner *owner, const struct command *cmd,
 {
     if (router_of(owner) == NULL)
         return;
-    assert(owner->routed.ctx == owner);
+    assert(owner->starts.routed.ctx == owner);
     if (order != NULL && cmd->kind == COMMAND_REPORT_STEP)
         note_completed(owner, decision, order);
     int step = own_start_step(owner, cmd, order);
@@ -83,13 +83,14 @@ void owner_route_decided(struct owner *owner, const struct command *cmd,
         return;
     assert(order != NULL && (uint32_t)step < order->step_count);
     bool waits = order_step_queued(order, &order->steps[step]);
-    router_start_decided(router_of(owner), &owner->routed, cmd->order_id, (uint32_t)step, waits);
+    router_start_decided(router_of(owner), &owner->starts.routed, cmd->order_id, (uint32_t)step,
+                         waits);
 }
 
 void owner_route_acknowledged(struct owner *owner)
 {
     if (router_of(owner) != NULL)
-        router_acknowledged(router_of(owner), &owner->routed);
+        router_acknowledged(router_of(owner), &owner->starts.routed);
 }
 
 /* ---- starting what waits ---- */
@@ -98,18 +99,18 @@ void owner_route_acknowledged(struct owner *owner)
 static void note_answer(struct owner *owner, bool failed)
 {
     int64_t now = cluster_now_ms(owner->cluster);
-    owner->starts_failed_ms = failed ? now : 0;
+    owner->starts.failed_ms = failed ? now : 0;
     if (!failed)
-        owner->starts_since_ms = now;
+        owner->starts.since_ms = now;
 }
 
 static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct owner *owner = ctx;
     (void)offset;
-    assert(owner->starts_outstanding > 0);
-    assert(owner->starts_outstanding <= owner->outstanding);
-    owner->starts_outstanding--;
+    assert(owner->starts.outstanding > 0);
+    assert(owner->starts.outstanding <= owner->outstanding);
+    owner->starts.outstanding--;
     if (!owner->released)
         note_answer(owner, error != NULL && error_is(error));
     if (!owner_answered(owner, (uint32_t)token) || error == NULL || !error_is(error))
@@ -117,7 +118,7 @@ static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const s
     assert(router_of(owner) != NULL);
     log_warning_limited("a StartStep of a queued step was not delivered",
                         LOG_I64("partition", owner->partition), LOG_ERR(error));
-    router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
+    router_start_failed(router_of(owner), &owner->starts.routed, (uint32_t)(token >> 32));
 }
 
 /* The router has picked the step. An unreadable store is left to the next decision to notice. The
@@ -149,9 +150,9 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
                        &error) != ERROR_OK)
         return ROUTE_LATER;
     owner->outstanding++;
-    assert(owner->starts_outstanding < owner->outstanding);
-    if (owner->starts_outstanding++ == 0 && owner->starts_failed_ms == 0)
-        owner->starts_since_ms = cluster_now_ms(owner->cluster);
+    assert(owner->starts.outstanding < owner->outstanding);
+    if (owner->starts.outstanding++ == 0 && owner->starts.failed_ms == 0)
+        owner->starts.since_ms = cluster_now_ms(owner->cluster);
     return ROUTE_SENT;
 }
 
@@ -163,33 +164,38 @@ void owner_route_begin(struct owner *owner)
         return;
     assert(owner->state == OWNER_RUNNING);
     assert(owner->backlog != NULL);
-    assert(owner->routed.ctx == NULL && owner->routed.starts == NULL);
-    owner->routed = (struct route_partition){.start = start_step,
-                                             .ctx = owner,
-                                             .view = owner_view(owner),
-                                             .backlog = owner->backlog,
-                                             .suspended = owner->suspended};
+    assert(owner->starts.routed.ctx == NULL && owner->starts.routed.starts == NULL);
+    owner->starts.routed = (struct route_partition){.start = start_step,
+                                                    .ctx = owner,
+                                                    .view = owner_view(owner),
+                                                    .backlog = owner->backlog,
+                                                    .suspended = owner->suspended};
     backlog_set_active(owner->backlog, true);
-    router_join(router_of(owner), &owner->routed);
+    router_join(router_of(owner), &owner->starts.routed);
 }
 
 void owner_route_end(struct owner *owner)
 {
-    if (router_of(owner) != NULL && owner->routed.ctx != NULL)
-        router_leave(router_of(owner), &owner->routed);
+    if (router_of(owner) != NULL && owner->starts.routed.ctx != NULL)
+        router_leave(router_of(owner), &owner->starts.routed);
     if (owner->backlog != NULL)
         backlog_set_active(owner->backlog, false);
-    assert(owner->routed.starts == NULL);
-    owner->routed = (struct route_partition){0};
+    assert(owner->starts.routed.starts == NULL);
+    owner->starts.routed = (struct route_partition){0};
+}
+
+uint32_t owner_route_starts(const struct owner *owner)
+{
+    return owner->starts.outstanding;
 }
 
 bool owner_route_starts_stall(const struct owner *owner)
 {
     int64_t now = cluster_now_ms(owner->cluster);
-    assert(owner->starts_outstanding <= owner->outstanding);
-    bool failed = owner->starts_failed_ms != 0 && now - owner->starts_failed_ms < OWNER_STALL_MS;
-    return (owner->starts_outstanding > 0 || failed) &&
-           now - owner->starts_since_ms >= OWNER_STALL_MS;
+    assert(owner->starts.outstanding <= owner->outstanding);
+    bool failed = owner->starts.failed_ms != 0 && now - owner->starts.failed_ms < OWNER_STALL_MS;
+    return (owner->starts.outstanding > 0 || failed) &&
+           now - owner->starts.since_ms >= OWNER_STALL_MS;
 }
 
 bool owner_route_any_running(const struct owner *owner)
@@ -200,14 +206,14 @@ bool owner_route_any_running(const struct owner *owner)
 
 void owner_route_hold(struct owner *owner, bool held)
 {
-    if (router_of(owner) != NULL && owner->routed.ctx != NULL)
-        router_hold(router_of(owner), &owner->routed, held);
+    if (router_of(owner) != NULL && owner->starts.routed.ctx != NULL)
+        router_hold(router_of(owner), &owner->starts.routed, held);
 }
 
 void owner_route_suspend(struct owner *owner)
 {
-    assert(owner->routed.ctx == NULL || owner->routed.ctx == owner);
-    owner->routed.suspended = owner->suspended;
+    assert(owner->starts.routed.ctx == NULL || owner->starts.routed.ctx == owner);
+    owner->starts.routed.suspended = owner->suspended;
     if (router_of(owner) != NULL)
         router_pick_soon(router_of(owner));
 }

@@ -17,7 +17,7 @@ enum {
 
 static bool may_commit(const struct owner *owner)
 {
-    return owner->state == OWNER_RUNNING && owner->item_count == 0;
+    return owner->state == OWNER_RUNNING && owner_has_appended(owner);
 }
 
 static bool is_behind(const struct owner *owner)
@@ -31,12 +31,10 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
 {
     const struct clock *clock = owner->cluster->service->clock;
     int64_t begun_us = clock_mono_us(clock);
-    assert(may_commit(owner));
+    assert(owner->state == OWNER_RUNNING);
     assert(owner_has_appended(owner));
     owner_store_end(owner);
-    /* There may be no batch after this one: the memory of a large one goes back. */
-    heap_arena_deinit(&owner->batch);
-    heap_arena_init(&owner->batch, OWNER_BATCH_BYTES);
+    owner_batch_shrink(owner); /* there may be none after this one */
     if (FAILPOINT_ERROR("cycle.store"))
         return error_set(ret_error, CODE_STORE_IO, "planted by a failpoint");
     enum error_class class = view_commit(owner_view(owner), ret_error);
@@ -63,15 +61,15 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     struct owner *owner = userdata;
     (void)loop;
     (void)timer;
-    owner->commit_due = true;
+    owner->commit.due = true;
     if (may_commit(owner)) /* else when the batch under way is acknowledged */
         commit_or_give_up(owner);
 }
 
 static void commit_later(struct owner *owner)
 {
-    if (!owner->commit_due && !loop_timer_armed(&owner->commit_timer))
-        loop_timer_after(cluster_loop(owner->cluster), &owner->commit_timer, COMMIT_MS);
+    if (!owner->commit.due && !loop_timer_armed(&owner->commit.timer))
+        loop_timer_after(cluster_loop(owner->cluster), &owner->commit.timer, COMMIT_MS);
 }
 
 bool owner_store_acknowledged(struct owner *owner)
@@ -79,7 +77,7 @@ bool owner_store_acknowledged(struct owner *owner)
     assert(may_commit(owner));
     if (!is_behind(owner))
         return true;
-    if (owner->commit_due || view_dirty(owner_view(owner)) >= COMMIT_RECORDS ||
+    if (owner->commit.due || view_dirty(owner_view(owner)) >= COMMIT_RECORDS ||
         view_dirty_bytes(owner_view(owner)) >= COMMIT_BYTES)
         return commit_or_give_up(owner);
     commit_later(owner);
@@ -105,11 +103,11 @@ void owner_flush(struct owner *owner)
 
 void owner_store_begin(struct owner *owner)
 {
-    loop_timer_init(&owner->commit_timer, on_timer, owner);
+    loop_timer_init(&owner->commit.timer, on_timer, owner);
 }
 
 void owner_store_end(struct owner *owner)
 {
-    loop_timer_cancel(cluster_loop(owner->cluster), &owner->commit_timer);
-    owner->commit_due = false;
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->commit.timer);
+    owner->commit.due = false;
 }

@@ -120,7 +120,7 @@ static int64_t newest_before(const struct owner *owner, int64_t limit)
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     int64_t newest = -1;
     /* The brokers' time is at least this. */
-    int64_t brokers_ms = now_us / 1000 + owner->clock_guard.lead_ms_min;
+    int64_t brokers_ms = now_us / 1000 + owner_clock(owner)->lead_ms_min;
     for (uint32_t i = 0; i < list->count; i++)
         if (list->places[i].appended_at > 0 && list->places[i].offset <= limit &&
             list->places[i].appended_at < brokers_ms - owner->options.keep_ms)
@@ -312,7 +312,8 @@ static bool state_orders(struct owner *owner)
 {
     bool done = false;
     bool sent = owner_restate(
-        owner, owner->head != NULL ? STATEMENTS_PER_BUSY_TURN : STATEMENTS_PER_TURN, &done);
+        owner, owner_queue_head(owner) != NULL ? STATEMENTS_PER_BUSY_TURN : STATEMENTS_PER_TURN,
+        &done);
     if (!owner_is_running(owner))
         return true;
     if (done)
@@ -351,7 +352,7 @@ static bool turn(struct owner *owner)
     switch (trim->phase) {
     case TRIM_WAITING:
         wait(owner);
-        if (owner->clock_guard.known)
+        if (owner_clock(owner)->known)
             owner_archive_ask(owner);
         return false;
     case TRIM_STATING:
@@ -371,8 +372,8 @@ static bool turn(struct owner *owner)
 
 bool owner_trim_turn(struct owner *owner)
 {
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
-    if (!owner->trim.due || owner->guarded)
+    assert(owner->state == OWNER_RUNNING && owner_has_appended(owner));
+    if (!owner->trim.due || owner_guard_stands(owner))
         return false;
     owner->trim.due = false;
     if (!may_trim(owner))

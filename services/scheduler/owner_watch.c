@@ -14,18 +14,12 @@ enum {
     LOG_AGAIN_MS = 30000
 };
 
-/* Moves with everything that the owner gets done. */
-static uint64_t progress_of(const struct owner *owner)
-{
-    return owner->changes + owner->folded + owner->appended;
-}
-
 /* ---- commands that do not come ---- */
 
 /* With nothing to decide, an owner hears nothing of commands[p] whose leader is away. */
 static bool is_idle(const struct owner *owner)
 {
-    return owner->state == OWNER_RUNNING && owner->head == NULL;
+    return owner->state == OWNER_RUNNING && owner_queue_head(owner) == NULL;
 }
 
 static void on_commands_end(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -33,26 +27,27 @@ static void on_commands_end(void *ctx, int64_t low, int64_t high, const struct e
     struct owner *owner = ctx;
     (void)low;
     if (!owner->released)
-        owner->asks_commands = false;
+        owner->watch.asks_commands = false;
     if (!owner_answered(owner, owner->claim_number) || !is_idle(owner))
         return;
-    owner->commands_silent = (error != NULL && error_is(error)) || high > owner_next_command(owner);
+    owner->watch.commands_silent =
+        (error != NULL && error_is(error)) || high > owner_next_command(owner);
 }
 
 /* The reports of steps that run may be there: meanwhile the steps take capacity from others. */
 static void watch_commands(struct owner *owner)
 {
-    assert(!owner->asks_commands || owner->outstanding > 0);
+    assert(!owner->watch.asks_commands || owner->outstanding > 0);
     if (!is_idle(owner) || !owner_route_any_running(owner)) {
-        owner->commands_silent = false;
+        owner->watch.commands_silent = false;
         return;
     }
-    if (owner->asks_commands) {
-        owner->commands_silent = true;
+    if (owner->watch.asks_commands) {
+        owner->watch.commands_silent = true;
         return;
     }
-    assert(!owner->asks_commands && owner->state == OWNER_RUNNING);
-    owner->asks_commands = true;
+    assert(!owner->watch.asks_commands && owner->state == OWNER_RUNNING);
+    owner->watch.asks_commands = true;
     owner->outstanding++;
     broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
                    on_commands_end, owner);
@@ -67,24 +62,15 @@ static void describe_running(const struct owner *owner, char *ret_text, size_t s
         snprintf(ret_text, size, "the group to say whose partition it is");
     else if (owner_route_starts_stall(owner))
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u StartStep commands",
-                 owner->cluster->topics.commands, owner->partition, owner->starts_outstanding);
-    else if (owner->commands_silent)
+                 owner->cluster->topics.commands, owner->partition, owner_route_starts(owner));
+    else if (owner->watch.commands_silent)
         snprintf(ret_text, size, "the leader of %s[%d] to hand over the next commands",
                  owner->cluster->topics.commands, owner->partition);
     else if (owner->blocked_by != NULL)
         snprintf(ret_text, size, "%s%s", owner->blocked_by,
-                 owner->refreshing != NULL ? " to be read to its end" : "");
+                 owner_is_refreshing(owner) ? " to be read to its end" : "");
     else
         snprintf(ret_text, size, "its turn to decide");
-}
-
-static void describe_appending(const struct owner *owner, char *ret_text, size_t size)
-{
-    char count[16] = "";
-    if (owner->on_its_way->many)
-        snprintf(count, sizeof(count), "%u ", owner->sent - owner->acknowledged);
-    snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %s%s",
-             owner->cluster->topics.events, owner->partition, count, owner->on_its_way->name);
 }
 
 /* In the words of /readyz. False: it has nothing to do. */
@@ -92,7 +78,6 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
 {
     const char *events = owner->cluster->topics.events;
     const char *commands = owner->cluster->topics.commands;
-    assert(owner->state != OWNER_APPENDING || owner->acknowledged < owner->sent);
     assert(owner->state != OWNER_GIVING_UP || owner->outstanding > 0);
     assert(owner->state != OWNER_CLAIMING || owner->outstanding > 0);
     switch (owner->state) {
@@ -103,7 +88,7 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
     case OWNER_CATCHING_UP:
         if (owner->suspended)
             snprintf(ret_text, size, "the group to say whose partition it is");
-        else if (owner->catch_up_to == INT64_MAX)
+        else if (!owner_log_end_is_known(owner))
             snprintf(ret_text, size, "the next offset of %s[%d]", events, owner->partition);
         else
             follower_waits_for(owner->follower, ret_text, size);
@@ -117,7 +102,7 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
                  owner->partition);
         return true;
     case OWNER_APPENDING:
-        describe_appending(owner, ret_text, size);
+        owner_append_describe(owner, ret_text, size);
         return true;
     case OWNER_GIVING_UP:
         snprintf(ret_text, size, "%llu answers to what it sent before it gave up its claim",
@@ -125,7 +110,8 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
         return true;
     case OWNER_RUNNING:
         describe_running(owner, ret_text, size);
-        return owner->head != NULL || owner->commands_silent || owner_route_starts_stall(owner);
+        return owner_queue_head(owner) != NULL || owner->watch.commands_silent ||
+               owner_route_starts_stall(owner);
     case OWNER_STANDBY:
         follower_waits_for(owner->follower, ret_text, size);
         return !owner_is_warm(owner) || owner_lag(owner) > 0 ||
@@ -140,34 +126,34 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
 /* A standby speaks for its instance, an owner for the partition. */
 static void alert(struct owner *owner, bool raised, const char *message)
 {
-    assert(raised || owner->stall_code != CODE_NONE);
+    assert(raised || owner->watch.code != CODE_NONE);
     if (raised)
-        owner->stall_code = owner->state == OWNER_STANDBY ? CODE_STANDBY_STALLED : CODE_STALLED;
-    partition_alert(owner->stall_code == CODE_STANDBY_STALLED ? NULL : owner->options.alerts,
-                    owner->cluster, owner->partition, raised, owner->stall_code, message);
+        owner->watch.code = owner->state == OWNER_STANDBY ? CODE_STANDBY_STALLED : CODE_STALLED;
+    partition_alert(owner->watch.code == CODE_STANDBY_STALLED ? NULL : owner->options.alerts,
+                    owner->cluster, owner->partition, raised, owner->watch.code, message);
 }
 
 static void end_stall(struct owner *owner)
 {
-    assert(!owner->stall_alerted || owner->stalled);
+    assert(!owner->watch.alerted || owner->watch.stalled);
     owner_route_hold(owner, owner_route_starts_stall(owner));
-    if (owner->stalled)
+    if (owner->watch.stalled)
         log_info("partition continues", LOG_I64("partition", owner->partition),
                  LOG_STR("state", owner_state_name(owner->state)));
-    if (owner->stall_alerted)
+    if (owner->watch.alerted)
         alert(owner, false, "the partition goes on");
-    owner->stalled = owner->stall_alerted = false;
+    owner->watch.stalled = owner->watch.alerted = false;
 }
 
 /* A process that was suspended has not waited: it knows nothing of that time, and another may own
  * the partition now. */
 static void leave_out_the_unwatched(struct owner *owner, int64_t now)
 {
-    int64_t unwatched_ms = now - owner->watched_ms - TICK_MS;
-    assert(now >= owner->watched_ms);
+    int64_t unwatched_ms = now - owner->watch.watched_ms - TICK_MS;
+    assert(now >= owner->watch.watched_ms);
     if (unwatched_ms > TICK_MS)
-        owner->progress_ms += unwatched_ms;
-    owner->watched_ms = now;
+        owner->watch.progress_ms += unwatched_ms;
+    owner->watch.watched_ms = now;
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -175,67 +161,67 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct owner *owner = userdata;
     char what[ERROR_MESSAGE_SIZE];
     int64_t now = loop_now_ms(loop);
-    uint64_t progress = progress_of(owner);
+    uint64_t progress = owner->progress;
     assert(!owner->released);
-    if (progress != owner->progress)
-        owner->commands_silent = false;
+    if (progress != owner->watch.progress)
+        owner->watch.commands_silent = false;
     bool waits = waits_for(owner, what, sizeof(what));
     loop_timer_after(loop, timer, TICK_MS);
     leave_out_the_unwatched(owner, now);
     watch_commands(owner);
     if (owner->state == OWNER_STANDBY)
         follower_refresh_lag(owner->follower);
-    if (!waits || progress != owner->progress) {
-        owner->progress = progress;
-        owner->progress_ms = now;
+    if (!waits || progress != owner->watch.progress) {
+        owner->watch.progress = progress;
+        owner->watch.progress_ms = now;
         end_stall(owner);
         return;
     }
-    int64_t waited = now - owner->progress_ms;
+    int64_t waited = now - owner->watch.progress_ms;
     assert(waited >= 0);
     if (waited < OWNER_STALL_MS)
         return;
-    bool news = !owner->stalled || now - owner->stall_logged_ms >= LOG_AGAIN_MS;
-    owner->stalled = true;
+    bool news = !owner->watch.stalled || now - owner->watch.logged_ms >= LOG_AGAIN_MS;
+    owner->watch.stalled = true;
     owner_route_hold(owner, true);
     if (owner->state == OWNER_FOLDING)
         owner_ask_for_log_end(owner);
-    snprintf(owner->stall, sizeof(owner->stall),
+    snprintf(owner->watch.message, sizeof(owner->watch.message),
              "partition %d is %s and has waited %lld s for %.500s", owner->partition,
              owner_state_name(owner->state), (long long)(waited / 1000), what);
     if (news) {
-        owner->stall_logged_ms = now;
+        owner->watch.logged_ms = now;
         log_warning("partition stalled", LOG_I64("partition", owner->partition),
                     LOG_STR("state", owner_state_name(owner->state)), LOG_I64("waited_ms", waited),
                     LOG_STR("waits_for", what));
     }
     if (waited < (owner->state == OWNER_STANDBY ? STANDBY_ALERT_MS : ALERT_MS) ||
-        owner->stall_alerted || owner->suspended)
+        owner->watch.alerted || owner->suspended)
         return;
-    owner->stall_alerted = true;
-    alert(owner, true, owner->stall);
+    owner->watch.alerted = true;
+    alert(owner, true, owner->watch.message);
 }
 
 void owner_watch_begin(struct owner *owner)
 {
-    assert(!owner->stalled && !owner->stall_alerted);
-    owner->progress = progress_of(owner);
-    owner->progress_ms = owner->watched_ms = cluster_now_ms(owner->cluster);
-    loop_timer_init(&owner->watchdog, on_tick, owner);
-    loop_timer_after(cluster_loop(owner->cluster), &owner->watchdog, TICK_MS);
+    assert(!owner->watch.stalled && !owner->watch.alerted);
+    owner->watch.progress = owner->progress;
+    owner->watch.progress_ms = owner->watch.watched_ms = cluster_now_ms(owner->cluster);
+    loop_timer_init(&owner->watch.timer, on_tick, owner);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->watch.timer, TICK_MS);
 }
 
 void owner_watch_suspended(struct owner *owner)
 {
-    if (owner->stall_alerted)
+    if (owner->watch.alerted)
         alert(owner, false, "the partition is no longer with this instance");
-    owner->stall_alerted = false;
+    owner->watch.alerted = false;
 }
 
 void owner_watch_end(struct owner *owner)
 {
     assert(!owner->released);
-    loop_timer_cancel(cluster_loop(owner->cluster), &owner->watchdog);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->watch.timer);
     owner_watch_suspended(owner);
 }
 
@@ -244,7 +230,7 @@ bool owner_trouble(const struct owner *owner, char *ret_text, size_t size)
     assert(!owner->released);
     if (error_is(&owner->trouble))
         snprintf(ret_text, size, "partition %d: %s", owner->partition, owner->trouble.message);
-    else if (owner->stalled)
-        snprintf(ret_text, size, "%s", owner->stall);
-    return error_is(&owner->trouble) || owner->stalled;
+    else if (owner->watch.stalled)
+        snprintf(ret_text, size, "%s", owner->watch.message);
+    return error_is(&owner->trouble) || owner->watch.stalled;
 }

@@ -18,6 +18,7 @@ import sys
 import arrows  # noqa: F401 (checks of its own)
 import codes  # noqa: F401
 import exports  # noqa: F401
+import parts  # noqa: F401
 from tree import (ARROWS, FOLDERS, LAYERS, ROOT, blank_comments, blank_out, c_files, calls, check,
                   checks, code_of, files, includes, line_at, tracked_files)
 from words import WORDS

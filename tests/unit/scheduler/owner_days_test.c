@@ -90,7 +90,7 @@ static void measure_new_store(struct size *size)
     cr_assert(owner_is_warm(standby));
     owner_flush(standby);
     owner_flush(owner);
-    size->folded = standby->folded;
+    size->folded = standby->claim.folded;
     cr_assert_eq(store_digest(view_store(owner_view(owner)), &here, &size->orders, &error),
                  ERROR_OK);
     cr_assert_eq(store_digest(view_store(owner_view(standby)), &there, &orders, &error), ERROR_OK);

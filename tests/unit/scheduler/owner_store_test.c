@@ -93,15 +93,15 @@ Test(owner_store, frees_the_memory_of_a_batch_when_it_stores)
     struct owner *owner = own(&kit);
     submit_large(&kit, 1);
     owner_kit_run(&kit, 100);
-    cr_assert_gt(owner->batch.allocated, 0);
+    cr_assert_gt(owner->batch.memory.allocated, 0);
     owner_kit_run(&kit, 300);
     cr_assert_eq(behind(owner), 0);
-    cr_expect_eq(owner->batch.allocated, 0);
-    owner->commit_due = true; /* as if the timer ran out while the next batch is under way */
+    cr_expect_eq(owner->batch.memory.allocated, 0);
+    owner->commit.due = true; /* as if the timer ran out while the next batch is under way */
     submit_large(&kit, 2);
     owner_kit_run(&kit, 100);
     cr_assert_eq(behind(owner), 0);
-    cr_expect_eq(owner->batch.allocated, 0);
+    cr_expect_eq(owner->batch.memory.allocated, 0);
 }
 
 Test(owner_store, folds_again_what_it_had_not_stored)
