@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cycle of one owned partition: commands waiting -> decide each on the state in memory ->
- * append the Decisions -> all acknowledged at consecutive offsets -> emit; the store follows
- * (owner_store.c). */
+/* The story of a command, from top to bottom; batches of commands repeat it as long as there is a
+ * claim.
+ *
+ *     queue        commands that were read wait (owner_queue.c); step() looks whether it is time
+ *     guard        after a crash, one comes first, alone, and goes on once it is in the log: step()
+ *     workflow     what its record says, and the workflows it needs (owner_command.c)
+ *     decide       on the state in memory: decide_head()
+ *     append       its Decision goes to the log, and to that state: append_decision()
+ *     acknowledge  all of the batch, at consecutive offsets (owner_append.c)
+ *     emit         the effects of its Decision: emit(); the store follows (owner_store.c)
+ *
+ * Between two batches, step() gives turns to what else is written to the log. */
 #include "platform/failpoint.h"
 #include "services/scheduler/owner_internal.h"
 
@@ -14,41 +23,12 @@ enum {
     BATCH_BYTES = 256 * 1024 /* of the memory's first block */
 };
 
-/* ---- acknowledged ---- */
+/* ---- decide and append ---- */
 
-static void emit(struct owner *owner, int64_t offset)
-{
-    assert(owner->batch.count > 0);
-    assert(owner->batch.items[owner->batch.count - 1].decision.offset == offset);
-    FAILPOINT("cycle.acknowledged");
-    owner->trouble = (struct error){0};
-    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    for (uint32_t i = 0; i < owner->batch.count; i++) {
-        emitter_offer(owner->emitter, &owner->batch.items[i].decision);
-        metrics_observe_us(owner->metrics->cycle, now_us - owner->batch.items[i].begun_us);
-        outcomes_count(&owner->batch.items[i].outcomes);
-        if (!decision_changes_order(&owner->batch.items[i].decision))
-            metrics_add(owner->metrics->rejections, 1);
-    }
-    FAILPOINT("cycle.emitted");
-    metrics_add(owner->metrics->decisions, owner->batch.count);
-    metrics_add(owner->metrics->batches, 1);
-    view_hold(owner_view(owner), false);
-    owner_queue_free_decided(owner);
-    owner_guard_end(owner);
-    assert(!owner_guard_stands(owner));
-    owner->retry_ms = 0;
-    owner->batch.count = 0;
-    if (!owner_store_acknowledged(owner))
-        return;
-    owner_route_acknowledged(owner);
-    owner_step_soon(owner);
-}
+static void emit(struct owner *owner, int64_t offset);
 
 static const struct owner_record decision_record = {
     .kind = RECORD_DECISION, .name = "Decisions", .many = true, .acknowledged = emit};
-
-/* ---- deciding ---- */
 
 enum decide_result {
     DECIDED,
@@ -128,24 +108,6 @@ void owner_wait_for_producer(struct owner *owner)
     loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
 }
 
-/* Reasons not to decide now; the timer steps again. */
-static bool blocked(struct owner *owner)
-{
-    assert(owner->state == OWNER_RUNNING);
-    assert(owner->batch.count == 0);
-    if (owner_clock(owner)->bad && owner_pause_for_clock(owner))
-        return true;
-    if (owner_clock(owner)->bad)
-        owner->blocked_by = "this machine's clock to be right";
-    else if (owner_queue_head(owner) != NULL && disk_guard_is_low(owner->cluster->service->disk))
-        owner->blocked_by = "free space on its disk"; /* the guard logs it */
-    else
-        return false;
-    owner_guard_end(owner); /* it may take long: others decide meanwhile */
-    loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
-    return true;
-}
-
 static void decide_batch(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING && !owner->suspended);
@@ -175,6 +137,57 @@ static void decide_batch(struct owner *owner)
     if (result != LATER || owner->batch.refreshing != NULL)
         return;
     owner_wait_for_producer(owner);
+}
+
+/* ---- acknowledged: emit ---- */
+
+static void emit(struct owner *owner, int64_t offset)
+{
+    assert(owner->batch.count > 0);
+    assert(owner->batch.items[owner->batch.count - 1].decision.offset == offset);
+    FAILPOINT("cycle.acknowledged");
+    owner->trouble = (struct error){0};
+    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
+    for (uint32_t i = 0; i < owner->batch.count; i++) {
+        emitter_offer(owner->emitter, &owner->batch.items[i].decision);
+        metrics_observe_us(owner->metrics->cycle, now_us - owner->batch.items[i].begun_us);
+        outcomes_count(&owner->batch.items[i].outcomes);
+        if (!decision_changes_order(&owner->batch.items[i].decision))
+            metrics_add(owner->metrics->rejections, 1);
+    }
+    FAILPOINT("cycle.emitted");
+    metrics_add(owner->metrics->decisions, owner->batch.count);
+    metrics_add(owner->metrics->batches, 1);
+    view_hold(owner_view(owner), false);
+    owner_queue_free_decided(owner);
+    owner_guard_end(owner);
+    assert(!owner_guard_stands(owner));
+    owner->retry_ms = 0;
+    owner->batch.count = 0;
+    if (!owner_store_acknowledged(owner))
+        return;
+    owner_route_acknowledged(owner);
+    owner_step_soon(owner);
+}
+
+/* ---- the next step ---- */
+
+/* Reasons not to decide now; the timer steps again. */
+static bool blocked(struct owner *owner)
+{
+    assert(owner->state == OWNER_RUNNING);
+    assert(owner->batch.count == 0);
+    if (owner_clock(owner)->bad && owner_pause_for_clock(owner))
+        return true;
+    if (owner_clock(owner)->bad)
+        owner->blocked_by = "this machine's clock to be right";
+    else if (owner_queue_head(owner) != NULL && disk_guard_is_low(owner->cluster->service->disk))
+        owner->blocked_by = "free space on its disk"; /* the guard logs it */
+    else
+        return false;
+    owner_guard_end(owner); /* it may take long: others decide meanwhile */
+    loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
+    return true;
 }
 
 static void step(struct loop *loop, struct loop_deferred *deferred, void *userdata)
