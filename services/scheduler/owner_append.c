@@ -50,8 +50,9 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
                   struct text key, struct text *ret_value)
 {
-    assert(owner->state == OWNER_RUNNING);
+    assert(owner->state == (owner->in_flight.sent == 0 ? OWNER_RUNNING : OWNER_APPENDING));
     assert(owner->in_flight.sent == 0 || (record->many && owner->in_flight.record == record));
+    assert(owner->in_flight.acknowledged == 0);
     assert(follower_checkpoint(owner->follower)->next_event_offset ==
            owner->in_flight.expected_offset + owner->in_flight.sent);
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
@@ -72,16 +73,10 @@ bool owner_append(struct owner *owner, const struct owner_record *record, const 
     owner->outstanding++;
     owner->in_flight.record = record;
     owner->in_flight.sent_us = now_us;
-    owner->in_flight.sent++;
+    if (owner->in_flight.sent++ == 0)
+        owner_set_state(owner, OWNER_APPENDING);
     *ret_value = value;
     return true;
-}
-
-void owner_await_appended(struct owner *owner)
-{
-    assert(owner->in_flight.record != NULL && owner->in_flight.sent > 0 &&
-           owner->in_flight.acknowledged == 0);
-    owner_set_state(owner, OWNER_APPENDING);
 }
 
 void owner_append_describe(const struct owner *owner, char *ret_text, size_t size)

@@ -129,10 +129,8 @@ static void decide_batch(struct owner *owner)
     }
     assert(owner->batch.count <= bound);
     owner_queue_bound(owner);
-    if (owner->batch.count > 0) {
-        owner_await_appended(owner);
+    if (owner->batch.count > 0)
         return;
-    }
     view_hold(owner_view(owner), false);
     if (result != LATER || owner->batch.refreshing != NULL)
         return;

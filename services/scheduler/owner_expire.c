@@ -57,7 +57,6 @@ static bool append_expiry(struct owner *owner, const struct view_ended *ended, i
     if (!owner_append(owner, &expiry_record, &expiry, text_of(owner->cluster->service->instance_id),
                       &value))
         return false;
-    owner_await_appended(owner);
     owner->expiry.more = ended->count == owner->options.expiry_max;
     if (view_expired(owner_view(owner), &expiry, value, offset, &owner->expiry.count, &error) !=
         ERROR_OK)

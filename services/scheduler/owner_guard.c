@@ -136,6 +136,5 @@ void owner_guard_append(struct owner *owner)
         return;
     }
     owner_guard_begin(owner);
-    owner_await_appended(owner);
     view_guarded(owner_view(owner), &guard, value, offset);
 }

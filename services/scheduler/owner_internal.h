@@ -276,11 +276,10 @@ void owner_inspection_failed(struct owner *owner, const struct error *error);
 /* The first record of the claim is to have that offset. */
 void owner_append_begin(struct owner *owner, int64_t offset);
 /* Appends the next record of the log, which the caller then folds; *ret_value is its bytes, until
- * the next one. False: the producer's queue is full. owner_await_appended() follows when all are
- * sent. */
+ * the next one. From the first one on the owner is APPENDING, until the last one is acknowledged.
+ * False: the producer's queue is full. */
 bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
                   struct text key, struct text *ret_value);
-void owner_await_appended(struct owner *owner);
 /* All that is folded is acknowledged. */
 bool owner_has_appended(const struct owner *owner);
 /* In the words of /readyz. */

@@ -45,7 +45,6 @@ bool owner_continue(struct owner *owner, int64_t trimmed)
     continuation.claimed_at = owner->claimed_at;
     if (!owner_append(owner, &continuation_record, &continuation, continuation.instance, &value))
         return false;
-    owner_await_appended(owner);
     owner->trim.announced = trimmed;
     view_continued(view, &continuation, value, offset);
     assert(view_checkpoint(view)->next_event_offset == offset + 1);
@@ -135,7 +134,5 @@ bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
     } else if (stated > 0) {
         trim->after = old.ids[stated - 1];
     }
-    if (stated > 0)
-        owner_await_appended(owner);
     return stated > 0;
 }
