@@ -158,7 +158,7 @@ static void emit(struct owner *owner, int64_t offset)
     metrics_add(owner->metrics->batches, 1);
     view_hold(owner_view(owner), false);
     owner_queue_free_decided(owner);
-    owner_guard_end(owner);
+    owner_turns_resume(owner);
     assert(!owner_guard_stands(owner));
     owner->retry_ms = 0;
     owner->batch.count = 0;
@@ -183,7 +183,7 @@ static bool blocked(struct owner *owner)
         owner->blocked_by = "free space on its disk"; /* the guard logs it */
     else
         return false;
-    owner_guard_end(owner); /* it may take long: others decide meanwhile */
+    owner_turns_resume(owner); /* it may take long: others decide meanwhile */
     loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
     return true;
 }
@@ -216,7 +216,7 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         return;
     }
     if (owner_guard_stands(owner))
-        owner_guard_begin(owner);
+        owner_turns_hold(owner);
     decide_batch(owner);
 }
 
@@ -256,7 +256,7 @@ void owner_cycle_begin(struct owner *owner, uint32_t careful)
     loop_deferred_init(&owner->batch.stepping, step, owner);
     owner->batch.refreshing = NULL;
     owner->blocked_by = NULL;
-    owner_guard_start(owner, careful);
+    owner_guard_begin(owner, careful);
     if (!owner_queue_is_open(owner)) /* else it has read the command before the next one */
         owner_queue_open(owner, follower_checkpoint(owner->follower)->next_command_offset);
     owner_route_begin(owner);
@@ -273,7 +273,7 @@ void owner_cycle_end(struct owner *owner)
     owner_trim_end(owner);
     owner_expire_end(owner);
     owner_route_end(owner);
-    owner_guard_stop(owner);
+    owner_guard_end(owner);
     owner_queue_clear(owner);
     owner_append_end(owner);
     owner->batch.count = 0;

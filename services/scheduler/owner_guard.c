@@ -18,7 +18,7 @@ static void turns_leave(struct owner *owner)
     owner->guard.waits = false;
 }
 
-void owner_guard_end(struct owner *owner)
+void owner_turns_resume(struct owner *owner)
 {
     if (owner->metrics->guarding != owner)
         return;
@@ -31,7 +31,7 @@ void owner_guard_end(struct owner *owner)
     }
 }
 
-void owner_guard_begin(struct owner *owner)
+void owner_turns_hold(struct owner *owner)
 {
     if (owner->metrics->guarding == owner)
         return;
@@ -64,17 +64,17 @@ bool owner_turns_wait(struct owner *owner)
 
 /* ---- the guard ---- */
 
-void owner_guard_start(struct owner *owner, uint32_t careful)
+void owner_guard_begin(struct owner *owner, uint32_t careful)
 {
     assert(!owner->guard.waits && owner->metrics->guarding != owner);
     owner->guard.careful = careful;
     owner->guard.guarded = false;
 }
 
-void owner_guard_stop(struct owner *owner)
+void owner_guard_end(struct owner *owner)
 {
     turns_leave(owner);
-    owner_guard_end(owner);
+    owner_turns_resume(owner);
     owner->guard.guarded = false;
 }
 
@@ -135,6 +135,6 @@ void owner_guard_append(struct owner *owner)
         owner_wait_for_producer(owner);
         return;
     }
-    owner_guard_begin(owner);
+    owner_turns_hold(owner);
     view_guarded(owner_view(owner), &guard, value, offset);
 }

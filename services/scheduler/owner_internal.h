@@ -341,8 +341,8 @@ void owner_queue_clear(struct owner *owner);
 /* The first command has cost as many schedulers as it may: it is not decided. */
 bool owner_is_to_be_quarantined(const struct owner *owner);
 /* A claim begins, or ends. */
-void owner_guard_start(struct owner *owner, uint32_t careful);
-void owner_guard_stop(struct owner *owner);
+void owner_guard_begin(struct owner *owner, uint32_t careful);
+void owner_guard_end(struct owner *owner);
 /* The first command must not be decided before its guard is in the log. */
 bool owner_guard_is_missing(const struct owner *owner);
 void owner_guard_append(struct owner *owner);
@@ -352,8 +352,8 @@ uint32_t owner_guard_batch_max(const struct owner *owner);
 /* The first command is. */
 void owner_guard_decided(struct owner *owner);
 /* Between these two no other partition of the process decides. */
-void owner_guard_begin(struct owner *owner);
-void owner_guard_end(struct owner *owner);
+void owner_turns_hold(struct owner *owner);
+void owner_turns_resume(struct owner *owner);
 /* True: another partition guards a command; this one steps again when it is its turn. */
 bool owner_turns_wait(struct owner *owner);
 
