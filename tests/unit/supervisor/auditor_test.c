@@ -2,6 +2,7 @@
 /* The auditor over the broker in memory, with a clock of its own that may be wrong: which agents it
  * takes for vanished, and which orders for stuck. */
 #include "services/supervisor/auditor.h"
+#include "tests/lib/site.h"
 #include "tests/unit/supervisor/world.h"
 
 #include <criterion/criterion.h>
@@ -49,7 +50,6 @@ static void audit_free(struct audit *audit)
 static void beat(struct audit *audit, const char *instance)
 {
     char key[64];
-    struct buffer bytes = {.size = 0};
     struct agent_health health = {.agent = TEXT("pay"),
                                   .instance = text_of(instance),
                                   .capacity = 1,
@@ -58,10 +58,8 @@ static void beat(struct audit *audit, const char *instance)
                                   .heartbeat_ms = BEAT_MS,
                                   .reported_at = audit->world->right.now_wall_ms};
     int size = snprintf(key, sizeof(key), "%s/pay", instance);
-    codec_encode(audit->world->codec, RECORD_AGENT_HEALTH, &health, &bytes);
-    broker_memory_append(audit->world->kafka, "p.agents", 0, (struct text){key, (uint32_t)size},
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(audit->world->kafka, audit->world->codec, "p.agents", 0,
+                (struct text){key, (uint32_t)size}, RECORD_AGENT_HEALTH, &health);
 }
 
 /* While the agent lives. */
@@ -161,18 +159,7 @@ enum { GRACE_MS = 120000, WALK_MS = 60000 };
 
 static uint32_t stuck_alerts(struct audit *audit, bool raised)
 {
-    struct supervised_world *world = audit->world;
-    struct broker_record record;
-    struct record decoded;
-    uint32_t count = 0;
-    for (int64_t at = 0; broker_memory_record(world->kafka, "p.alerts", 0, at, &record); at++) {
-        heap_arena_reset(&world->scratch);
-        cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
-                               NULL) == ERROR_OK);
-        count += text_equal(decoded.operator_alert.code, TEXT("OrderStuck")) &&
-                 decoded.operator_alert.raised == raised;
-    }
-    return count;
+    return world_alerts(audit->world, "OrderStuck", raised);
 }
 
 /* An order is overdue, and nothing asks for its recovery. */

@@ -9,4 +9,4 @@ reeve_test(outstanding SOURCES outstanding_test.c LIBS reeve-supervisor)
 reeve_test(scheduler-clock SOURCES scheduler_clock_test.c LIBS reeve-supervisor)
 reeve_test(supervisor SOURCES waiting_commands_test.c partition_test.c partition_clock_test.c
     auditor_test.c world.c
-    LIBS reeve-supervisor reeve-simulation reeve-test-engine)
+    LIBS reeve-supervisor reeve-test-site reeve-test-engine)

@@ -4,7 +4,7 @@
 #include "platform/files.h"
 #include "platform/logger.h"
 #include "tests/lib/engine_workflow.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -18,11 +18,7 @@ enum { STEPS_MAX = 10000000, START_MS = 1700000000 };
 static void append(struct supervised_world *world, struct text key, enum record_kind kind,
                    const void *record)
 {
-    world->bytes.size = 0;
-    codec_encode(world->codec, kind, record, &world->bytes);
-    broker_memory_append(
-        world->kafka, "p.events", 0, key,
-        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+    site_append(world->kafka, world->codec, "p.events", 0, key, kind, record);
 }
 
 void world_claim(struct supervised_world *world, int32_t partition_count)
@@ -36,26 +32,13 @@ void world_claim(struct supervised_world *world, int32_t partition_count)
 
 void world_reset(struct supervised_world *world, int64_t newest_decided_at)
 {
-    int64_t low = 0;
-    int64_t end = 0;
-    broker_memory_bounds(world->kafka, "p.events", 0, &low, &end);
-    struct partition_reset reset = {.expected_offset = end,
+    struct partition_reset reset = {.expected_offset = site_end(world->kafka, "p.events", 0),
                                     .by = TEXT("ann"),
                                     .reason = TEXT("test"),
                                     .next_command_offset = -1,
                                     .newest_decided_at = newest_decided_at};
     append(world, reset.by, RECORD_RESET, &reset);
     world_claim(world, 1);
-}
-
-static void make_log(struct supervised_world *world, int32_t partition_count)
-{
-    static const char *const topics[] = {"p.commands", "p.events",    "p.submissions",
-                                         "p.schemas",  "p.alerts",    "p.dead-letters",
-                                         "p.agents",   "p.leadership"};
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world->kafka, topics[i], partition_count);
-    world_claim(world, partition_count);
 }
 
 struct supervised_world *world_new(const char *workflow)
@@ -79,7 +62,9 @@ struct supervised_world *world_new_of(const char *workflow, int32_t partition_co
     world->workflow = workflow_of(&world->heap.arena, workflow);
     snprintf(world->folder, sizeof(world->folder), "/tmp/supervisor-XXXXXX");
     cr_assert(mkdtemp(world->folder) != NULL);
-    make_log(world, partition_count);
+    SITE_TOPICS(world->kafka, partition_count, "p.commands", "p.events", "p.submissions",
+                "p.schemas", "p.alerts", "p.dead-letters", "p.agents", "p.leadership");
+    world_claim(world, partition_count);
     return world;
 }
 
@@ -93,7 +78,6 @@ void world_free(struct supervised_world *world)
     }
     broker_memory_cluster_free(world->kafka);
     codec_free(world->codec);
-    buffer_deinit(&world->bytes);
     heap_arena_deinit(&world->heap);
     heap_arena_deinit(&world->scratch);
     cr_assert(files_remove_tree(world->folder, NULL) == ERROR_OK);
@@ -101,22 +85,15 @@ void world_free(struct supervised_world *world)
     free(world);
 }
 
-static void on_ready(void *ctx)
-{
-    (void)ctx;
-}
-
 static void open_cluster(struct supervised_world *world)
 {
-    struct error error;
     world->service = (struct service_context){.name = "supervisor",
                                               .instance_id = "supervisor-1",
                                               .data_dir = world->folder,
                                               .clock = &world->clock.clock};
     simulated_service_open(&world->service, "p", NULL);
-    cr_assert(cluster_open_on(&world->service, broker_memory_new(world->kafka, "supervisor-1"), 0,
-                              on_ready, world, &world->cluster, &error) == ERROR_OK,
-              "%s", error.message);
+    world->cluster = site_open_cluster(
+        &world->service, broker_memory_new(world->kafka, "supervisor-1"), 0, NULL, NULL);
     world_settle(world);
 }
 
@@ -208,11 +185,7 @@ static void decide(struct supervised_world *world, const struct command *cmd, in
 /* The test's own commands take part in <p>.commands as well, so that offsets stay true. */
 static int64_t append_command(struct supervised_world *world, const struct command *cmd)
 {
-    world->bytes.size = 0;
-    codec_encode(world->codec, (enum record_kind)cmd->kind, cmd, &world->bytes);
-    world->next_command = 1 + broker_memory_append(world->kafka, "p.commands", 0, cmd->order_id,
-                                                   (struct text){(const char *)world->bytes.data,
-                                                                 (uint32_t)world->bytes.size});
+    world->next_command = 1 + site_append_command(world->kafka, world->codec, "p.commands", 1, cmd);
     return world->next_command - 1;
 }
 
@@ -303,10 +276,7 @@ void world_find_no_capacity(struct supervised_world *world, uint32_t number)
 void world_lose_decision(struct supervised_world *world, uint32_t number,
                          const struct order *before)
 {
-    int64_t low = 0;
-    int64_t high = 0;
-    broker_memory_bounds(world->kafka, "p.events", 0, &low, &high);
-    broker_memory_truncate(world->kafka, "p.events", 0, high - 1);
+    broker_memory_truncate(world->kafka, "p.events", 0, site_end(world->kafka, "p.events", 0) - 1);
     world->sequence--;
     world->orders[number].order = *before;
 }
@@ -316,12 +286,9 @@ static bool next_command(struct supervised_world *world, int64_t offset, struct 
 {
     struct broker_record record;
     struct record decoded;
-    struct error error;
     if (!broker_memory_record(world->kafka, "p.commands", 0, offset, &record))
         return false;
-    cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
-                           &error) == ERROR_OK,
-              "%s", error.message);
+    site_decode(world->codec, record.value, &world->scratch.arena, &decoded);
     *ret_cmd = decoded.command;
     *ret_time = record.timestamp;
     return true;
@@ -344,10 +311,7 @@ void world_decide(struct supervised_world *world)
 
 int64_t world_waiting(struct supervised_world *world)
 {
-    int64_t low = 0;
-    int64_t high = 0;
-    broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
-    return high - world->next_command;
+    return site_end(world->kafka, "p.commands", 0) - world->next_command;
 }
 
 void open_and_fold(struct supervised_world *world)
@@ -391,17 +355,5 @@ int64_t world_due(const struct supervised_world *world, uint32_t number)
 
 uint32_t world_alerts(struct supervised_world *world, const char *code, bool raised)
 {
-    struct broker_record record;
-    struct record decoded;
-    struct error error;
-    uint32_t count = 0;
-    for (int64_t i = 0; broker_memory_record(world->kafka, "p.alerts", 0, i, &record); i++) {
-        cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
-                               &error) == ERROR_OK,
-                  "%s", error.message);
-        count += text_equal(decoded.operator_alert.code, text_of(code)) &&
-                 decoded.operator_alert.raised == raised;
-    }
-    heap_arena_reset(&world->scratch);
-    return count;
+    return site_alerts(world->kafka, world->codec, "p.alerts", 1, code, raised);
 }

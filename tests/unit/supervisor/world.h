@@ -29,7 +29,6 @@ struct supervised_world {
     struct supervisor_metrics metrics;
     struct supervisor_partition *partition; /* NULL before world_open() */
     struct codec *codec;
-    struct buffer bytes;
     struct heap_arena heap; /* orders and the workflow */
     struct heap_arena scratch;
     const struct workflow *workflow;
