@@ -7,6 +7,7 @@
  * A closed loop; the agent can take all steps at once. Prints the records that were written. */
 #include "services/scheduler/router.h"
 #include "services/supervisor/partition.h"
+#include "tests/lib/site.h"
 #include "tests/unit/scheduler/owner_kit.h"
 #include "tests/unit/statestore/kit.h"
 
@@ -44,19 +45,12 @@ __attribute__((noinline)) void order_cost_pass(struct owner_kit *kit)
     owner_kit_run(kit, PASS_MS);
 }
 
-static void on_ready(void *ctx)
-{
-    (void)ctx;
-}
-
 static struct supervisor_partition *watch(struct cost *cost)
 {
     struct supervisor_partition *partition = NULL;
     struct error error;
     struct owner_kit_process *process = owner_kit_host(&cost->kit, "supervisor", "0");
-    enum error_class class = cluster_open_on(&process->service, process->broker, 0, on_ready,
-                                             process, &process->cluster, &error);
-    assert(class == ERROR_OK);
+    process->cluster = site_open_cluster(&process->service, process->broker, 0, NULL, NULL);
     owner_kit_run(&cost->kit, 100);
     supervisor_metrics_init(&cost->metrics, process->service.metrics);
     struct view_options options = {.env = cost->kit.stores,
@@ -64,7 +58,7 @@ static struct supervisor_partition *watch(struct cost *cost)
                                    .path = kit_path(process->folder, "watch"),
                                    .cache_bytes = CACHE_BYTES,
                                    .deadlines = true};
-    class =
+    enum error_class class =
         supervisor_partition_new(process->cluster, 0, &options, &cost->metrics, &partition, &error);
     assert(class == ERROR_OK);
     return partition;

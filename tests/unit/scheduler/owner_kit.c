@@ -2,7 +2,7 @@
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include "services/scheduler/router.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -18,14 +18,8 @@ static const char *const workflow_source =
 
 void owner_kit_deploy(struct owner_kit *kit, const char *name, uint32_t version, const char *source)
 {
-    char key[NAME_BYTES_MAX + 16];
-    snprintf(key, sizeof(key), "%s:%u", name, version);
-    struct workflow_definition definition = {.name = text_of(name),
-                                             .version = version,
-                                             .text = text_of(source),
-                                             .format = TEXT("json"),
-                                             .deployed_by = TEXT("test")};
-    owner_kit_send(kit, "p.workflows", 0, text_of(key), RECORD_WORKFLOW_DEFINITION, &definition);
+    site_deploy(kit->kafka, kit->codec, "p.workflows", text_of(name), version, "json",
+                text_of(source));
 }
 
 /* A test that begins again with the same struct leaves the earlier one reachable. */
@@ -40,9 +34,6 @@ static void keep(const struct owner_kit *kit)
 
 void owner_kit_begin(struct owner_kit *kit, int32_t partitions)
 {
-    static const char *const of_orders[] = {"p.commands", "p.events", "p.requests.agent",
-                                            "p.replies.app", "p.dead-letters"};
-    static const char *const others[] = {"p.schemas", "p.workflows", "p.alerts", "p.agents"};
     cr_assert_leq(partitions, OWNER_KIT_PARTITIONS_MAX);
     if (kit->kafka != NULL)
         keep(kit);
@@ -50,16 +41,10 @@ void owner_kit_begin(struct owner_kit *kit, int32_t partitions)
     clock_manual_init(&kit->clock, 1700000000000);
     heap_arena_init(&kit->heap, 64 * 1024);
     kit->kafka = broker_memory_cluster_new(1, &kit->clock.clock);
-    for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
-        broker_memory_topic(kit->kafka, of_orders[i], partitions);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        broker_memory_topic(kit->kafka, others[i], 1);
+    SITE_TOPICS(kit->kafka, partitions, "p.commands", "p.events", "p.requests.agent",
+                "p.replies.app", "p.dead-letters");
+    SITE_TOPICS(kit->kafka, 1, "p.schemas", "p.workflows", "p.alerts", "p.agents");
     owner_kit_deploy(kit, "test", 1, workflow_source);
-}
-
-static void on_ready(void *ctx)
-{
-    (void)ctx;
 }
 
 static void add_router(struct owner_kit_process *process, int64_t calls)
@@ -97,11 +82,9 @@ struct owner_kit_process *owner_kit_host(struct owner_kit *kit, const char *name
 
 struct owner_kit_process *owner_kit_boot(struct owner_kit *kit, const char *name, int64_t calls)
 {
-    struct error error = {0};
     struct owner_kit_process *process = owner_kit_host(kit, name, "0");
-    cr_assert_eq(cluster_open_on(&process->service, process->broker, CLUSTER_FOLLOWS_WORKFLOWS,
-                                 on_ready, process, &process->cluster, &error),
-                 ERROR_OK, "%s", error.message);
+    process->cluster = site_open_cluster(&process->service, process->broker,
+                                         CLUSTER_FOLLOWS_WORKFLOWS, NULL, NULL);
     process->metrics = owner_metrics_new(process->service.metrics);
     if (calls > 0)
         add_router(process, calls);
@@ -186,11 +169,7 @@ void owner_kit_run_until(struct owner_kit *kit, const struct owner *owner, enum 
 int64_t owner_kit_send(struct owner_kit *kit, const char *topic, int32_t partition, struct text key,
                        enum record_kind kind, const void *record)
 {
-    kit->bytes.size = 0;
-    codec_encode(kit->codec, kind, record, &kit->bytes);
-    return broker_memory_append(
-        kit->kafka, topic, partition, key,
-        (struct text){(const char *)kit->bytes.data, (uint32_t)kit->bytes.size});
+    return site_append(kit->kafka, kit->codec, topic, partition, key, kind, record);
 }
 
 static const char unknown_schema[] = "\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08 ";
@@ -207,8 +186,7 @@ void owner_kit_claim(struct owner_kit *kit, int32_t partition, uint8_t claim_id)
 
 int64_t owner_kit_command(struct owner_kit *kit, const struct command *cmd)
 {
-    return owner_kit_send(kit, "p.commands", broker_partition_of(cmd->order_id, kit->partitions),
-                          cmd->order_id, (enum record_kind)cmd->kind, cmd);
+    return site_append_command(kit->kafka, kit->codec, "p.commands", kit->partitions, cmd);
 }
 
 struct command owner_kit_submission(const char *order_id)
@@ -273,10 +251,7 @@ const char *owner_kit_id(const struct owner_kit *kit, int32_t partition, uint32_
 
 int64_t owner_kit_end(const struct owner_kit *kit, const char *topic, int32_t partition)
 {
-    int64_t low;
-    int64_t high;
-    broker_memory_bounds(kit->kafka, topic, partition, &low, &high);
-    return high;
+    return site_end(kit->kafka, topic, partition);
 }
 
 bool owner_kit_read(struct owner_kit *kit, const char *topic, int32_t partition, int64_t offset,
@@ -333,14 +308,7 @@ uint32_t owner_kit_requests(struct owner_kit *kit, const char *order_id)
 
 uint32_t owner_kit_alerts(struct owner_kit *kit, const char *code, bool raised)
 {
-    uint32_t count = 0;
-    struct record record;
-    heap_arena_reset(&kit->heap);
-    for (int64_t at = 0; at < owner_kit_end(kit, "p.alerts", 0); at++)
-        count += owner_kit_read(kit, "p.alerts", 0, at, &record) &&
-                 record.kind == RECORD_OPERATOR_ALERT && record.operator_alert.raised == raised &&
-                 text_equal(record.operator_alert.code, text_of(code));
-    return count;
+    return site_alerts(kit->kafka, kit->codec, "p.alerts", 1, code, raised);
 }
 
 const char *owner_kit_trouble(const struct owner *owner)

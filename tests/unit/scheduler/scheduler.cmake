@@ -34,14 +34,14 @@ reeve_test(scheduler-owner
         owner_store_test.c
         scheduler_test.c
         ../statestore/kit.c
-    LIBS reeve-scheduler reeve-simulation)
+    LIBS reeve-scheduler reeve-test-site)
 
 reeve_test(scheduler-emitter
     SOURCES emitter_test.c owner_kit.c ../statestore/kit.c
-    LIBS reeve-scheduler reeve-simulation)
+    LIBS reeve-scheduler reeve-test-site)
 
 # What an order costs: test_order_cost.py runs it under valgrind.
 reeve_executable(order-cost
     SOURCES order_cost.c owner_kit.c ../statestore/kit.c
-    LIBS reeve-test-options reeve-scheduler reeve-supervisor reeve-simulation PkgConfig::CRITERION
+    LIBS reeve-test-options reeve-scheduler reeve-supervisor reeve-test-site PkgConfig::CRITERION
     OUTPUT tests/unit)
