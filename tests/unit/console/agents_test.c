@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents as the console shows them. */
+#include "tests/lib/site.h"
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +10,6 @@
 static void beat(struct world *world, const char *agent, const char *instance, const char *circuit)
 {
     char key[64];
-    struct buffer bytes = {.size = 0};
     struct agent_health health = {.agent = text_of(agent),
                                   .instance = text_of(instance),
                                   .capacity = 16,
@@ -21,10 +21,8 @@ static void beat(struct world *world, const char *agent, const char *instance, c
                                   .heartbeat_ms = 2000,
                                   .reported_at = 1};
     int size = snprintf(key, sizeof(key), "%s/%s", instance, agent);
-    codec_encode(world->codec, RECORD_AGENT_HEALTH, &health, &bytes);
-    broker_memory_append(world->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(world->kafka, world->codec, "t.agents", 0, (struct text){key, (uint32_t)size},
+                RECORD_AGENT_HEALTH, &health);
     world_settle(world);
 }
 

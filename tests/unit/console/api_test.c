@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API's answers about orders, partitions and alerts, from a log that the test writes. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(7, "A{c} B{c,z1} C{e}");
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_api, .init = open_world, .fini = close_world);

@@ -2,24 +2,17 @@
 /* What each path of the API answers to a request that is wrong: 400 and one line that names the
  * parameter, the field or the part of the path. */
 #include "services/console/api/routes.h"
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 
 #define LONG64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define WHY "\"by\": \"ann\", \"reason\": \"x\""
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(7, "A{c} B{c,z1} C{e}");
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_bad_input, .init = open_world, .fini = close_world);

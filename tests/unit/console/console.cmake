@@ -19,6 +19,7 @@ reeve_test(console-api
         api_test.c
         bad_input_test.c
         events_test.c
+        fixture.c
         dead_letters_older_test.c
         history_test.c
         dead_letters_test.c
@@ -33,7 +34,7 @@ reeve_test(console-api
         workflows_test.c
         world.c
         ../platform/names_kit.c
-    LIBS reeve-console reeve-simulation reeve-test-engine reeve-test-seed)
+    LIBS reeve-console reeve-test-site reeve-test-engine reeve-test-seed)
 reeve_test(console-web
     SOURCES
         web_test.c

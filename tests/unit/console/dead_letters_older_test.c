@@ -2,7 +2,7 @@
 /* Dead letters that are older than those in the console's memory: listed from the topic, with what
  * was done to them. */
 #include "services/console/dead_letters/index.h"
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,17 +11,10 @@
 
 enum { OLDER = 1300, COUNT = DEAD_LETTER_LIST_MAX + OLDER };
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(7, "A B");
     broker_memory_topic(world->kafka, "t.submissions", WORLD_PARTITIONS);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(dead_letters_older, .init = open_world, .fini = close_world);

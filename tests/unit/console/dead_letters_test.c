@@ -3,7 +3,7 @@
 #include "base/base64.h"
 #include "platform/failpoint.h"
 #include "services/console/dead_letters/dead_letters.h"
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,19 +11,12 @@
 
 #define BY "{\"by\": \"ann\", \"reason\": \"the shop fixed it\""
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(7, "A B");
     broker_memory_topic(world->kafka, "t.submissions", WORLD_PARTITIONS);
     broker_memory_topic(world->kafka, "t.requests.bank", WORLD_PARTITIONS);
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(dead_letters, .init = open_world, .fini = close_world);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/events sends changes as they happen. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -14,8 +14,6 @@
 
 enum { WAIT_MS = 30000, RECEIVED_MAX = 8 << 20 };
 
-static struct world *world;
-
 struct client {
     int fd;
     char *received;
@@ -28,11 +26,6 @@ static void open_world(void)
 {
     world = world_new(3, "A{c} B");
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_events, .init = open_world, .fini = close_world, .timeout = 120);

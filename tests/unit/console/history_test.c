@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/history: who acted and why, and the statuses that were sent. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(11, "A{c} B{c,e}");
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_history, .init = open_world, .fini = close_world);

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console's gauges of what waits for an operator. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(5, "A B{e}");
     world->now = clock_wall_ms(clock_real());
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_metrics, .init = open_world, .fini = close_world, .timeout = 120);

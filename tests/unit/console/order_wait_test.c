@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}?wait=...: requests that wait for the end of an order. */
 #include "services/console/live/order_waits.h"
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-static struct world *world;
 
 static void open_world(void)
 {
     world = world_new(1, "A B");
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(order_wait, .init = open_world, .fini = close_world);

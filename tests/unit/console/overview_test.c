@@ -2,25 +2,18 @@
 /* What the pages show besides lists: /api/overview, /api/orders/{id}/at/{offset}, /api/partitions,
  * /api/health. */
 #include "services/console/api/order_at.h"
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct world *world;
-
 static void open_world(void)
 {
     world = world_new(5, "A{c} B");
     world->now = clock_wall_ms(clock_real());
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_overview, .init = open_world, .fini = close_world, .timeout = 120);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filters of orders as the API takes them: percent-encoded, repeated, hostile. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include "base/percent.h"
 #include "base/rfc3339.h"
@@ -8,8 +8,6 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-
-static struct world *world;
 
 /* Customers and attributes with all that a query would trip over. */
 static void set_up(void)
@@ -29,12 +27,7 @@ static void set_up(void)
     world_settle(world);
 }
 
-static void tear_down(void)
-{
-    world_free(world);
-}
-
-TestSuite(console_search_api, .init = set_up, .fini = tear_down);
+TestSuite(console_search_api, .init = set_up, .fini = close_world);
 
 /* The ids that the query finds, in order, and as many are counted. */
 static void expect(const char *query, const char *ids, const char *sorted_by)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/watch reports changes as they happen. */
-#include "tests/unit/console/world.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,18 +8,12 @@
 
 enum { WAIT_MS = 30000 };
 
-static struct world *world;
 static char path[256];
 
 static void open_world(void)
 {
     world = world_new(3, "A{c} B");
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_watch, .init = open_world, .fini = close_world);

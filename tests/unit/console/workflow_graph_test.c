@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/workflows/{name}/{version}/graph. */
-#include "tests/unit/console/world.h"
+#include "tests/lib/site.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 
@@ -9,24 +10,11 @@ static const char text[] = "Name: shop\nVersion: 3\nSteps:\n"
                            "     Compensate: {Action: Refund}}\n"
                            "  - {Name: Ship, Agents: [a, b], After: [Pay], Pivot: true}\n";
 
-static struct world *world;
-
 static void open_world(void)
 {
-    struct buffer bytes = {.size = 0};
-    struct workflow_definition definition = {
-        .name = TEXT("shop"), .version = 3, .text = text_of(text), .format = TEXT("yaml")};
     world = world_new(3, "linear: Pay=pay");
-    codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
-    broker_memory_append(world->kafka, "t.workflows", 0, TEXT("shop:3"),
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_deploy(world->kafka, world->codec, "t.workflows", TEXT("shop"), 3, "yaml", text_of(text));
     world_open(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_graph, .init = open_world, .fini = close_world);

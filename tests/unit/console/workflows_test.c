@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/workflows and /api/counts: orders per version, and what lint says. */
 #include "tests/lib/engine_workflow.h"
-#include "tests/unit/console/world.h"
+#include "tests/lib/site.h"
+#include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
 
@@ -12,17 +13,10 @@ static const char second[] = "Name: test\nVersion: 2\nSteps:\n"
                              "  - {Name: A, Agent: agent}\n"
                              "  - {Name: B, Agent: agent, After: [A]}\n";
 
-static struct world *world;
-
 static void deploy(uint32_t version, const char *text)
 {
-    struct buffer bytes = {.size = 0};
-    struct workflow_definition definition = {
-        .name = TEXT("test"), .version = version, .text = text_of(text), .format = TEXT("yaml")};
-    codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
-    broker_memory_append(world->kafka, "t.workflows", 0, TEXT("test"),
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_deploy(world->kafka, world->codec, "t.workflows", TEXT("test"), version, "yaml",
+                text_of(text));
 }
 
 /* Three orders of version 1, one of them Processed. */
@@ -43,11 +37,6 @@ static void open_world(void)
     world_schedule(world);
     world_open(world);
     world_settle(world);
-}
-
-static void close_world(void)
-{
-    world_free(world);
 }
 
 TestSuite(console_workflows, .init = open_world, .fini = close_world);

@@ -4,11 +4,10 @@
 #include "base/rfc3339.h"
 #include "platform/files.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,16 +36,6 @@ static int64_t mono_us(void *ctx)
 
 /* ---- life ---- */
 
-static void make_topics(struct world *world)
-{
-    static const char *const topics[] = {"t.commands", "t.events", "t.alerts", "t.dead-letters"};
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world->kafka, topics[i], WORLD_PARTITIONS);
-    broker_memory_topic(world->kafka, "t.schemas", 1);
-    broker_memory_topic(world->kafka, "t.workflows", 1);
-    broker_memory_topic(world->kafka, "t.agents", 1);
-}
-
 struct world *world_new(uint64_t seed, const char *workflow)
 {
     struct world *world = calloc(1, sizeof(*world));
@@ -63,7 +52,9 @@ struct world *world_new(uint64_t seed, const char *workflow)
     world->workflow = workflow_of(&world->workflow_heap.arena, workflow);
     snprintf(world->folder, sizeof(world->folder), "/tmp/console-XXXXXX");
     cr_assert(mkdtemp(world->folder) != NULL);
-    make_topics(world);
+    SITE_TOPICS(world->kafka, WORLD_PARTITIONS, "t.commands", "t.events", "t.alerts",
+                "t.dead-letters");
+    SITE_TOPICS(world->kafka, 1, "t.schemas", "t.workflows", "t.agents");
     for (int32_t i = 0; i < WORLD_PARTITIONS; i++) {
         world->partitions[i].folded = admission_begin();
         world_claim(world, i, "scheduler-1");
@@ -71,19 +62,11 @@ struct world *world_new(uint64_t seed, const char *workflow)
     return world;
 }
 
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-    (void)stat;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void world_wipe(struct world *world)
 {
-    cr_assert(world->console == NULL);
-    nftw(world->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     struct error error;
+    cr_assert(world->console == NULL);
+    files_remove_tree(world->folder, NULL);
     cr_assert(files_make_dirs(world->folder, &error) == ERROR_OK);
 }
 
@@ -91,8 +74,7 @@ void world_free(struct world *world)
 {
     if (world->console != NULL)
         world_close(world);
-    world_wipe(world);
-    rmdir(world->folder);
+    files_remove_tree(world->folder, NULL);
     for (uint32_t i = 0; i < world->order_count; i++)
         heap_arena_deinit(&world->orders[i].heap);
     heap_arena_deinit(&world->heap);
@@ -108,22 +90,23 @@ void world_open_unready(struct world *world)
     struct error error;
     struct http_client_options client = {.close_idle = true, .response_max = 16 << 20};
     struct http_server_options server = {.port = 0};
+    const char *settings[5] = {NULL};
+    size_t count = 0;
+    if (world->services != NULL) {
+        settings[count++] = "console.services";
+        settings[count++] = world->services;
+    }
+    if (world->services_token != NULL) {
+        settings[count++] = "console.services.token";
+        settings[count++] = world->services_token;
+    }
     cr_assert(world->console == NULL);
     world->service = (struct service_context){.name = "console",
                                               .instance_id = "console-1",
                                               .data_dir = world->folder,
                                               .clock = &world->clock,
-                                              .config = config_new(&settings_schema),
-                                              .loop = world->loop,
-                                              .metrics = metrics_new()};
-    cr_assert(config_set(world->service.config, "topics.prefix", "t", &error) == ERROR_OK);
-    if (world->services != NULL)
-        cr_assert(config_set(world->service.config, "console.services", world->services, &error) ==
-                  ERROR_OK);
-    if (world->services_token != NULL)
-        cr_assert(config_set(world->service.config, "console.services.token", world->services_token,
-                             &error) == ERROR_OK);
-    cr_assert(config_finish(world->service.config, &error) == ERROR_OK);
+                                              .loop = world->loop};
+    simulated_service_open(&world->service, "t", settings);
     server.metrics = world->service.metrics;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
     cr_assert(http_client_new(world->loop, &client, &world->client, &error) == ERROR_OK);
@@ -148,8 +131,8 @@ void world_close(struct world *world)
     console_free(world->console);
     http_client_free(world->client);
     http_server_free(world->service.http);
-    metrics_free(world->service.metrics);
-    config_free(world->service.config);
+    world->service.loop = NULL; /* the world's */
+    simulated_service_close(&world->service);
     world->console = NULL;
 }
 
@@ -163,19 +146,12 @@ int32_t world_partition(const char *order_id)
 static int64_t append(struct world *world, const char *topic, int32_t partition, struct text key,
                       enum record_kind kind, const void *record)
 {
-    struct buffer value = {0};
-    codec_encode(world->codec, kind, record, &value);
-    int64_t offset =
-        broker_memory_append(world->kafka, topic, partition, key,
-                             (struct text){(const char *)value.data, (uint32_t)value.size});
-    buffer_deinit(&value);
-    return offset;
+    return site_append(world->kafka, world->codec, topic, partition, key, kind, record);
 }
 
 int64_t world_send(struct world *world, const struct command *cmd)
 {
-    return append(world, "t.commands", broker_partition_of(cmd->order_id, WORLD_PARTITIONS),
-                  cmd->order_id, (enum record_kind)cmd->kind, cmd);
+    return site_append_command(world->kafka, world->codec, "t.commands", WORLD_PARTITIONS, cmd);
 }
 
 void world_submit(struct world *world, const char *order_id, const char *workflow)
@@ -255,12 +231,9 @@ static void fold(struct world *world, const struct decision *decision)
 static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
 {
     struct record decoded;
-    struct error error;
     struct decision decision;
     heap_arena_reset(&world->heap);
-    cr_assert(codec_decode(world->codec, record->value, false, &world->heap.arena, &decoded,
-                           &error) == ERROR_OK,
-              "%s", error.message);
+    site_decode(world->codec, record->value, &world->heap.arena, &decoded);
     const struct command *cmd = &decoded.command;
     struct world_order *order = find_order(world, cmd->order_id);
     bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
@@ -324,8 +297,7 @@ void world_reset(struct world *world, int32_t partition, int64_t offset)
 
 void world_skip(struct world *world, int32_t partition, int64_t from)
 {
-    int64_t low = 0, high = 0;
-    broker_memory_bounds(world->kafka, "t.events", partition, &low, &high);
+    int64_t high = site_end(world->kafka, "t.events", partition);
     struct partition_reset reset = {.expected_offset = high,
                                     .next_command_offset = -1,
                                     .has_skip = true,
@@ -422,10 +394,8 @@ void world_turn(struct world *world)
 static bool is_behind(const struct world *world)
 {
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        int64_t low, high;
         struct view *view = console_partition_view(world->console->partitions[p]);
-        broker_memory_bounds(world->kafka, "t.events", p, &low, &high);
-        if (view_checkpoint(view)->next_event_offset < high)
+        if (view_checkpoint(view)->next_event_offset < site_end(world->kafka, "t.events", p))
             return true;
     }
     return false;
