@@ -23,4 +23,4 @@ reeve_test(agent
         settled_note_test.c
         sim_agent_test.c
         world.c
-    LIBS reeve-test-seed reeve-test-certificate reeve-agent reeve-simulation)
+    LIBS reeve-test-seed reeve-test-certificate reeve-agent reeve-test-site)

@@ -3,6 +3,7 @@
  * losses. */
 #include "base/bytes.h"
 #include "schemas/avro/schema.h"
+#include "tests/lib/site.h"
 #include "tests/unit/agent/world.h"
 
 #include <criterion/criterion.h>
@@ -115,15 +116,12 @@ Test(agent, sends_invalid_requests_to_the_dead_letters)
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
     int32_t partition = world_partition(A);
-    struct buffer bytes = {.size = 0};
     struct cancel_order cancel = {.order_id = TEXT(A), .by = TEXT("x")};
     struct command cmd = {
         .kind = COMMAND_CANCEL_ORDER, .order_id = TEXT(A), .cancel_order = cancel};
     broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A), TEXT("garbage"));
-    codec_encode(world->codec, RECORD_CANCEL_ORDER, &cmd, &bytes);
-    broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(world->kafka, world->codec, WORLD_REQUESTS, partition, TEXT(A), RECORD_CANCEL_ORDER,
+                &cmd);
     /* Framed with a fingerprint that was never published. */
     broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
                          TEXT("\xc3\x01whoknows12345"));

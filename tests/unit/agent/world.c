@@ -2,7 +2,7 @@
 #include "tests/unit/agent/world.h"
 
 #include "platform/logger.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -15,9 +15,6 @@ enum { START_MS = 1000000, ROUNDS_MAX = 10000, STEPS_MAX = 100000 };
 
 struct world *world_new(uint64_t seed)
 {
-    static const char *const topics[] = {"t.commands", "t.events", "t.dead-letters",
-                                         WORLD_REQUESTS};
-    static const char *const side_topics[] = {"t.schemas", "t.agents"};
     static struct world world;
     struct error error;
     world = (struct world){.instance_count = 0};
@@ -26,10 +23,9 @@ struct world *world_new(uint64_t seed)
     cr_assert(loop_new(&world.clock.clock, &world.loop, &error) == ERROR_OK);
     world.kafka = broker_memory_cluster_new(seed, &world.broker_clock.clock);
     world.codec = codec_new();
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world.kafka, topics[i], WORLD_PARTITIONS);
-    for (size_t i = 0; i < sizeof(side_topics) / sizeof(side_topics[0]); i++)
-        broker_memory_topic(world.kafka, side_topics[i], 1);
+    SITE_TOPICS(world.kafka, WORLD_PARTITIONS, "t.commands", "t.events", "t.dead-letters",
+                WORLD_REQUESTS);
+    SITE_TOPICS(world.kafka, 1, "t.schemas", "t.agents");
     log_set_level(LOG_LEVEL_ERROR);
     return &world;
 }
@@ -233,11 +229,8 @@ void world_append_request(struct world *world, const char *order, enum priority 
         .order_version = 1 + world->order_version,
         .extension = world->extension,
     };
-    struct buffer bytes = {.size = 0};
-    codec_encode(world->codec, RECORD_STEP_REQUEST, &request, &bytes);
-    broker_memory_append(world->kafka, WORLD_REQUESTS, world_partition(order), text_of(order),
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(world->kafka, world->codec, WORLD_REQUESTS, world_partition(order), text_of(order),
+                RECORD_STEP_REQUEST, &request);
 }
 
 /* "more@1005000 progress" in the place of an error's name. */
@@ -261,11 +254,9 @@ static bool read_report(struct world *world, int32_t partition, int64_t offset, 
 {
     struct broker_record record;
     struct record decoded;
-    struct error error;
     if (!broker_memory_record(world->kafka, "t.commands", partition, offset, &record))
         return false;
-    cr_assert(codec_decode(world->codec, record.value, false, arena, &decoded, &error) == ERROR_OK,
-              "%s", error.message);
+    site_decode(world->codec, record.value, arena, &decoded);
     *ret_report = decoded.command.report_step;
     if (decoded.kind == RECORD_EXTEND_STEP)
         *ret_report = report_of(&decoded.command.extend_step, arena);

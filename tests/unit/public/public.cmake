@@ -8,4 +8,4 @@ reeve_test(agent-sdk
         ../agent/world.c
         ../../../services/agent/sdk/call.c
         ../../../services/agent/sdk/run.c
-    LIBS reeve-agent reeve-simulation)
+    LIBS reeve-agent reeve-test-site)
