@@ -7,6 +7,7 @@
  *   the key, if flag 8 is set; else the record has none
  *   the value */
 #include "tests/fuzz/input.h"
+#include "tests/lib/site.h"
 #include "tests/unit/submission/stage.h"
 
 #include <assert.h>
@@ -44,13 +45,7 @@ static void begin(void)
 
 static uint64_t count_of(const char *topic)
 {
-    uint64_t count = 0;
-    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        int64_t low, high;
-        broker_memory_bounds(stage.kafka, topic, p, &low, &high);
-        count += (uint64_t)high;
-    }
-    return count;
+    return (uint64_t)site_ends(stage.kafka, topic, STAGE_COMMAND_PARTITIONS);
 }
 
 static void submit(uint8_t flags, struct text key, struct text rest)

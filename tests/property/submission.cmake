@@ -4,5 +4,5 @@
 
 reeve_test(submission-random
     SOURCES submission_random_test.c ../unit/submission/stage.c
-    LIBS reeve-test-seed reeve-submission reeve-simulation
+    LIBS reeve-test-seed reeve-submission reeve-test-site
     TIMEOUT 600)

@@ -6,6 +6,7 @@
  *
  * REEVE_SEED repeats one case, REEVE_PROPERTY_CASES says how many. */
 #include "tests/lib/seed.h"
+#include "tests/lib/site.h"
 #include "tests/unit/submission/stage.h"
 
 #include <criterion/criterion.h>
@@ -202,12 +203,7 @@ static void check_input(const struct input *input)
 
 static int64_t records_of(const char *topic)
 {
-    int64_t low, high, total = 0;
-    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.kafka, topic, p, &low, &high);
-        total += high;
-    }
-    return total;
+    return site_ends(stage.kafka, topic, STAGE_COMMAND_PARTITIONS);
 }
 
 static void check_committed(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service over the broker in memory. */
 #include "services/submission/partition_internal.h"
+#include "tests/lib/site.h"
 #include "tests/unit/submission/stage.h"
 
 #include <criterion/criterion.h>
@@ -179,17 +180,9 @@ Test(submission_service, processes_floods_of_valid_and_invalid_inputs)
     for (int i = 0; i < 100; i++)
         stage_turn(&stage, 5000, 50);
     stage_settle(&stage);
-    int64_t low, high, total = 0;
-    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.kafka, "p.commands", p, &low, &high);
-        total += high;
-    }
+    int64_t total = site_ends(stage.kafka, "p.commands", STAGE_COMMAND_PARTITIONS);
     cr_assert(total == 9000, "%lld", (long long)total);
-    total = 0;
-    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.kafka, "p.dead-letters", p, &low, &high);
-        total += high;
-    }
+    total = site_ends(stage.kafka, "p.dead-letters", STAGE_COMMAND_PARTITIONS);
     cr_assert(total == 1000, "%lld", (long long)total);
 }
 

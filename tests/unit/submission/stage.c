@@ -3,6 +3,7 @@
 
 #include "platform/logger.h"
 #include "replica/settings.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -35,19 +36,6 @@ void stage_register(struct workflow_registry *registry, const char *name, uint32
 
 /* ---- the cluster ---- */
 
-static void make_topics(struct stage *stage)
-{
-    struct broker_memory_cluster *kafka = stage->kafka;
-    broker_memory_topic(kafka, "p.submissions", STAGE_PARTITIONS);
-    broker_memory_topic(kafka, "p.commands", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(kafka, "p.events", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(kafka, "p.dead-letters", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(kafka, "p.alerts", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(kafka, "p.schemas", 1);
-    broker_memory_topic(kafka, "p.workflows", 1);
-    broker_memory_topic(kafka, "p.replies.web", 1); /* an application's need not have N */
-}
-
 void stage_open(struct stage *stage, uint64_t seed)
 {
     struct error error;
@@ -66,7 +54,11 @@ void stage_open(struct stage *stage, uint64_t seed)
     if (class == ERROR_OK)
         class = config_finish(stage->config, &error);
     assert(class == ERROR_OK);
-    make_topics(stage);
+    SITE_TOPICS(stage->kafka, STAGE_PARTITIONS, "p.submissions");
+    SITE_TOPICS(stage->kafka, STAGE_COMMAND_PARTITIONS, "p.commands", "p.events", "p.dead-letters",
+                "p.alerts");
+    /* An application's need not have N. */
+    SITE_TOPICS(stage->kafka, 1, "p.schemas", "p.workflows", "p.replies.web");
     stage_deploy(stage, "w", 1);
 }
 
@@ -150,8 +142,8 @@ void stage_deploy(struct stage *stage, const char *name, uint32_t version)
 {
     char source[128];
     struct workflow_definition definition = definition_of(name, version, source);
-    broker_memory_append(stage->kafka, "p.workflows", 0, TEXT("k"),
-                         encode(stage, RECORD_WORKFLOW_DEFINITION, &definition));
+    site_deploy(stage->kafka, stage->codec, "p.workflows", definition.name, version, "yaml",
+                definition.text);
 }
 
 struct text stage_order(struct stage *stage, const char *order_id, const char *workflow,
@@ -230,11 +222,8 @@ struct search {
 static struct record decoded_of(struct search *search, const struct broker_record *record)
 {
     struct record decoded;
-    struct error error;
     heap_arena_reset(&search->stage->heap);
-    enum error_class class = codec_decode(search->stage->codec, record->value, true,
-                                          &search->stage->heap.arena, &decoded, &error);
-    assert(class == ERROR_OK);
+    site_decode(search->stage->codec, record->value, &search->stage->heap.arena, &decoded);
     return decoded;
 }
 
@@ -316,19 +305,12 @@ struct broker_record stage_dead_letter(struct stage *stage, int32_t partition, i
     return search.record;
 }
 
-static void count_alert(void *ctx, const struct broker_record *record)
-{
-    struct search *search = ctx;
-    struct record decoded = decoded_of(search, record);
-    assert(decoded.kind == RECORD_OPERATOR_ALERT);
-    search->found += text_equal(decoded.operator_alert.code, search->value);
-}
-
 uint32_t stage_alerts(struct stage *stage, const char *code)
 {
-    struct search search = {.stage = stage, .value = text_of(code)};
-    each(stage, "p.alerts", STAGE_COMMAND_PARTITIONS, count_alert, &search);
-    return search.found;
+    return site_alerts(stage->kafka, stage->codec, "p.alerts", STAGE_COMMAND_PARTITIONS, code,
+                       true) +
+           site_alerts(stage->kafka, stage->codec, "p.alerts", STAGE_COMMAND_PARTITIONS, code,
+                       false);
 }
 
 static void count_rejection(void *ctx, const struct broker_record *record)

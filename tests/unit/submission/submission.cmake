@@ -10,4 +10,4 @@ reeve_test(submission
         validate_test.c
         service_test.c
         stage.c
-    LIBS reeve-submission reeve-simulation)
+    LIBS reeve-submission reeve-test-site)
