@@ -37,4 +37,4 @@ reeve_test(cli
         console_test.c
         dead_letters_test.c
         ../statestore/kit.c
-    LIBS reeve-test-certificate reeve-tools reeve-simulation)
+    LIBS reeve-test-certificate reeve-tools reeve-test-site)

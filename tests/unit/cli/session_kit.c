@@ -3,6 +3,7 @@
 
 #include "platform/logger.h"
 #include "replica/settings.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -21,15 +22,13 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 
 void session_kit_init(struct session_kit *kit)
 {
-    static const char *const topics[] = {"t.commands", "t.events",     "t.submissions",
-                                         "t.schemas",  "t.leadership", "t.workflows"};
     struct error error = {0};
     log_set_level(LOG_LEVEL_ERROR);
     *kit = (struct session_kit){.session.metrics = metrics_new(), .steps = STEPS};
     cr_assert_eq(loop_new(clock_real(), &kit->session.context.loop, &error), ERROR_OK);
     kit->kafka = broker_memory_cluster_new(7, clock_real());
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(kit->kafka, topics[i], 1);
+    SITE_TOPICS(kit->kafka, 1, "t.commands", "t.events", "t.submissions", "t.schemas",
+                "t.leadership", "t.workflows");
     kit->codec = codec_new();
     kit->cli.out = open_memstream(&kit->out, &kit->out_size);
     kit->cli.err = open_memstream(&kit->err, &kit->err_size);
@@ -52,13 +51,7 @@ void session_kit_deinit(struct session_kit *kit)
 int64_t session_kit_append(struct session_kit *kit, const char *topic, enum record_kind kind,
                            const void *record)
 {
-    struct buffer bytes = {.size = 0};
-    codec_encode(kit->codec, kind, record, &bytes);
-    int64_t offset =
-        broker_memory_append(kit->kafka, topic, 0, TEXT("key"),
-                             (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
-    return offset;
+    return site_append(kit->kafka, kit->codec, topic, 0, TEXT("key"), kind, record);
 }
 
 static void on_ready(void *ctx)
@@ -85,9 +78,8 @@ void session_kit_open(struct session_kit *kit, unsigned flags)
     session->context.clock = clock_real();
     session->context.config = config;
     session->context.metrics = session->metrics;
-    cr_assert_eq(cluster_open_on(&session->context, broker_memory_new(kit->kafka, "cli-1"), flags,
-                                 on_ready, kit, &session->cluster, &error),
-                 ERROR_OK, "%s", error.message);
+    session->cluster = site_open_cluster(&session->context, broker_memory_new(kit->kafka, "cli-1"),
+                                         flags, on_ready, kit);
     cr_assert(cli_session_wait(session, is_ready, kit, WAIT_MS));
 }
 
