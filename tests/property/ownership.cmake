@@ -44,7 +44,7 @@ reeve_library(reeve-test-ownership
         ownership_workflow.c
         ownership_world.c
         ownership_yaml.c
-    LIBS reeve-test-seed reeve-test-store reeve-scheduler reeve-supervisor reeve-simulation)
+    LIBS reeve-test-seed reeve-test-store reeve-scheduler reeve-supervisor reeve-test-site)
 # ownership_versions.c
 target_link_options(reeve-test-ownership INTERFACE
     LINKER:--wrap=codec_decode LINKER:--wrap=codec_encode LINKER:--wrap=codec_knows

@@ -4,6 +4,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/files.h"
+#include "tests/lib/site.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_deployments.h"
 #include "tests/property/ownership_garbage.h"
@@ -74,11 +75,7 @@ void ownership_run_end(struct ownership_run *run)
 int64_t send_record(struct world *world, const char *topic, int32_t partition, struct text key,
                     enum record_kind kind, const void *record)
 {
-    world->bytes.size = 0;
-    codec_encode(world->run->codec, kind, record, &world->bytes);
-    return broker_memory_append(
-        world->kafka, topic, partition, key,
-        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+    return site_append(world->kafka, world->run->codec, topic, partition, key, kind, record);
 }
 
 int32_t partition_of(const struct world *world, struct text order_id)
@@ -88,8 +85,8 @@ int32_t partition_of(const struct world *world, struct text order_id)
 
 int64_t send_command(struct world *world, const struct command *cmd)
 {
-    return send_record(world, "p.commands", partition_of(world, cmd->order_id), cmd->order_id,
-                       (enum record_kind)cmd->kind, cmd);
+    return site_append_command(world->kafka, world->run->codec, "p.commands", world->partitions,
+                               cmd);
 }
 
 struct text order_name(struct world *world, uint32_t number)
@@ -124,10 +121,7 @@ int64_t submit_order_to(struct world *world, uint32_t number, uint32_t version,
 
 int64_t log_end(const struct world *world, const char *topic, int32_t partition)
 {
-    int64_t low;
-    int64_t high;
-    broker_memory_bounds(world->kafka, topic, partition, &low, &high);
-    return high;
+    return site_end(world->kafka, topic, partition);
 }
 
 bool is_foreign(const struct world *world, const char *topic, int32_t partition, int64_t offset)
@@ -154,17 +148,6 @@ const char *read_log(struct world *world, const char *topic, int32_t partition, 
 
 /* ---- a world ---- */
 
-static void make_topics(struct world *world)
-{
-    static const char *const of_orders[] = {"p.commands",    "p.events", "p.requests.agent",
-                                            "p.replies.app", "p.alerts", "p.dead-letters"};
-    static const char *const others[] = {"p.schemas", "p.workflows", "p.agents"};
-    for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
-        broker_memory_topic(world->kafka, of_orders[i], world->partitions);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        broker_memory_topic(world->kafka, others[i], 1);
-}
-
 bool deploy_if_sound(struct world *world, const struct workflow *workflow)
 {
     assert(world->version_count < VERSIONS_MAX);
@@ -175,12 +158,8 @@ bool deploy_if_sound(struct world *world, const struct workflow *workflow)
     if (!workflow_parse((struct text){yaml, size}, WORKFLOW_YAML, &world->arena.arena, &problems,
                         &compiled))
         return false;
-    struct workflow_definition definition = {.name = workflow->name,
-                                             .version = workflow->version,
-                                             .text = {yaml, size},
-                                             .format = TEXT("yaml"),
-                                             .deployed_by = TEXT("test")};
-    send_record(world, "p.workflows", 0, workflow->name, RECORD_WORKFLOW_DEFINITION, &definition);
+    site_deploy(world->kafka, world->run->codec, "p.workflows", workflow->name, workflow->version,
+                "yaml", (struct text){yaml, size});
     world->versions[world->version_count++] = workflow;
     return true;
 }
@@ -241,7 +220,9 @@ struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partit
     world->stores = new_stores();
     heap_arena_init(&world->arena, 64 * 1024);
     heap_arena_init(&world->scratch, 256 * 1024);
-    make_topics(world);
+    SITE_TOPICS(world->kafka, partitions, "p.commands", "p.events", "p.requests.agent",
+                "p.replies.app", "p.alerts", "p.dead-letters");
+    SITE_TOPICS(world->kafka, 1, "p.schemas", "p.workflows", "p.agents");
     deploy(world);
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_init(world, &world->instances[i], i);
