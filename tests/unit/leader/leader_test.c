@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A candidate over the broker in memory: what it does with records that it cannot read. */
 #include "leader/sdk/run.c" /* the fields of a candidate */
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -17,11 +16,6 @@ struct site {
     struct cluster *cluster;
     struct leader *leader;
 };
-
-static void site_on_ready(void *ctx)
-{
-    (void)ctx;
-}
 
 static void site_on_begin(void *ctx, int64_t token)
 {
@@ -48,27 +42,21 @@ static void run(struct site *site, int64_t ms)
 
 static int64_t records(const struct site *site)
 {
-    int64_t low, high;
-    broker_memory_bounds(site->kafka, "t.leadership", 0, &low, &high);
-    return high;
+    return site_end(site->kafka, "t.leadership", 0);
 }
 
 static struct site *site_new(void)
 {
     static struct site site;
-    static const char *const topics[] = {"t.commands", "t.events", "t.schemas", "t.leadership"};
-    struct error error;
     log_set_level(LOG_LEVEL_ERROR);
     clock_manual_init(&site.clock, 1000000);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], 1);
+    SITE_TOPICS(site.kafka, 1, "t.commands", "t.events", "t.schemas", "t.leadership");
     site.service = (struct service_context){
         .name = "test", .instance_id = "test-1", .clock = &site.clock.clock};
     simulated_service_open(&site.service, "t", NULL);
-    cr_assert_eq(cluster_open_on(&site.service, broker_memory_new(site.kafka, "test-1"), 0,
-                                 site_on_ready, &site, &site.cluster, &error),
-                 ERROR_OK, "%s", error.message);
+    site.cluster =
+        site_open_cluster(&site.service, broker_memory_new(site.kafka, "test-1"), 0, NULL, NULL);
     run(&site, 1000);
     cr_assert(site.cluster->ready);
     return &site;
@@ -108,7 +96,6 @@ Test(leader, waits_while_the_schema_of_a_record_cannot_be_looked_for)
 
 static void put_claim(struct site *site, const char *role)
 {
-    struct buffer bytes = {.size = 0};
     struct leadership claim = {.role = text_of(role),
                                .kind = LEADERSHIP_CLAIM,
                                .instance = TEXT("another"),
@@ -116,10 +103,8 @@ static void put_claim(struct site *site, const char *role)
                                .term = -1,
                                .lease_ms = 10000,
                                .said_at = site->clock.now_wall_ms};
-    codec_encode(site->cluster->codec, RECORD_LEADERSHIP, &claim, &bytes);
-    broker_memory_append(site->kafka, "t.leadership", 0, claim.role,
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(site->kafka, site->cluster->codec, "t.leadership", 0, claim.role, RECORD_LEADERSHIP,
+                &claim);
 }
 
 /* A candidate that did not count it would lead next to those that did. */

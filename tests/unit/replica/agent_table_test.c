@@ -2,8 +2,7 @@
 /* The table of agents: entries appear, change, lapse and disappear; impossible ones are ignored. */
 #include "platform/logger.h"
 #include "replica/agent_table.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -245,8 +244,7 @@ struct stage {
 
 static void settle(struct stage *stage)
 {
-    while (broker_memory_settle(stage->kafka, 100000) > 0 || loop_once(stage->service.loop, 0) > 0)
-        continue;
+    site_settle(stage->kafka, stage->service.loop);
 }
 
 static void on_ready(void *ctx)
@@ -257,15 +255,14 @@ static void on_ready(void *ctx)
 
 static void append(struct stage *stage, const struct agent_health *health, bool tombstone)
 {
-    char key[256];
-    struct buffer bytes = {.size = 0};
-    int size = snprintf(key, sizeof(key), "%.*s/%.*s", TEXT_ARG(health->instance),
+    char bytes[256];
+    int size = snprintf(bytes, sizeof(bytes), "%.*s/%.*s", TEXT_ARG(health->instance),
                         TEXT_ARG(health->agent));
-    codec_encode(stage->codec, RECORD_AGENT_HEALTH, health, &bytes);
-    struct text value = {(const char *)bytes.data, (uint32_t)bytes.size};
-    broker_memory_append(stage->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
-                         tombstone ? (struct text){NULL, 0} : value);
-    buffer_deinit(&bytes);
+    struct text key = {bytes, (uint32_t)size};
+    if (tombstone)
+        broker_memory_append(stage->kafka, "t.agents", 0, key, (struct text){NULL, 0});
+    else
+        site_append(stage->kafka, stage->codec, "t.agents", 0, key, RECORD_AGENT_HEALTH, health);
 }
 
 static struct stage *stage_new(void)
@@ -273,10 +270,7 @@ static struct stage *stage_new(void)
     static struct stage stage;
     clock_manual_init(&stage.clock, START_MS);
     stage.kafka = broker_memory_cluster_new(1, &stage.clock.clock);
-    broker_memory_topic(stage.kafka, "t.commands", 1);
-    broker_memory_topic(stage.kafka, "t.events", 1);
-    broker_memory_topic(stage.kafka, "t.schemas", 1);
-    broker_memory_topic(stage.kafka, "t.agents", 1);
+    SITE_TOPICS(stage.kafka, 1, "t.commands", "t.events", "t.schemas", "t.agents");
     stage.codec = codec_new();
     stage.service =
         (struct service_context){.name = "test", .instance_id = "t1", .clock = &stage.clock.clock};
@@ -287,11 +281,8 @@ static struct stage *stage_new(void)
 
 static void stage_open(struct stage *stage)
 {
-    struct error error;
-    struct broker *broker = broker_memory_new(stage->kafka, "t1");
-    cr_assert(cluster_open_on(&stage->service, broker, 0, on_ready, stage, &stage->cluster,
-                              &error) == ERROR_OK,
-              "%s", error.message);
+    stage->cluster = site_open_cluster(&stage->service, broker_memory_new(stage->kafka, "t1"), 0,
+                                       on_ready, stage);
     settle(stage);
 }
 
@@ -566,11 +557,8 @@ Test(agent_table, takes_a_bounded_number_of_pauses)
 static void append_pause(struct stage *stage, const struct agent_pause *pause)
 {
     char key[AGENT_PAUSE_KEY_SIZE];
-    struct buffer bytes = {.size = 0};
-    codec_encode(stage->codec, RECORD_AGENT_PAUSE, pause, &bytes);
-    broker_memory_append(stage->kafka, "t.agents", 0, agent_pause_key(pause->agent, key),
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(stage->kafka, stage->codec, "t.agents", 0, agent_pause_key(pause->agent, key),
+                RECORD_AGENT_PAUSE, pause);
 }
 
 Test(agent_table, reports_each_pause_once_when_it_is_complete_and_first_of_all)

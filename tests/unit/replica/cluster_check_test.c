@@ -3,13 +3,12 @@
 #include "platform/logger.h"
 #include "replica/cluster.h"
 #include "replica/membership.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { STEPS_MAX = 2000, PARTITIONS = 2 };
+enum { PARTITIONS = 2 };
 
 struct site {
     struct clock_manual clock;
@@ -35,20 +34,17 @@ static void on_failure(void *ctx, const struct error *error)
 
 static void settle(struct site *site)
 {
-    while (broker_memory_settle(site->kafka, STEPS_MAX) > 0 || loop_once(site->service.loop, 0) > 0)
-        ;
+    site_settle(site->kafka, site->service.loop);
 }
 
 static struct site *site_new(void)
 {
     static struct site site;
-    static const char *const topics[] = {"t.commands", "t.events", "t.alerts"};
     log_set_level(LOG_LEVEL_ERROR);
     clock_manual_init(&site.clock, 1000000);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], PARTITIONS);
-    broker_memory_topic(site.kafka, "t.schemas", 1);
+    SITE_TOPICS(site.kafka, PARTITIONS, "t.commands", "t.events", "t.alerts");
+    SITE_TOPICS(site.kafka, 1, "t.schemas");
     site.service = (struct service_context){.name = "test",
                                             .instance_id = "test-1",
                                             .clock = &site.clock.clock,
@@ -60,10 +56,8 @@ static struct site *site_new(void)
 
 static void open(struct site *site)
 {
-    struct error error;
-    cr_assert_eq(cluster_open_on(&site->service, broker_memory_new(site->kafka, "test-1"),
-                                 CLUSTER_CHECKS_LOG, on_ready, site, &site->cluster, &error),
-                 ERROR_OK, "%s", error.message);
+    site->cluster = site_open_cluster(&site->service, broker_memory_new(site->kafka, "test-1"),
+                                      CLUSTER_CHECKS_LOG, on_ready, site);
     settle(site);
 }
 
@@ -76,30 +70,20 @@ static void site_free(struct site *site)
 
 static void claim(struct site *site, int32_t partition_count)
 {
-    struct buffer bytes = {0};
     struct codec *codec = codec_new();
     struct claim record = {
         .claim_id = {{1}}, .instance = TEXT("scheduler"), .partition_count = partition_count};
-    codec_encode(codec, RECORD_CLAIM, &record, &bytes);
-    broker_memory_append(site->kafka, "t.events", 0, record.instance,
-                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
+    site_append(site->kafka, codec, "t.events", 0, record.instance, RECORD_CLAIM, &record);
     codec_free(codec);
 }
 
 static void check_failed(const struct site *site, const char *text)
 {
-    int64_t low, high;
-    int64_t alerts = 0;
     cr_assert_eq(site->failures, 1);
     cr_assert_eq(site->failure.class, ERROR_REJECT);
     cr_assert_eq(site->failure.code, CODE_PARTITIONS_DIFFER);
     cr_assert_not_null(strstr(site->failure.message, text), "%s", site->failure.message);
-    for (int32_t p = 0; p < PARTITIONS; p++) {
-        broker_memory_bounds(site->kafka, "t.alerts", p, &low, &high);
-        alerts += high;
-    }
-    cr_assert_eq(alerts, 1);
+    cr_assert_eq(site_ends(site->kafka, "t.alerts", PARTITIONS), 1);
 }
 
 Test(cluster_check, passes_a_log_with_the_same_number)

@@ -5,8 +5,7 @@
 #include "platform/logger.h"
 #include "replica/cluster.h"
 #include "schemas/avro/schema.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -34,20 +33,15 @@ static void on_ready(void *ctx)
 
 static struct site *site_new(void)
 {
-    static const char *const topics[] = {"t.commands", "t.events", "t.schemas"};
     static struct site site;
-    struct error error;
     clock_manual_init(&site.clock, START_MS);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], 1);
+    SITE_TOPICS(site.kafka, 1, "t.commands", "t.events", "t.schemas");
     site.service = (struct service_context){
         .name = "test", .instance_id = "test-1", .clock = &site.clock.clock};
     simulated_service_open(&site.service, "t", NULL);
     site.broker = broker_memory_new(site.kafka, "test-1");
-    cr_assert_eq(
-        cluster_open_on(&site.service, site.broker, 0, on_ready, &site, &site.cluster, &error),
-        ERROR_OK, "%s", error.message);
+    site.cluster = site_open_cluster(&site.service, site.broker, 0, on_ready, &site);
     return &site;
 }
 
@@ -80,9 +74,7 @@ static void advance(struct site *site, int64_t ms)
 
 static int64_t published(const struct site *site)
 {
-    int64_t low, high;
-    broker_memory_bounds(site->kafka, "t.schemas", 0, &low, &high);
-    return high - low;
+    return site_end(site->kafka, "t.schemas", 0);
 }
 
 enum { SCHEMAS = RECORD_KIND_COUNT - 2 /* kinds begin at 1; the order row stays in the store */ };

@@ -26,4 +26,4 @@ reeve_test(replica
         ../platform/http_server_kit.c
         ../statestore/kit.c
         ../../property/engine_random.c
-    LIBS reeve-simulation reeve-test-engine reeve-test-seed)
+    LIBS reeve-test-site reeve-test-engine reeve-test-seed)
