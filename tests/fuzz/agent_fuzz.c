@@ -18,14 +18,13 @@
 #include "services/agent/core/settled_note.h"
 #include "services/agent/kinds/http_message.h"
 #include "tests/fuzz/input.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-enum { START_MS = 1000000, INPUTS_PER_SITE = 500, STEPS_MAX = 100000 };
+enum { START_MS = 1000000, INPUTS_PER_SITE = 500 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -83,20 +82,17 @@ static const struct agent_ops ops = {
 static void settle(void)
 {
     clock_manual_advance(&site.clock, 1);
-    while (broker_memory_settle(site.kafka, STEPS_MAX) > 0 || loop_once(site.service.loop, 0) > 0) {
-    }
+    site_settle(site.kafka, site.service.loop);
 }
 
 static void open_site(void)
 {
-    static const char *const topics[] = {"t.commands",     "t.events", "t.dead-letters",
-                                         "t.requests.pay", "t.agents", "t.schemas"};
     struct error error;
     site = (struct site){.inputs = 0};
     clock_manual_init(&site.clock, START_MS);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], 1);
+    SITE_TOPICS(site.kafka, 1, "t.commands", "t.events", "t.dead-letters", "t.requests.pay",
+                "t.agents", "t.schemas");
     heap_arena_init(&site.scratch, 64 * 1024);
     site.service =
         (struct service_context){.name = "agent", .instance_id = "a1", .clock = &site.clock.clock};

@@ -15,8 +15,7 @@
 #include "leader/leader.h"
 #include "platform/logger.h"
 #include "tests/fuzz/input.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -132,32 +131,22 @@ static void turn(int64_t ms)
 
 /* ---- the site ---- */
 
-static void on_ready(void *ctx)
-{
-    (void)ctx;
-}
-
 static void open_candidate(struct candidate *candidate, const char *name)
 {
-    struct error error;
     candidate->service =
         (struct service_context){.name = "test", .instance_id = name, .clock = &site.clock.clock};
     simulated_service_open(&candidate->service, "t", NULL);
     candidate->broker = broker_memory_new(site.kafka, name);
-    enum error_class class = cluster_open_on(&candidate->service, candidate->broker, 0, on_ready,
-                                             NULL, &candidate->cluster, &error);
-    assert(class == ERROR_OK);
+    candidate->cluster = site_open_cluster(&candidate->service, candidate->broker, 0, NULL, NULL);
 }
 
 static void start_process(void)
 {
-    static const char *const topics[] = {"t.commands", "t.events", "t.schemas", "t.leadership"};
     static const char *const names[CANDIDATES] = {"a", "b"};
     memset(&site, 0, sizeof(site));
     clock_manual_init(&site.clock, START_MS);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], 1);
+    SITE_TOPICS(site.kafka, 1, "t.commands", "t.events", "t.schemas", "t.leadership");
     for (int i = 0; i < CANDIDATES; i++)
         open_candidate(&site.candidates[i], names[i]);
     for (int i = 0; i < TURNS_LAST && !site.candidates[1].cluster->ready; i++)

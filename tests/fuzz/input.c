@@ -26,3 +26,13 @@ void fuzz_frame(struct buffer *buffer, uint64_t fingerprint)
     bytes_put_le(frame + 2, fingerprint, 8);
     buffer_append(buffer, frame, sizeof(frame));
 }
+
+size_t fuzz_varint(uint8_t *ret_bytes, int64_t value)
+{
+    uint64_t left = (uint64_t)value << 1;
+    size_t size = 0;
+    for (; left >= 0x80; left >>= 7)
+        ret_bytes[size++] = (uint8_t)(left | 0x80);
+    ret_bytes[size++] = (uint8_t)left;
+    return size;
+}

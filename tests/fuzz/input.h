@@ -14,5 +14,7 @@ void fuzz_entries(const uint8_t *data, size_t size, void (*take)(uint8_t what, s
 void fuzz_pairs(struct text bytes, void (*happen)(uint8_t what, uint8_t much));
 /* Appends what a record of the schema begins with. */
 void fuzz_frame(struct buffer *buffer, uint64_t fingerprint);
+/* Writes a long as Avro does, in at most 10 bytes; returns how many. */
+size_t fuzz_varint(uint8_t *ret_bytes, int64_t value);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "tests/fuzz/input.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <string.h>
@@ -13,9 +14,7 @@ static const char workflow[] = "T600000 A{c,r2,m20000} B{c,u1} C<-A,B{p} D<-C{e}
 
 int64_t log_writer_end(const struct log_writer *writer, const char *topic)
 {
-    int64_t low, high;
-    broker_memory_bounds(writer->kafka, topic, 0, &low, &high);
-    return high;
+    return site_end(writer->kafka, topic, 0);
 }
 
 static void begin_frame(struct log_writer *writer, enum record_kind kind)
@@ -43,9 +42,7 @@ int64_t log_writer_put(struct log_writer *writer, const char *topic, struct text
 int64_t log_writer_send(struct log_writer *writer, const char *topic, struct text key,
                         enum record_kind kind, const void *record)
 {
-    writer->bytes.size = 0;
-    codec_encode(writer->codec, kind, record, &writer->bytes);
-    return put(writer, topic, key, TEXT(""));
+    return site_append(writer->kafka, writer->codec, topic, 0, key, kind, record);
 }
 
 /* ---- the scheduler ---- */
@@ -190,16 +187,6 @@ void log_writer_schedule(struct log_writer *writer, uint8_t what, uint8_t number
     }
 }
 
-static size_t varint(uint8_t *ret_bytes, int64_t value)
-{
-    uint64_t left = (uint64_t)value << 1;
-    size_t size = 0;
-    for (; left >= 0x80; left >>= 7)
-        ret_bytes[size++] = (uint8_t)(left | 0x80);
-    ret_bytes[size++] = (uint8_t)left;
-    return size;
-}
-
 void log_writer_put_decision(struct log_writer *writer, struct text rest)
 {
     uint8_t head[sizeof(writer->claim_id) + 30];
@@ -210,9 +197,9 @@ void log_writer_put_decision(struct log_writer *writer, struct text rest)
     bool found = broker_memory_record(writer->kafka, "p.commands", 0, offset, &record);
     assert(found);
     memcpy(head, &writer->claim_id, size);
-    size += varint(head + size, writer->next_sequence++);
-    size += varint(head + size, offset);
-    size += varint(head + size, record.timestamp);
+    size += fuzz_varint(head + size, writer->next_sequence++);
+    size += fuzz_varint(head + size, offset);
+    size += fuzz_varint(head + size, record.timestamp);
     begin_frame(writer, RECORD_DECISION);
     buffer_append(&writer->bytes, head, size);
     put(writer, "p.events", TEXT("A"), rest);
@@ -225,7 +212,7 @@ void log_writer_put_expiry(struct log_writer *writer, struct text rest)
     size_t size = sizeof(writer->claim_id);
     claim(writer);
     memcpy(head, &writer->claim_id, size);
-    size += varint(head + size, writer->next_sequence++);
+    size += fuzz_varint(head + size, writer->next_sequence++);
     begin_frame(writer, RECORD_EXPIRY);
     buffer_append(&writer->bytes, head, size);
     put(writer, "p.events", TEXT("A"), rest);

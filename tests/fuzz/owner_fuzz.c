@@ -23,8 +23,7 @@
 #include "services/scheduler/owner.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -108,10 +107,7 @@ static const char *const workflow_source =
 
 static int64_t end_of(const char *topic)
 {
-    int64_t low;
-    int64_t high;
-    broker_memory_bounds(site.kafka, topic, 0, &low, &high);
-    return high;
+    return site_end(site.kafka, topic, 0);
 }
 
 static struct text framed(enum record_kind kind)
@@ -157,11 +153,6 @@ static void put_as_is(const char *topic, const struct entry *entry)
 
 /* ---- the site ---- */
 
-static void on_ready(void *ctx)
-{
-    (void)ctx;
-}
-
 static void turn(int64_t ms)
 {
     broker_memory_settle(site.kafka, STEPS_PER_TURN);
@@ -171,12 +162,8 @@ static void turn(int64_t ms)
 
 static void deploy(void)
 {
-    struct workflow_definition definition = {.name = TEXT("test"),
-                                             .version = 1,
-                                             .text = text_of(workflow_source),
-                                             .format = TEXT("json"),
-                                             .deployed_by = TEXT("test")};
-    send("p.workflows", RECORD_WORKFLOW_DEFINITION, &definition);
+    site_deploy(site.kafka, site.cluster->codec, "p.workflows", TEXT("test"), 1, "json",
+                text_of(workflow_source));
 }
 
 static void prepare(void)
@@ -191,7 +178,6 @@ static void prepare(void)
 
 static void start_process(void)
 {
-    struct error error;
     site = (struct site){.owner = NULL};
     clock_manual_init(&site.clock, START_MS * INT64_C(1000));
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
@@ -202,10 +188,8 @@ static void start_process(void)
                                             .data_dir = "/nowhere",
                                             .clock = &site.clock.clock};
     simulated_service_open(&site.service, "p", NULL);
-    enum error_class class =
-        cluster_open_on(&site.service, broker_memory_new(site.kafka, "s1"),
-                        CLUSTER_FOLLOWS_WORKFLOWS, on_ready, NULL, &site.cluster, &error);
-    assert(class == ERROR_OK);
+    site.cluster = site_open_cluster(&site.service, broker_memory_new(site.kafka, "s1"),
+                                     CLUSTER_FOLLOWS_WORKFLOWS, NULL, NULL);
     site.metrics = owner_metrics_new(site.service.metrics);
     deploy();
     for (int i = 0; i < TURNS_MAX && !site.cluster->ready; i++)
@@ -322,16 +306,6 @@ static void claim(void)
     send("p.events", RECORD_CLAIM, &record);
 }
 
-static size_t varint(uint8_t *ret_bytes, int64_t value)
-{
-    uint64_t left = (uint64_t)value << 1;
-    size_t size = 0;
-    for (; left >= 0x80; left >>= 7)
-        ret_bytes[size++] = (uint8_t)(left | 0x80);
-    ret_bytes[size++] = (uint8_t)left;
-    return size;
-}
-
 static void put_decision(const struct entry *entry)
 {
     uint8_t head[sizeof(site.claim_id) + 30];
@@ -343,9 +317,9 @@ static void put_decision(const struct entry *entry)
     bool found = broker_memory_record(site.kafka, "p.commands", 0, offset, &command);
     assert(found);
     memcpy(head, &site.claim_id, size);
-    size += varint(head + size, site.next_sequence++);
-    size += varint(head + size, offset);
-    size += varint(head + size, command.timestamp);
+    size += fuzz_varint(head + size, site.next_sequence++);
+    size += fuzz_varint(head + size, offset);
+    size += fuzz_varint(head + size, command.timestamp);
     framed(RECORD_DECISION);
     buffer_append(&site.bytes, head, size);
     put("p.events", entry, entry->bytes, entry->size);
@@ -359,7 +333,7 @@ static void put_expiry(const struct entry *entry)
     size_t size = sizeof(site.claim_id);
     claim();
     memcpy(head, &site.claim_id, size);
-    size += varint(head + size, site.next_sequence++);
+    size += fuzz_varint(head + size, site.next_sequence++);
     framed(RECORD_EXPIRY);
     buffer_append(&site.bytes, head, size);
     put("p.events", entry, entry->bytes, entry->size);

@@ -7,11 +7,11 @@
 # fuzz-console CORPUS: the console, and requests to its API; console_http.c is in place of the HTTP
 # server.
 
-reeve_fuzz(owner SOURCES owner_fuzz.c input.c kept_store.c LIBS reeve-scheduler reeve-simulation)
+reeve_fuzz(owner SOURCES owner_fuzz.c input.c kept_store.c LIBS reeve-scheduler reeve-test-site)
 reeve_fuzz(supervisor SOURCES supervisor_fuzz.c input.c kept_store.c log_writer.c
-    LIBS reeve-supervisor reeve-simulation reeve-test-engine)
+    LIBS reeve-supervisor reeve-test-site reeve-test-engine)
 reeve_fuzz(console SOURCES console_fuzz.c console_http.c input.c kept_store.c log_writer.c
-    LIBS reeve-console reeve-simulation reeve-test-engine)
+    LIBS reeve-console reeve-test-site reeve-test-engine)
 if(REEVE_FUZZ)
     foreach(function env_new env_free open close drop commit flush)
         foreach(target owner supervisor console)

@@ -16,8 +16,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
 #include "tests/fuzz/log_writer.h"
-#include "tests/simulation/broker_memory.h"
-#include "tests/simulation/simulated_service.h"
+#include "tests/lib/site.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -49,11 +48,6 @@ static struct site {
 
 /* ---- the site ---- */
 
-static void on_ready(void *ctx)
-{
-    (void)ctx;
-}
-
 static void turn(int64_t ms)
 {
     do {
@@ -64,22 +58,17 @@ static void turn(int64_t ms)
 
 static void start_process(void)
 {
-    static const char *const topics[] = {"p.commands", "p.events", "p.schemas"};
-    struct error error;
     memset(&site, 0, sizeof(site));
     clock_manual_init(&site.clock, START_MS);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(site.kafka, topics[i], 1);
+    SITE_TOPICS(site.kafka, 1, "p.commands", "p.events", "p.schemas");
     site.service = (struct service_context){.name = "supervisor",
                                             .instance_id = "s1",
                                             .data_dir = "/nowhere",
                                             .clock = &site.clock.clock};
     simulated_service_open(&site.service, "p", NULL);
     site.broker = broker_memory_new(site.kafka, "s1");
-    enum error_class class =
-        cluster_open_on(&site.service, site.broker, 0, on_ready, NULL, &site.cluster, &error);
-    assert(class == ERROR_OK);
+    site.cluster = site_open_cluster(&site.service, site.broker, 0, NULL, NULL);
     supervisor_metrics_init(&site.metrics, site.service.metrics);
     for (int i = 0; i < TURNS_MAX && !site.cluster->ready; i++)
         turn(1);
