@@ -21,6 +21,7 @@ reeve_test(replica
         verdict_test.c
         view_flush_test.c
         view_hostile_test.c
+        view_kit.c
         view_report_test.c
         view_statement_test.c
         ../platform/http_server_kit.c

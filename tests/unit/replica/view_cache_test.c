@@ -4,6 +4,7 @@
 #include "platform/failpoint.h"
 #include "replica/view.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -33,21 +34,16 @@ static struct folder folder;
 
 static void fold(enum record_kind kind, const void *record)
 {
-    struct error error = {0};
     folder.value.size = 0;
     codec_encode(folder.codec, kind, record, &folder.value);
-    struct broker_record bytes = {
-        .topic = "p.events",
-        .offset = view_checkpoint(folder.view)->next_event_offset,
-        .value = {(const char *)folder.value.data, (uint32_t)folder.value.size}};
-    cr_assert(view_fold(folder.view, &bytes, NULL, &error) == ERROR_OK, "%s", error.message);
+    view_kit_fold(folder.view, view_checkpoint(folder.view)->next_event_offset,
+                  (struct text){(const char *)folder.value.data, (uint32_t)folder.value.size},
+                  NULL);
 }
 
 static void set_up(void)
 {
     struct claim claim = {.instance = TEXT("s-1"), .claimed_at = NOW, .partition_count = 1};
-    struct error error = {0};
-    bool dropped = false;
     folder = (struct folder){.env = kit_env(), .codec = codec_new()};
     heap_arena_init(&folder.heap, 4096);
     folder.workflow = workflow_of(&folder.heap.arena, "A B");
@@ -55,8 +51,7 @@ static void set_up(void)
                                    .codec = folder.codec,
                                    .path = kit_path(kit_folder(), "view"),
                                    .cache_bytes = CACHE_BYTES};
-    cr_assert(view_open(&options, &folder.view, &dropped, &error) == ERROR_OK);
-    view_set_cluster_id(folder.view, "kit");
+    folder.view = view_kit_open(&options);
     claim.claim_id.bytes[0] = 7;
     fold(RECORD_CLAIM, &claim);
 }
@@ -74,11 +69,7 @@ TestSuite(view_cache, .init = set_up, .fini = tear_down);
 
 static const struct order *order_of(const char *id)
 {
-    const struct order *order = NULL;
-    struct error error = {0};
-    cr_assert(view_order(folder.view, text_of(id), &order, &error) == ERROR_OK, "%s",
-              error.message);
-    return order;
+    return view_kit_order(folder.view, id);
 }
 
 static void decide(const struct command *cmd)

@@ -6,6 +6,7 @@
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/seed.h"
 #include "tests/property/engine_random.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -37,12 +38,7 @@ static struct view *open_view(const struct partition *partition, const char *nam
                                    .cache_bytes = 2 * 2048,
                                    .deadlines = true,
                                    .history = history};
-    struct view *view = NULL;
-    struct error error = {0};
-    bool dropped = false;
-    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
-    view_set_cluster_id(view, "kit");
-    return view;
+    return view_kit_open(&options);
 }
 
 static struct text value_at(const struct partition *partition, int64_t offset)
@@ -53,18 +49,14 @@ static struct text value_at(const struct partition *partition, int64_t offset)
 
 static void fold(const struct partition *partition, struct view *view, int64_t offset)
 {
-    struct error error = {0};
     struct view_folded folded;
-    struct broker_record record = {
-        .topic = "p.events", .offset = offset, .value = value_at(partition, offset)};
-    cr_assert(view_fold(view, &record, &folded, &error) == ERROR_OK, "%s", error.message);
+    view_kit_fold(view, offset, value_at(partition, offset), &folded);
     cr_assert_eq(folded.admission, ADMITTED);
 }
 
 static void commit(struct view *view)
 {
-    struct error error = {0};
-    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
+    view_kit_commit(view);
     view_tidy(view);
 }
 
@@ -91,14 +83,6 @@ static void end(struct partition *partition)
     store_env_free(partition->env);
 }
 
-static const struct order *order_of(struct view *view, const char *id)
-{
-    const struct order *order = NULL;
-    struct error error = {0};
-    cr_assert(view_order(view, text_of(id), &order, &error) == ERROR_OK, "%s", error.message);
-    return order;
-}
-
 /* The owner decides the command. Returns the kind of the first event. */
 static enum event_kind decided(struct partition *partition, const struct command *cmd)
 {
@@ -112,7 +96,8 @@ static enum event_kind decided(struct partition *partition, const struct command
                                  .command_offset = partition->commands++,
                                  .command_time = partition->now};
     struct decision decision;
-    engine_decide(order_of(partition->owner, id), cmd, &input, &partition->heap.arena, &decision);
+    engine_decide(view_kit_order(partition->owner, id), cmd, &input, &partition->heap.arena,
+                  &decision);
     const struct checkpoint *checkpoint = view_checkpoint(partition->owner);
     decision.claim_id = checkpoint->claim_id;
     decision.sequence = checkpoint->next_sequence;
@@ -136,7 +121,7 @@ static void submit(struct partition *partition, const char *id)
                                               .attribute_count = 1,
                                               .workflow = TEXT("test")};
     cr_assert_eq(decided(partition, &cmd), EVENT_ORDER_ACCEPTED);
-    cr_assert_not_null(order_of(partition->owner, id));
+    cr_assert_not_null(view_kit_order(partition->owner, id));
 }
 
 static void complete(struct partition *partition, const char *id)
@@ -265,9 +250,9 @@ Test(view_expiry, removes_an_expired_order_from_the_store)
     commit(partition.owner);
     expect_agreement(&partition, 2, "o-1", 12, 2);
     cr_expect_eq(expire(&partition, "o-1"), 1);
-    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
     commit(partition.owner);
-    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
     expect_agreement(&partition, 1, "o-1", 6, 0);
     cr_expect_eq(expire(&partition, "o-2"), 1);
     commit(partition.owner);
@@ -295,7 +280,7 @@ Test(view_expiry, finds_no_order_for_a_later_command)
     cr_expect_eq(expire(&partition, "o-1"), 0);
     cr_expect_eq(cancel(&partition, "o-1"), EVENT_COMMAND_REJECTED);
     commit(partition.owner);
-    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
     expect_agreement(&partition, 0, "o-1", 0, 2); /* what was refused since */
     end(&partition);
 }
@@ -317,14 +302,14 @@ Test(view_expiry, takes_only_orders_that_have_ended_by_then)
     commit(partition.owner);
     complete(&partition, "o-4");
     cr_expect_eq(expire_until(&partition, NOW, "o-2"), 1);
-    cr_expect_null(order_of(partition.owner, "o-1"));
-    cr_expect_not_null(order_of(partition.owner, "o-3"), "of the same time, a later id");
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
+    cr_expect_not_null(view_kit_order(partition.owner, "o-3"), "of the same time, a later id");
     cr_expect_eq(expire_until(&partition, NOW + 1, "o-3"), 2);
-    cr_expect_null(order_of(partition.owner, "o-2"));
-    cr_expect_null(order_of(partition.owner, "o-3"));
+    cr_expect_null(view_kit_order(partition.owner, "o-2"));
+    cr_expect_null(view_kit_order(partition.owner, "o-3"));
     cr_expect_eq(expire_until(&partition, NOW + 1, "o-4"), 1, "what is not committed as well");
     commit(partition.owner);
-    cr_expect_not_null(order_of(partition.owner, "o-0"));
+    cr_expect_not_null(view_kit_order(partition.owner, "o-0"));
     expect_agreement(&partition, 1, "o-0", 5, 1);
     end(&partition);
 }
@@ -337,10 +322,10 @@ Test(view_expiry, accepts_the_same_id_again_in_the_same_batch)
     complete(&partition, "o-1");
     expire(&partition, "o-1");
     submit(&partition, "o-1");
-    cr_expect_eq(order_of(partition.owner, "o-1")->version, 1);
+    cr_expect_eq(view_kit_order(partition.owner, "o-1")->version, 1);
     commit(partition.owner);
     complete(&partition, "o-1");
-    cr_expect_eq(order_of(partition.owner, "o-1")->state, ORDER_PROCESSED);
+    cr_expect_eq(view_kit_order(partition.owner, "o-1")->state, ORDER_PROCESSED);
     commit(partition.owner);
     expect_agreement(&partition, 1, "o-1", 6, 2);
     expire(&partition, "o-1");
@@ -362,15 +347,15 @@ Test(view_expiry, restores_an_expired_order_on_rollback)
     commit(partition.owner);
     expire_until(&partition, NOW + 5, "o-1");
     cr_assert(view_rollback(partition.owner, &error) == ERROR_OK);
-    cr_expect_eq(order_of(partition.owner, "o-1")->state, ORDER_PROCESSED);
+    cr_expect_eq(view_kit_order(partition.owner, "o-1")->state, ORDER_PROCESSED);
     fold(&partition, partition.owner, partition.count - 1);
     view_hold(partition.owner, true);
     commit(partition.owner);
-    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
     submit(&partition, "o-1"); /* while what expired still is in memory */
     view_hold(partition.owner, false);
     commit(partition.owner);
-    cr_expect_eq(order_of(partition.owner, "o-1")->version, 1);
+    cr_expect_eq(view_kit_order(partition.owner, "o-1")->version, 1);
     expect_agreement(&partition, 1, "o-1", 5, 1);
     end(&partition);
 }
@@ -382,7 +367,7 @@ static void restate(struct partition *partition, const char *id, int64_t ended_a
     struct statement statement = {.claim_id = checkpoint->claim_id,
                                   .sequence = checkpoint->next_sequence,
                                   .format = STATE_FORMAT,
-                                  .order = *order_of(partition->owner, id)};
+                                  .order = *view_kit_order(partition->owner, id)};
     statement.order.ended_at = ended_at;
     codec_encode(partition->codec, RECORD_STATEMENT, &statement, &partition->log[partition->count]);
     fold(partition, partition->owner, partition->count++);
@@ -399,7 +384,7 @@ Test(view_expiry, takes_a_restated_order_when_the_statement_says)
     commit(partition.owner);
     cr_expect_eq(expire(&partition, "o-1"), 0, "it has no row of the time that was folded");
     commit(partition.owner);
-    cr_expect_not_null(order_of(partition.owner, "o-1"));
+    cr_expect_not_null(view_kit_order(partition.owner, "o-1"));
     cr_expect_eq(expire_until(&partition, NOW + 5, "o-1"), 1);
     commit(partition.owner);
     expect_agreement(&partition, 0, "o-1", 0, 0);
@@ -448,7 +433,7 @@ static void make_log(struct partition *partition, struct dice *dice)
     static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     while (partition->count + 2 < LOG_MAX) {
         const char *id = ids[dice_roll(dice, sizeof(ids) / sizeof(ids[0]))];
-        const struct order *order = order_of(partition->owner, id);
+        const struct order *order = view_kit_order(partition->owner, id);
         partition->now +=
             dice_percent(dice, 5) ? -(int64_t)dice_roll(dice, 10) : dice_roll(dice, 3);
         if (dice_percent(dice, 15))
@@ -476,7 +461,7 @@ static bool check_ended_row(void *ctx, int64_t ended_at, struct text order_id)
     struct ended_rows *rows = ctx;
     char id[8];
     snprintf(id, sizeof(id), "%.*s", TEXT_ARG(order_id));
-    const struct order *order = order_of(rows->view, id);
+    const struct order *order = view_kit_order(rows->view, id);
     cr_assert(order != NULL && order_ended(order), "%s is not there, or has not ended", id);
     cr_assert_eq(order->ended_at, ended_at);
     rows->count++;
@@ -489,7 +474,7 @@ static bool count_ended(void *ctx, struct text order_id, struct text row)
     char id[8];
     (void)row;
     snprintf(id, sizeof(id), "%.*s", TEXT_ARG(order_id));
-    rows->count += order_ended(order_of(rows->view, id));
+    rows->count += order_ended(view_kit_order(rows->view, id));
     return true;
 }
 
@@ -550,6 +535,6 @@ Test(view_expiry, takes_a_later_order_that_ended_at_the_same_time)
     commit(partition.owner);
     cr_expect_eq(expire(&partition, "o-1"), 1);
     commit(partition.owner);
-    cr_expect_null(order_of(partition.owner, "o-1"));
+    cr_expect_null(view_kit_order(partition.owner, "o-1"));
     end(&partition);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a view has on the disk what it has committed: what a crash does not make it fold again. */
 #include "replica/view.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -11,10 +12,7 @@ static struct view *view;
 
 static void fold(struct text value)
 {
-    struct error error = {0};
-    struct broker_record record = {
-        .topic = "p.events", .offset = view_checkpoint(view)->next_event_offset, .value = value};
-    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
+    view_kit_fold(view, view_checkpoint(view)->next_event_offset, value, NULL);
 }
 
 static void fold_claim(void)
@@ -29,16 +27,13 @@ static void fold_claim(void)
 
 static void set_up(void)
 {
-    struct error error = {0};
-    bool dropped = false;
     env = kit_env();
     codec = codec_new();
     struct view_options options = {.env = env,
                                    .codec = codec,
                                    .path = kit_path(kit_folder(), "view"),
                                    .cache_bytes = 10 * 2048};
-    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
-    view_set_cluster_id(view, "kit");
+    view = view_kit_open(&options);
 }
 
 static void tear_down(void)
@@ -58,17 +53,11 @@ static int64_t flushed(void)
     return next;
 }
 
-static void commit(void)
-{
-    struct error error = {0};
-    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
-}
-
 static void fold_more(int records)
 {
     for (int i = 0; i < records; i++)
         fold(TEXT("third party"));
-    commit();
+    view_kit_commit(view);
 }
 
 Test(view_flush, tells_how_far_the_store_survives_a_crash)
@@ -76,7 +65,7 @@ Test(view_flush, tells_how_far_the_store_survives_a_crash)
     struct error error = {0};
     cr_assert_eq(flushed(), 0);
     fold_claim();
-    commit();
+    view_kit_commit(view);
     fold_more(1);
     cr_assert_eq(flushed(), 1);
     cr_assert(!view_is_flushed(view));
@@ -92,14 +81,14 @@ Test(view_flush, has_at_once_on_the_disk_whose_log_it_is)
     fold_more(1);
     cr_assert_eq(flushed(), 0);
     fold_claim();
-    commit();
+    view_kit_commit(view);
     cr_assert_eq(flushed(), 2);
 }
 
 Test(view_flush, leaves_few_records_to_be_folded_again)
 {
     fold_claim();
-    commit();
+    view_kit_commit(view);
     fold_more(19000);
     cr_assert_eq(flushed(), 1);
     fold_more(1000);
@@ -112,7 +101,7 @@ Test(view_flush, leaves_few_records_to_be_folded_again)
 Test(view_flush, flushes_nothing_itself_while_it_expects_much)
 {
     fold_claim();
-    commit();
+    view_kit_commit(view);
     view_expect_much(view, true);
     fold_more(50000);
     cr_assert_eq(flushed(), 1);

@@ -2,6 +2,7 @@
 /* Decisions that decode and are admitted, but cannot follow the ones before them: the view refuses
  * them, and its state is as it was. */
 #include "replica/view.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -32,15 +33,13 @@ static void begin(struct reader *reader)
 {
     struct claim claim = {.instance = TEXT("s-1"), .claimed_at = 5, .partition_count = 1};
     struct error error = {0};
-    bool dropped = false;
     *reader = (struct reader){.env = kit_env(), .codec = codec_new()};
     struct view_options options = {.env = reader->env,
                                    .codec = reader->codec,
                                    .path = kit_path(kit_folder(), "view"),
                                    .cache_bytes = 2 * 2048,
                                    .deadlines = true};
-    cr_assert(view_open(&options, &reader->view, &dropped, &error) == ERROR_OK);
-    view_set_cluster_id(reader->view, "kit");
+    reader->view = view_kit_open(&options);
     claim.claim_id.bytes[0] = 7;
     cr_assert(fold(reader, RECORD_CLAIM, &claim, &error) == ERROR_OK, "%s", error.message);
 }

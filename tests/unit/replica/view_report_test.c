@@ -3,6 +3,7 @@
 #include "replica/service_main.h"
 #include "replica/view_report.h"
 #include "tests/unit/platform/http_server_kit.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -24,10 +25,8 @@ static void each(void *ctx, struct view_report *asked)
 
 static void fold_value(int64_t offset, struct text value)
 {
-    struct error error = {0};
-    struct broker_record record = {.topic = "p.events", .offset = offset, .value = value};
-    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
-    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
+    view_kit_fold(view, offset, value, NULL);
+    view_kit_commit(view);
 }
 
 /* A record that is not reeve's: it moves the position, and changes nothing else. */
@@ -53,8 +52,6 @@ static void fold_reset(int64_t offset, int64_t skipped)
 
 static void begin(void)
 {
-    struct error error = {0};
-    bool dropped = false;
     http_kit_open();
     env = kit_env();
     codec = codec_new();
@@ -62,8 +59,7 @@ static void begin(void)
                                    .codec = codec,
                                    .path = kit_path(kit_folder(), "view"),
                                    .cache_bytes = 2 * 2048};
-    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
-    view_set_cluster_id(view, "kit");
+    view = view_kit_open(&options);
     clock_manual_init(&clock_of_report, 1700000000000);
     service = (struct service_context){.name = "scheduler",
                                        .instance_id = "s-1",

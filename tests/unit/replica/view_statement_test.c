@@ -2,6 +2,7 @@
 /* Statements, and stores that begin inside a log that was trimmed: a reader that begins there
  * has the same orders as one that has folded all, or knows that it has not. */
 #include "replica/view.h"
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -67,12 +68,7 @@ static struct view *open_view(struct partition *partition, const char *name, int
                                    .history = counted == NULL,
                                    .index = counted != NULL ? &index_of_orders : NULL,
                                    .index_ctx = counted};
-    struct view *view = NULL;
-    struct error error = {0};
-    bool dropped = false;
-    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
-    view_set_cluster_id(view, "kit");
-    return view;
+    return view_kit_open(&options);
 }
 
 static enum error_class fold(struct partition *partition, struct view *view, int64_t offset,
@@ -164,14 +160,6 @@ static void pause_order(struct partition *partition, const char *id, uint64_t ve
     append(partition, RECORD_DECISION, &decision);
 }
 
-static const struct order *order_of(struct view *view, const char *id)
-{
-    const struct order *order = NULL;
-    struct error error = {0};
-    cr_assert(view_order(view, text_of(id), &order, &error) == ERROR_OK, "%s", error.message);
-    return order;
-}
-
 static struct statement statement_of(const struct partition *partition, const struct order *order)
 {
     const struct checkpoint *checkpoint = view_checkpoint(partition->whole);
@@ -183,7 +171,7 @@ static struct statement statement_of(const struct partition *partition, const st
 
 static struct view_folded restate(struct partition *partition, const char *id)
 {
-    struct statement statement = statement_of(partition, order_of(partition->whole, id));
+    struct statement statement = statement_of(partition, view_kit_order(partition->whole, id));
     return append(partition, RECORD_STATEMENT, &statement);
 }
 
@@ -223,13 +211,13 @@ Test(view_statement, knows_where_an_order_was_last_stated_in_full)
     struct partition partition;
     begin(&partition);
     accept(&partition, "o-1");
-    cr_assert_eq(order_of(partition.whole, "o-1")->stated_offset, 1);
+    cr_assert_eq(view_kit_order(partition.whole, "o-1")->stated_offset, 1);
     pause_order(&partition, "o-1", 2);
-    struct order before = *order_of(partition.whole, "o-1");
+    struct order before = *view_kit_order(partition.whole, "o-1");
     cr_assert_eq(before.stated_offset, 1, "a change is not a full statement");
     struct view_folded folded = restate(&partition, "o-1");
     cr_assert_not(folded.differs);
-    cr_assert(folded.existed && folded.order == order_of(partition.whole, "o-1"));
+    cr_assert(folded.existed && folded.order == view_kit_order(partition.whole, "o-1"));
     cr_assert_eq(folded.order->stated_offset, 3);
     cr_assert_eq(folded.order->accepted_offset, 1);
     cr_assert_eq(folded.order->version, 2);
@@ -243,23 +231,23 @@ Test(view_statement, takes_what_a_statement_says_and_notices_that_it_differs)
     struct partition partition;
     begin(&partition);
     accept(&partition, "o-1");
-    struct order order = *order_of(partition.whole, "o-1");
+    struct order order = *view_kit_order(partition.whole, "o-1");
     order.complete_by = 77;
     struct statement statement = statement_of(&partition, &order);
     cr_assert(append(&partition, RECORD_STATEMENT, &statement).differs);
-    cr_assert_eq(order_of(partition.whole, "o-1")->complete_by, 77);
+    cr_assert_eq(view_kit_order(partition.whole, "o-1")->complete_by, 77);
     /* A store of this release does not know what an owner of another one knows. */
     order.complete_by = 78;
     statement = statement_of(&partition, &order);
     statement.format++;
     cr_assert_not(append(&partition, RECORD_STATEMENT, &statement).differs);
-    cr_assert_eq(order_of(partition.whole, "o-1")->complete_by, 78);
+    cr_assert_eq(view_kit_order(partition.whole, "o-1")->complete_by, 78);
     /* An order that is not here cannot be restated. */
     order.details.order_id = TEXT("o-2");
     statement = statement_of(&partition, &order);
     struct view_folded folded = append(&partition, RECORD_STATEMENT, &statement);
     cr_assert(folded.differs && !folded.existed);
-    cr_assert_not_null(order_of(partition.whole, "o-2"));
+    cr_assert_not_null(view_kit_order(partition.whole, "o-2"));
     cr_assert_eq(partition.counted, 2);
     end(&partition);
 }
@@ -285,7 +273,7 @@ Test(view_statement, refuses_what_no_owner_can_state)
     struct partition partition;
     begin(&partition);
     accept(&partition, "o-1");
-    struct order order = *order_of(partition.whole, "o-1");
+    struct order order = *view_kit_order(partition.whole, "o-1");
     struct statement statement = statement_of(&partition, &order);
     statement.order.details.order_id = TEXT("");
     refuses(&partition, &statement, "its id is not one");
@@ -308,7 +296,7 @@ Test(view_statement, skips_what_a_former_owner_states)
     struct error error = {0};
     begin(&partition);
     accept(&partition, "o-1");
-    struct order order = *order_of(partition.whole, "o-1");
+    struct order order = *view_kit_order(partition.whole, "o-1");
     order.complete_by = 77;
     struct statement statement = statement_of(&partition, &order);
     statement.sequence++;
@@ -316,7 +304,7 @@ Test(view_statement, skips_what_a_former_owner_states)
     cr_assert(fold(&partition, partition.whole, 2, &folded, &error) == ERROR_OK);
     cr_assert_eq(folded.admission, SKIPPED_SEQUENCE);
     cr_assert_null(folded.order);
-    cr_assert_eq(order_of(partition.whole, "o-1")->complete_by, 99);
+    cr_assert_eq(view_kit_order(partition.whole, "o-1")->complete_by, 99);
     end(&partition);
 }
 
@@ -342,14 +330,14 @@ Test(view_statement, begins_inside_the_log_and_has_all_orders_in_the_end)
     view_begin_at(late, start);
     fold_from(&partition, late, start);
     cr_assert_not(view_checkpoint(late)->complete);
-    cr_assert_null(order_of(late, "o-1"), "a change of it only moves the position");
-    cr_assert_not_null(order_of(late, "o-3"));
+    cr_assert_null(view_kit_order(late, "o-1"), "a change of it only moves the position");
+    cr_assert_not_null(view_kit_order(late, "o-3"));
     int64_t at = partition.count;
     int64_t restated = at;
     restate(&partition, "o-1");
     restate(&partition, "o-2");
     fold_from(&partition, late, at);
-    cr_assert_eq(order_of(late, "o-1")->version, 2);
+    cr_assert_eq(view_kit_order(late, "o-1")->version, 2);
     cr_assert_not(view_checkpoint(late)->complete);
     at = go_on(&partition, start);
     fold_from(&partition, late, at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scheduler/router_kit.h"
 
+#include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -20,11 +21,7 @@ uint32_t router_kit_roll(struct router_kit *kit, uint32_t sides)
 
 const struct order *router_kit_order(const struct router_kit_partition *partition, const char *id)
 {
-    const struct order *order = NULL;
-    struct error error = {0};
-    cr_assert(view_order(partition->view, text_of(id), &order, &error) == ERROR_OK, "%s",
-              error.message);
-    return order;
+    return view_kit_order(partition->view, id);
 }
 
 const struct step *router_kit_first_step(const struct router_kit_partition *partition,
@@ -91,13 +88,10 @@ static void close_view(struct router_kit_partition *partition)
 void router_kit_fold(const struct router_kit_partition *partition, struct view *view,
                      int64_t offset)
 {
-    struct error error = {0};
     struct view_folded folded;
     const struct buffer *value = &partition->log[offset];
-    struct broker_record record = {.topic = "p.events",
-                                   .offset = offset,
-                                   .value = {(const char *)value->data, (uint32_t)value->size}};
-    cr_assert(view_fold(view, &record, &folded, &error) == ERROR_OK, "%s", error.message);
+    view_kit_fold(view, offset, (struct text){(const char *)value->data, (uint32_t)value->size},
+                  &folded);
     cr_assert_eq(folded.admission, ADMITTED);
 }
 
@@ -423,17 +417,14 @@ static void check_digest(struct router_kit_partition *partition)
 {
     struct content_hash digests[2];
     struct error error = {0};
-    struct view *view = NULL;
     uint64_t orders = 0;
-    bool dropped = false;
     char path[KIT_PATH_SIZE];
     snprintf(path, sizeof(path), "%s-folded", partition->path);
     struct view_options options = {.env = partition->kit->env,
                                    .codec = partition->kit->codec,
                                    .path = path,
                                    .cache_bytes = 4 * 2048};
-    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK);
-    view_set_cluster_id(view, "kit");
+    struct view *view = view_kit_open(&options);
     for (int64_t i = 0; i < partition->count; i++)
         router_kit_fold(partition, view, i);
     cr_assert(view_commit(view, &error) == ERROR_OK);

@@ -10,6 +10,7 @@ reeve_test(scheduler
         router_pause_test.c
         router_test.c
         standby_test.c
+        ../replica/view_kit.c
         ../statestore/kit.c
     LIBS reeve-test-seed reeve-scheduler reeve-test-engine)
 
