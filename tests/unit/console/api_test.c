@@ -421,55 +421,6 @@ Test(console_api, folds_any_bytes_of_ids_and_names)
         json_decref(world_get(world, 200, paths[i]));
 }
 
-Test(console_api, rejects_invalid_requests)
-{
-    static const struct {
-        int status;
-        const char *path;
-    } cases[] = {
-        {404, "/api/orders/none"},
-        {404, "/api/orders/none/history"},
-        {404, "/api/nothing"},
-        {404, "/api/orders/a/b"},
-        {400, "/api/orders/a%2Fb"},
-        {400, "/api/orders/%0A"},
-        {400, "/api/orders/%FF"},
-        {400, "/api/orders/%00"},
-        {400, "/api/orders?state=Eror"},
-        {400, "/api/orders?alert=closed"},
-        {400, "/api/orders?limit=0"},
-        {400, "/api/orders?limit=1001"},
-        {400, "/api/orders?limit=-1"},
-        {400, "/api/orders?limit=1e3"},
-        {400, "/api/orders?limit=99999999999999999999"},
-        {400, "/api/orders?cursor=nonsense"},
-        {400, "/api/orders?cursor=AQAAAAAAAAAALw"},
-        {400, "/api/orders?step=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
-        {400,
-         "/api/orders?error=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
-        {400, "/api/orders/x/history?after=x"},
-        {400, "/api/orders/x/history?limit=10001"},
-        {400, "/api/alerts?open=2"},
-        {200, "/api/orders?state=&step=&error=&workflow=&cursor="},
-        {400, "/api/orders?error=%FF%00"},
-        {200, "/api/orders?workflow=none&error=%FF"},
-    };
-    char id[ORDER_ID_BYTES_MAX + 32];
-    world_open(world);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        json_t *body = world_get(world, cases[i].status, cases[i].path);
-        if (cases[i].status != 200)
-            cr_assert(json_is_string(json_object_get(body, "code")), "%s", cases[i].path);
-        json_decref(body);
-    }
-    memset(id, 'x', sizeof(id));
-    memcpy(id, "/api/orders/", 12);
-    id[12 + ORDER_ID_BYTES_MAX + 1] = '\0';
-    json_decref(world_get(world, 400, id));
-    id[12 + ORDER_ID_BYTES_MAX] = '\0';
-    json_decref(world_get(world, 404, id));
-}
-
 /* The topic was made again: that partition waits for an operator, the others answer, and every
  * answer says what it may lack. */
 Test(console_api, reports_a_stopped_partition)

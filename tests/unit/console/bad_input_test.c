@@ -5,6 +5,7 @@
 #include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #define LONG64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define WHY "\"by\": \"ann\", \"reason\": \"x\""
@@ -50,14 +51,7 @@ static bool takes_a_reason(const struct http_route *route)
 /* `body` NULL: a GET. */
 static void check(const char *path, const char *body, const char *expected)
 {
-    json_t *answer =
-        body != NULL ? world_post(world, 400, path, body) : world_get(world, 400, path);
-    const char *message = world_text(answer, "detail");
-    cr_assert_str_eq(world_text(answer, "code"), "BadRequest", "%s: %s", path, message);
-    cr_assert_not_null(strstr(message, expected), "%s: \"%s\" is not in: %s", path, expected,
-                       message);
-    cr_assert_null(strchr(message, '\n'), "%s: %s", path, message);
-    json_decref(answer);
+    world_refuses(world, 400, "BadRequest", path, body, expected);
 }
 
 Test(console_bad_input, names_an_unknown_parameter_of_each_path)
@@ -168,4 +162,47 @@ Test(console_bad_input, names_the_field_of_a_body)
     check("/api/agents/a%2Fb/pause", "{" WHY "}", "agent must be");
     check("/api/orders/a%2Fb/pause", "{" WHY "}", "order_id");
     check("/api/dead-letters/0/x/discard", "{" WHY "}", "the partition and the offset");
+}
+
+Test(console_bad_input, refuses_malformed_and_unknown_paths)
+{
+    static const char *const malformed[] = {
+        "/api/orders/a%2Fb",
+        "/api/orders/%0A",
+        "/api/orders/%FF",
+        "/api/orders/%00",
+        "/api/orders/" LONG64 LONG64 "x",
+        "/api/orders?limit=1001",
+        "/api/orders?limit=-1",
+        "/api/orders?limit=1e3",
+        "/api/orders?limit=99999999999999999999",
+        "/api/orders?cursor=nonsense",
+        "/api/orders?cursor=AQAAAAAAAAAALw",
+        "/api/orders?step=" LONG64 "x",
+        "/api/orders?error=" LONG64 "x",
+        "/api/orders?error=%FF%00",
+        "/api/orders/x/history?limit=10001",
+        "/api/orders/x/at/1x",
+        "/api/orders/x/at/99999999999999999999",
+        "/api/orders/x/at/%20",
+        "/api/orders/%01/at/1",
+    };
+    static const char *const unknown[] = {
+        "/api/orders/none",           "/api/orders/none/history",
+        "/api/orders/" LONG64 LONG64, "/api/orders/a/b",
+        "/api/orders/x/at/",          "/api/orders/unknown/at/5",
+        "/api/orders/o-1?wait=0",     "/api/nothing",
+    };
+    static const char *const waits[] = {"61s", "1h", "-1s", "soon", "", "1x"};
+    for (size_t i = 0; i < COUNT_OF(malformed); i++)
+        check(malformed[i], NULL, "");
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        world_refuses(world, 404, NULL, unknown[i], NULL, "");
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/api/orders/o-1?wait=%s", waits[i]);
+        check(path, NULL, "up to 60s");
+    }
+    json_decref(world_get(world, 200, "/api/orders?state=&step=&error=&workflow=&cursor="));
+    json_decref(world_get(world, 200, "/api/orders?workflow=none&error=%FF"));
 }

@@ -75,19 +75,6 @@ Test(order_wait, answers_with_what_there_is_when_the_time_is_over)
     json_decref(world_answer(world, 404));
 }
 
-Test(order_wait, rejects_malformed_times)
-{
-    static const char *const bad[] = {"61s", "1h", "-1s", "soon", "", "1x"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "/api/orders/o-1?wait=%s", bad[i]);
-        json_t *body = world_get(world, 400, path);
-        cr_expect(strstr(world_text(body, "detail"), "up to 60s") != NULL, "%s", bad[i]);
-        json_decref(body);
-    }
-    json_decref(world_get(world, 404, "/api/orders/o-1?wait=0"));
-}
-
 static bool nothing_waits(void *ctx)
 {
     return http_server_waits(ctx) == 0;

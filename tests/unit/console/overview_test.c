@@ -237,20 +237,6 @@ Test(console_overview, shows_an_order_as_it_was)
     json_decref(now);
 }
 
-Test(console_overview, rejects_bad_offsets)
-{
-    static const char *const paths[] = {"/api/orders/x/at/-1", "/api/orders/x/at/1x",
-                                        "/api/orders/x/at/99999999999999999999",
-                                        "/api/orders/x/at/%20", "/api/orders/%01/at/1"};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        json_t *answer = world_get(world, 400, paths[i]);
-        cr_assert_str_eq(world_text(answer, "code"), "BadRequest", "%s", paths[i]);
-        json_decref(answer);
-    }
-    json_decref(at(404, "unknown", 5));
-    json_decref(world_get(world, 404, "/api/orders/x/at/"));
-}
-
 /* ---- partitions and health ---- */
 
 Test(console_overview, lists_partitions_with_verdicts_and_claims)

@@ -140,11 +140,7 @@ Test(console_workflows, shows_a_migration_in_the_history)
 
 static void expect_refusal(int status, const char *code, const char *path, const char *body)
 {
-    json_t *answer =
-        body != NULL ? world_post(world, status, path, body) : world_get(world, status, path);
-    cr_expect_str_eq(world_text(answer, "code"), code, "%s: %s", path,
-                     world_text(answer, "detail"));
-    json_decref(answer);
+    world_refuses(world, status, code, path, body, "");
 }
 
 /* The answer of a change, which shows the version as it was read back. */

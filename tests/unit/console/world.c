@@ -508,3 +508,16 @@ int64_t world_time(const json_t *json, const char *path)
     cr_assert(rfc3339_parse(text_of(world_text(json, path)), &ms), "%s", path);
     return ms;
 }
+
+void world_refuses(struct world *world, int status, const char *code, const char *path,
+                   const char *body, const char *part)
+{
+    world_ask(world, path, body);
+    json_t *answer = world_answer(world, status);
+    const char *given = world_text(answer, "code");
+    const char *detail = world_text(answer, "detail");
+    cr_assert_str_eq(given, code != NULL ? code : given, "%s %s: %s", path, body, detail);
+    cr_assert_not_null(strstr(detail, part), "%s: \"%s\" is not in: %s", path, part, detail);
+    cr_assert_null(strchr(detail, '\n'), "%s: %s", path, detail);
+    json_decref(answer);
+}

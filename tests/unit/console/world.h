@@ -118,6 +118,10 @@ json_t *world_answer(struct world *world, int status);
 /* Both. */
 json_t *world_get(struct world *world, int status, const char *path);
 json_t *world_post(struct world *world, int status, const char *path, const char *body);
+/* The request is refused: with that code, NULL: any, and one line of detail that contains `part`.
+ */
+void world_refuses(struct world *world, int status, const char *code, const char *path,
+                   const char *body, const char *part);
 
 /* json["a"]["b"] of "a.b", numbers are indexes; asserts that it is there. */
 const json_t *world_at(const json_t *json, const char *path);
