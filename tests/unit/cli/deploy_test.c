@@ -3,6 +3,7 @@
  * also one that does not compile. */
 #include "cli/workflow/deployment.h"
 #include "platform/files.h"
+#include "tests/lib/site.h"
 #include "tests/unit/cli/session_kit.h"
 
 #include <criterion/criterion.h>
@@ -52,18 +53,16 @@ static void define(const char *text)
 /* The command reports `expected` in one line and ends with `code`; nothing is appended. */
 static void check_refusal(const char *expected, int code)
 {
-    int64_t low, before, after;
     const char *result = NULL;
     struct error error = {0};
-    broker_memory_bounds(kit.kafka, "t.workflows", 0, &low, &before);
+    int64_t before = site_end(kit.kafka, "t.workflows", 0);
     cr_assert_eq(workflow_deploy(&kit.session, &file, true, &result, &error), ERROR_REJECT);
     cr_assert_eq(cli_fail(&kit.cli, &error), code);
     session_kit_flush(&kit);
     cr_assert_not_null(strstr(kit.err, expected), "%s", kit.err);
     cr_assert_eq(strchr(kit.err, '\n'), kit.err + kit.err_size - 1, "one line: %s", kit.err);
     cr_assert_null(result);
-    broker_memory_bounds(kit.kafka, "t.workflows", 0, &low, &after);
-    cr_assert_eq(after, before);
+    cr_assert_eq(site_end(kit.kafka, "t.workflows", 0), before);
 }
 
 Test(cli_deploy, refuses_a_version_whose_first_definition_does_not_compile)

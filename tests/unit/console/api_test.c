@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API's answers about orders, partitions and alerts, from a log that the test writes. */
+#include "tests/lib/site.h"
 #include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
@@ -172,14 +173,12 @@ Test(console_api, gives_the_same_answers_after_a_restart_and_without_the_stores)
 /* Also by a console that begins with a store that has folded it. */
 Test(console_api, shows_who_reset_a_partition_why_and_when)
 {
-    int64_t low;
-    int64_t high;
     make_orders();
     world_open(world);
     json_t *owners = world_get(world, 200, "/api/owners");
     cr_assert(json_is_null(world_at(owners, "owners.1.reset")));
     json_decref(owners);
-    broker_memory_bounds(world->kafka, "t.events", 1, &low, &high);
+    int64_t high = site_end(world->kafka, "t.events", 1);
     world_reset(world, 1, high);
     int64_t reset_at = world->now;
     world_claim(world, 1, "scheduler-2");

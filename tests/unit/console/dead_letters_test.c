@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "platform/failpoint.h"
 #include "services/console/dead_letters/dead_letters.h"
+#include "tests/lib/site.h"
 #include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
@@ -249,8 +250,7 @@ static struct record replayed_as(struct heap_arena *heap, struct text value, con
     snprintf(path, sizeof(path), "/api/dead-letters/1/%lld/replay", (long long)offset);
     json_decref(world_post(world, 200, path, body));
     heap_arena_reset(heap);
-    int64_t low, high;
-    broker_memory_bounds(world->kafka, "t.commands", partition, &low, &high);
+    int64_t high = site_end(world->kafka, "t.commands", partition);
     cr_assert(broker_memory_record(world->kafka, "t.commands", partition, high - 1, &replayed));
     cr_assert_eq(codec_decode(world->codec, replayed.value, false, &heap->arena, &decoded, &error),
                  ERROR_OK);
@@ -440,14 +440,7 @@ static void discard_elsewhere(int64_t offset)
 
 static int64_t submissions(void)
 {
-    int64_t count = 0;
-    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        int64_t low;
-        int64_t high;
-        broker_memory_bounds(world->kafka, "t.submissions", p, &low, &high);
-        count += high - low;
-    }
-    return count;
+    return site_ends(world->kafka, "t.submissions", WORLD_PARTITIONS);
 }
 
 /* The console gets the request first; then the broker answers one at a time, in any order. */
@@ -505,10 +498,10 @@ Test(dead_letters, tells_the_second_of_two_operators)
     broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
                                       PARTITION_HOLDS_ACKS);
     world_ask(world, "/api/dead-letters/1/0/replay", BY "}");
-    int64_t low, high = 0;
+    int64_t high = 0;
     for (int i = 0; i < 1000 && high == 0; i++) {
         world_turn(world);
-        broker_memory_bounds(world->kafka, "t.submissions", world_partition("o-1"), &low, &high);
+        high = site_end(world->kafka, "t.submissions", world_partition("o-1"));
     }
     cr_assert_eq(high, 1);
     discard_elsewhere(0);

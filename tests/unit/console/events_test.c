@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/events sends changes as they happen. */
+#include "tests/lib/site.h"
 #include "tests/unit/console/fixture.h"
 
 #include <arpa/inet.h>
@@ -273,9 +274,7 @@ Test(console_events, ends_the_streams_when_it_shuts_down)
 
 static int64_t end_of(const char *id)
 {
-    int64_t low = 0, high = 0;
-    broker_memory_bounds(world->kafka, "t.events", world_partition(id), &low, &high);
-    return high;
+    return site_end(world->kafka, "t.events", world_partition(id));
 }
 
 /* What the page shows may never have been decided. */

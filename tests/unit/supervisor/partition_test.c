@@ -3,6 +3,7 @@
 #include "platform/failpoint.h"
 #include "services/supervisor/outstanding.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/lib/site.h"
 #include "tests/unit/supervisor/world.h"
 
 #include <criterion/criterion.h>
@@ -107,14 +108,12 @@ Test(supervisor, shares_its_window_among_the_partitions)
 Test(supervisor, asks_again_after_ten_seconds_when_its_command_was_lost)
 {
     struct supervised_world *world = world_new("A");
-    int64_t low = 0;
-    int64_t high = 0;
     open_and_fold(world);
     world_submit(world, 0, world->right.now_wall_ms);
     world_run(world, world_due(world, 0) - world->right.now_wall_ms + TICKS_MS);
     cr_assert_eq(world_waiting(world), 1);
-    broker_memory_bounds(world->kafka, "p.commands", 0, &low, &high);
-    broker_memory_truncate(world->kafka, "p.commands", 0, high - 1);
+    broker_memory_truncate(world->kafka, "p.commands", 0,
+                           site_end(world->kafka, "p.commands", 0) - 1);
     world_run(world, REPEAT_UNREAD_MS - 2 * TICKS_MS);
     cr_assert_eq(world_waiting(world), 0);
     /* The producer has lost a record: its next one fails, and is repeated. */
