@@ -121,15 +121,8 @@ static void command(struct log_writer *writer, const struct command *cmd)
 
 static void submit(struct log_writer *writer, struct text order_id)
 {
-    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {100}};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
-    cmd.submit_order = (struct order_details){.order_id = order_id,
-                                              .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .workflow = writer->workflow->name,
-                                              .workflow_version = writer->workflow->version};
+    struct command cmd =
+        site_submission(order_id, writer->workflow->name, writer->workflow->version);
     command(writer, &cmd);
 }
 

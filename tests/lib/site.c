@@ -40,6 +40,36 @@ int64_t site_ends(const struct broker_memory_cluster *kafka, const char *topic, 
     return sum;
 }
 
+/* ---- commands ---- */
+
+struct command site_submission(struct text order_id, struct text workflow, uint32_t version)
+{
+    static struct order_line line = {.sku = {"sku", 3}, .quantity = 1, .unit_price = {12500}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
+    cmd.submit_order = (struct order_details){.order_id = order_id,
+                                              .customer = TEXT("c"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .workflow = workflow,
+                                              .workflow_version = version};
+    return cmd;
+}
+
+struct command site_success(struct text order_id, const struct attempt_ref *ref, struct text agent)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = order_id};
+    cmd.report_step = (struct report_step){.order_id = order_id,
+                                           .step = ref->step,
+                                           .direction = ref->direction,
+                                           .attempt = ref->attempt,
+                                           .succeeded = true,
+                                           .output = TEXT("{}"),
+                                           .agent = agent,
+                                           .instance = TEXT("agent-1")};
+    return cmd;
+}
+
 /* ---- records ---- */
 
 int64_t site_append(struct broker_memory_cluster *kafka, struct codec *codec, const char *topic,

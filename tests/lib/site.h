@@ -22,6 +22,13 @@ int64_t site_end(const struct broker_memory_cluster *kafka, const char *topic, i
 /* The next offsets of the first partitions, added up. */
 int64_t site_ends(const struct broker_memory_cluster *kafka, const char *topic, int32_t partitions);
 
+/* ---- commands ---- */
+
+/* SubmitOrder with one line, to be changed and sent. The line is shared by all. */
+struct command site_submission(struct text order_id, struct text workflow, uint32_t version);
+/* The agent reports that the attempt succeeded. */
+struct command site_success(struct text order_id, const struct attempt_ref *ref, struct text agent);
+
 /* ---- records ---- */
 
 /* Returns the offset. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_actors.h"
 
+#include "tests/lib/site.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"
@@ -138,15 +139,7 @@ void agent_answer(struct world *world, uint32_t success_percent)
 
 static void report_success(struct world *world, const struct step_request *request)
 {
-    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = request->order_id};
-    cmd.report_step = (struct report_step){.order_id = request->order_id,
-                                           .step = request->ref.step,
-                                           .direction = request->ref.direction,
-                                           .attempt = request->ref.attempt,
-                                           .succeeded = true,
-                                           .output = TEXT("{}"),
-                                           .agent = request->agent,
-                                           .instance = TEXT("agent-1")};
+    struct command cmd = site_success(request->order_id, &request->ref, request->agent);
     send_command(world, &cmd);
 }
 

@@ -104,16 +104,8 @@ int64_t submit_order(struct world *world, uint32_t number)
 int64_t submit_order_to(struct world *world, uint32_t number, uint32_t version,
                         const char *reply_to)
 {
-    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_name(world, number)};
-    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
-                                              .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .reply_to = text_of(reply_to),
-                                              .workflow = world->workflow->name,
-                                              .workflow_version = version};
+    struct command cmd = site_submission(order_name(world, number), world->workflow->name, version);
+    cmd.submit_order.reply_to = text_of(reply_to);
     /* Now and then the same id with other content. */
     cmd.submit_order.content_hash.bytes[0] = dice_percent(&world->dice, 5) ? 2 : 1;
     return send_command(world, &cmd);

@@ -4,6 +4,7 @@
 #include "platform/failpoint.h"
 #include "replica/view.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/lib/site.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
@@ -118,14 +119,8 @@ static void submit(const char *id)
 
 static void complete(const char *id, struct text step)
 {
-    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(id)};
-    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
-                                           .step = step,
-                                           .attempt = 1,
-                                           .succeeded = true,
-                                           .agent = TEXT("agent"),
-                                           .instance = TEXT("agent-1"),
-                                           .output = TEXT("{}")};
+    struct attempt_ref ref = {step, DIRECTION_DO, 1};
+    struct command cmd = site_success(text_of(id), &ref, TEXT("agent"));
     decide(&cmd);
 }
 

@@ -191,17 +191,8 @@ int64_t owner_kit_command(struct owner_kit *kit, const struct command *cmd)
 
 struct command owner_kit_submission(const char *order_id)
 {
-    static struct order_line line;
-    line = (struct order_line){.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
-    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
-                                              .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .reply_to = TEXT("p.replies.app"),
-                                              .workflow = TEXT("test"),
-                                              .workflow_version = 1};
+    struct command cmd = site_submission(text_of(order_id), TEXT("test"), 1);
+    cmd.submit_order.reply_to = TEXT("p.replies.app");
     cmd.submit_order.content_hash.bytes[0] = 1;
     return cmd;
 }
@@ -221,16 +212,8 @@ int64_t owner_kit_submit(struct owner_kit *kit, const char *order_id)
 
 struct command owner_kit_report_of(const char *order_id)
 {
-    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order_id)};
-    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
-                                           .step = TEXT("A"),
-                                           .direction = DIRECTION_DO,
-                                           .attempt = 1,
-                                           .succeeded = true,
-                                           .output = TEXT("{}"),
-                                           .agent = TEXT("agent"),
-                                           .instance = TEXT("agent-1")};
-    return cmd;
+    struct attempt_ref ref = {TEXT("A"), DIRECTION_DO, 1};
+    return site_success(text_of(order_id), &ref, TEXT("agent"));
 }
 
 void owner_kit_report(struct owner_kit *kit, const char *order_id)

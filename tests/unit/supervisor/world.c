@@ -196,17 +196,10 @@ static void command(struct supervised_world *world, const struct command *cmd, i
 
 void world_submit(struct supervised_world *world, uint32_t number, int64_t at)
 {
-    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {100}};
     world_decide(world);
     heap_arena_reset(&world->scratch);
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = name_of(world, number)};
-    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
-                                              .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .workflow = world->workflow->name,
-                                              .workflow_version = world->workflow->version};
+    struct command cmd =
+        site_submission(name_of(world, number), world->workflow->name, world->workflow->version);
     command(world, &cmd, at);
     cr_assert(order_of(world, cmd.order_id)->order.version != 0);
     world->orders[number].due_ms = world_due(world, number);
@@ -217,15 +210,9 @@ void world_report(struct supervised_world *world, uint32_t number)
     const struct order *order = &world->orders[number].order;
     world_decide(world);
     heap_arena_reset(&world->scratch);
-    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = name_of(world, number)};
-    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
-                                           .step = order->steps[0].name,
-                                           .direction = DIRECTION_DO,
-                                           .attempt = order->steps[0].attempt,
-                                           .succeeded = true,
-                                           .agent = order->steps[0].agent,
-                                           .instance = TEXT("agent-1"),
-                                           .output = TEXT("{}")};
+    const struct step *step = &order->steps[0];
+    struct attempt_ref ref = {step->name, DIRECTION_DO, step->attempt};
+    struct command cmd = site_success(name_of(world, number), &ref, step->agent);
     command(world, &cmd, world->right.now_wall_ms);
 }
 
