@@ -4,10 +4,10 @@
 #include "platform/logger.h"
 #include "services/scheduler/router.h"
 #include "tests/unit/scheduler/owner_kit.h"
+#include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <signal.h>
 #include <sys/resource.h>
 
 TestSuite(owner_isolation);
@@ -420,15 +420,6 @@ Test(owner_isolation, stops_one_partition_when_its_store_cannot_be_opened_again)
     cr_assert_eq(owner_kit_decisions(&kit, 0), 2);
 }
 
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* Both stores are on it. Not even closing them may abort the process. */
 Test(owner_isolation, stops_its_partitions_while_the_disk_refuses_writes)
 {
@@ -440,7 +431,7 @@ Test(owner_isolation, stops_its_partitions_while_the_disk_refuses_writes)
         owners[partition] = owner_kit_own(process, partition);
         owner_kit_run_until(&kit, owners[partition], OWNER_RUNNING, 1000);
     }
-    limit_files(0);
+    kit_limit_files(0);
     for (int32_t partition = 0; partition < 2; partition++)
         owner_kit_submit(&kit, owner_kit_id(&kit, partition, 1));
     owner_kit_run(&kit, 60000);
@@ -449,7 +440,7 @@ Test(owner_isolation, stops_its_partitions_while_the_disk_refuses_writes)
         assert_names(owners[partition], "File too large");
     }
     cr_assert_eq(owner_kit_alerts(&kit, "StoreIo", true), 2);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     for (int32_t partition = 0; partition < 2; partition++) {
         owner_kit_run_until(&kit, owners[partition], OWNER_RUNNING, 60000);
         owner_kit_submit(&kit, owner_kit_id(&kit, partition, 2));
@@ -464,7 +455,7 @@ static void assert_stops_until_the_disk_takes_writes(struct owner_kit *kit,
     owner_kit_run(kit, 60000);
     cr_assert_eq(owner_state(owner), OWNER_STOPPED);
     assert_names(owner, "File too large");
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     owner_kit_run_until(kit, owner, OWNER_RUNNING, 60000);
 }
 
@@ -479,7 +470,7 @@ Test(owner_isolation, stops_before_it_runs_while_the_disk_refuses_writes)
     broker_memory_set_partition_fault(kit.kafka, "p.commands", 0, PARTITION_NO_LEADER);
     const struct owner *owner = owner_kit_own(process, 0);
     owner_kit_run_until(&kit, owner, OWNER_INSPECTING, 1000);
-    limit_files(0);
+    kit_limit_files(0);
     owner_kit_run(&kit, 20000);
     cr_assert_eq(owner_state(owner), OWNER_STOPPED);
     broker_memory_clear_partition_faults(kit.kafka);
@@ -490,7 +481,7 @@ Test(owner_isolation, stops_after_it_gave_up_while_the_disk_refuses_writes)
 {
     static struct owner_kit kit;
     const struct owner *owner = own_with_outstanding_start(&kit);
-    limit_files(0);
+    kit_limit_files(0);
     broker_memory_append(kit.kafka, "p.events", 0, TEXT("x"), TEXT("third party"));
     owner_kit_submit(&kit, "c");
     owner_kit_run(&kit, 20000);
@@ -509,12 +500,12 @@ Test(owner_isolation, keeps_the_store_of_a_stopped_partition_while_the_disk_refu
     owner_kit_submit(&kit, "a");
     owner_kit_run(&kit, 1000);
     int64_t end = owner_kit_end(&kit, "p.events", 0);
-    limit_files(0);
+    kit_limit_files(0);
     broker_memory_topic(kit.kafka, "p.events", 1);
     owner_kit_claim(&kit, 0, 8);
     owner_kit_submit(&kit, "b");
     owner_kit_run(&kit, 60000);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     owner_kit_run(&kit, 60000);
     cr_assert_eq(owner_state(owner), OWNER_STOPPED);
     assert_names(owner, "is not the log");

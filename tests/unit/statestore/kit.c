@@ -3,6 +3,7 @@
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,6 +36,15 @@ const char *kit_path(const char *folder, const char *name)
     char *path = kit_memory(KIT_PATH_SIZE);
     snprintf(path, KIT_PATH_SIZE, "%s/%s", folder, name);
     return path;
+}
+
+void kit_limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 struct store_env *kit_env(void)

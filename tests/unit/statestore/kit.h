@@ -8,6 +8,7 @@
 #include "statestore/store.h"
 
 #include <stddef.h>
+#include <sys/resource.h>
 
 enum { KIT_PATH_SIZE = 512 };
 
@@ -17,6 +18,9 @@ void *kit_memory(size_t size);
 const char *kit_folder(void);
 /* "folder/name" */
 const char *kit_path(const char *folder, const char *name);
+
+/* No file of this process may grow beyond `bytes`. */
+void kit_limit_files(rlim_t bytes);
 
 struct store_env *kit_env(void);
 /* Asserts that the store opens. */

@@ -5,22 +5,11 @@
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 TestSuite(statestore_refused_write);
-
-/* No file may grow beyond `bytes`. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
 
 static enum error_class commit(struct store *store, int64_t n, struct error *ret_error)
 {
@@ -50,7 +39,7 @@ Test(statestore_refused_write, closes_a_store_after_failed_flushes)
     struct error error = {0};
     struct store *store = kit_open(env, path);
     kit_fold(store, 0, 100, 10);
-    limit_files(0);
+    kit_limit_files(0);
     cr_assert(store_flush(store, &error) == ERROR_FATAL);
     cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     for (int64_t n = 100; n < 103; n++) { /* it takes no more */
@@ -61,7 +50,7 @@ Test(statestore_refused_write, closes_a_store_after_failed_flushes)
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     cr_assert(store_open(env, path, &store, &error) == ERROR_FATAL);
     cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     assert_starts_over(env, path);
 }
@@ -74,10 +63,10 @@ Test(statestore_refused_write, keeps_what_was_flushed_before)
     kit_fold(store, 0, 100, 10);
     cr_assert(store_flush(store, NULL) == ERROR_OK);
     kit_fold(store, 100, 120, 10);
-    limit_files(0);
+    kit_limit_files(0);
     cr_assert(store_flush(store, NULL) == ERROR_FATAL);
     store_close(store);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     store = kit_open(env, path);
     cr_assert_eq(kit_verify(store), 100);
     store_close(store);
@@ -90,7 +79,7 @@ Test(statestore_refused_write, learns_that_rocksdb_could_not_flush)
     struct store_env *env = kit_env();
     struct error error = {0};
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    limit_files(0);
+    kit_limit_files(0);
     int64_t n = 0;
     while (n < 1000000 && commit(store, n, &error) == ERROR_OK)
         n++;
@@ -98,7 +87,7 @@ Test(statestore_refused_write, learns_that_rocksdb_could_not_flush)
     cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     cr_assert(strstr(error.message, "File too large") != NULL, "%s", error.message);
     store_close(store);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     store_env_free(env);
 }
 
@@ -109,9 +98,9 @@ Test(statestore_refused_write, closes_a_store_that_was_never_flushed)
     struct error error = {0};
     struct store *store = kit_open(env, path);
     kit_fold(store, 0, 100, 10);
-    limit_files(0);
+    kit_limit_files(0);
     store_close(store);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     assert_starts_over(env, path);
 }
@@ -127,14 +116,14 @@ Test(statestore_refused_write, closes_the_answers_of_an_agent)
     const struct answers_key a = {.position = 1}, b = {.position = 2};
     answers_put(answers, &a, TEXT("before"));
     cr_assert(answers_write(answers, 1, &error) == ERROR_OK, "%s", error.message);
-    limit_files(0);
+    kit_limit_files(0);
     for (int i = 0; i < 3; i++) {
         answers_put(answers, &b, TEXT("refused"));
         cr_assert(answers_write(answers, 1, &error) == ERROR_FATAL);
         cr_assert_eq(error.code, CODE_STORE_IO, "%s: %s", error_name_of(&error), error.message);
     }
     answers_close(answers);
-    limit_files(RLIM_INFINITY);
+    kit_limit_files(RLIM_INFINITY);
     cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
     cr_assert(answers_get(answers, &a, &value, &error) == ERROR_OK, "%s", error.message);
     cr_assert(text_equal(value, TEXT("before")));
