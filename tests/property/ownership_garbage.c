@@ -96,11 +96,8 @@ static void reset(struct world *world, struct garbage *garbage)
                                      .by = TEXT("ann"),
                                      .reason = TEXT("garbage"),
                                      .reset_at = world->clock.now_wall_ms};
-    world->bytes.size = 0;
-    codec_encode(world->run->codec, RECORD_RESET, &record, &world->bytes);
-    garbage->reset_at = broker_memory_append(
-        world->kafka, "p.events", garbage->partition, TEXT("x"),
-        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+    garbage->reset_at =
+        send_record(world, "p.events", garbage->partition, TEXT("x"), RECORD_RESET, &record);
     assert(garbage->reset_at == end);
     if (trim_has_begun(world, garbage->partition))
         world_count(world, SOMETIMES_TRIMMED_RESET);

@@ -156,11 +156,7 @@ void upgrade_put_later_record(struct world *world, int32_t partition)
 {
     struct command cmd = {.kind = COMMAND_PAUSE_ORDER, .order_id = TEXT("later")};
     cmd.pause_order = (struct pause_order){cmd.order_id, TEXT("newer"), TEXT("later")};
-    world->bytes.size = 0;
-    codec_encode(world->run->codec, RECORD_PAUSE_ORDER, &cmd, &world->bytes);
-    broker_memory_append(
-        world->kafka, "p.events", partition, cmd.order_id,
-        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+    send_record(world, "p.events", partition, cmd.order_id, RECORD_PAUSE_ORDER, &cmd);
 }
 
 static void act_once(struct world *world)

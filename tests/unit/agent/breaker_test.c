@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents whose remote service is unhealthy: their partitions move to another instance and return
  * when the service recovers. Also their health records. */
+#include "tests/lib/site.h"
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
@@ -401,15 +402,13 @@ static const char *said_by(struct world *world, const char *key)
          offset++) {
         struct arena arena;
         struct record decoded;
-        struct error error;
         if (!text_equal(record.key, text_of(key)))
             continue;
         snprintf(text, sizeof(text), "gone");
         if (record.value.data == NULL)
             continue;
         arena_init(&arena, memory, sizeof(memory));
-        cr_assert(codec_decode(world->codec, record.value, false, &arena, &decoded, &error) ==
-                  ERROR_OK);
+        site_decode(world->codec, record.value, &arena, &decoded);
         const struct agent_health *health = &decoded.agent_health;
         snprintf(text, sizeof(text),
                  "%u of %u, %u wait, %u partitions, %lld/%lld ms, %u permille, %.*s, \"%.*s\"",

@@ -429,13 +429,10 @@ static void discard_elsewhere(int64_t offset)
                                            .kind = DEAD_LETTER_DISCARDED,
                                            .by = TEXT("bob"),
                                            .resolved_at = 1};
-    struct buffer value = {0};
     char key[32];
     snprintf(key, sizeof(key), "1:%lld", (long long)offset);
-    codec_encode(world->codec, RECORD_DEAD_LETTER_RESOLUTION, &other, &value);
-    broker_memory_append(world->kafka, "t.dead-letters", 1, text_of(key),
-                         (struct text){(const char *)value.data, (uint32_t)value.size});
-    buffer_deinit(&value);
+    site_append(world->kafka, world->codec, "t.dead-letters", 1, text_of(key),
+                RECORD_DEAD_LETTER_RESOLUTION, &other);
 }
 
 static int64_t submissions(void)
