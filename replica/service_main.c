@@ -357,13 +357,14 @@ static void print_help(const struct service *service)
     config_help(schema_of(service), stdout, service->bit);
 }
 
-static enum error_class check_name(const struct config *config, struct error *ret_error)
+static enum error_class check_config(const struct service *service, const struct config *config,
+                                     struct error *ret_error)
 {
-    if (!config_bool(config, "group.static") || config_is_set(config, "instance.id"))
-        return ERROR_OK;
-    return error_set(ret_error, CODE_CONFIG,
-                     "group.static needs an instance.id that stays the same from start to start: "
-                     "set one, a different one for each instance of a service");
+    if (config_bool(config, "group.static") && !config_is_set(config, "instance.id"))
+        return error_set(ret_error, CODE_CONFIG,
+                         "group.static needs an instance.id that stays the same from start to "
+                         "start: set one, a different one for each instance of a service");
+    return service->check != NULL ? service->check(config, ret_error) : ERROR_OK;
 }
 
 /* Orders are in the stores: new files are for the service's user and group only. A stricter umask
@@ -388,7 +389,7 @@ int service_main(const struct service *service, int argc, char *const argv[])
                                                .clock = clock_real(),
                                                .config = config_new(schema_of(service))};
     if (config_load(process.context.config, argc, argv, environ, &error) != ERROR_OK ||
-        check_name(process.context.config, &error) != ERROR_OK) {
+        check_config(service, process.context.config, &error) != ERROR_OK) {
         print_command(stderr, service);
         fprintf(stderr, ": %s\n", error.message);
         config_free(process.context.config);

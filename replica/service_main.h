@@ -64,6 +64,8 @@ struct service {
     /* All that its HTTP server serves: service_about_routes and http_built_in_routes as well. Ends
      * with NULL. */
     const struct http_routes *const *routes;
+    /* Refuses a configuration that it cannot run with, before anything is created. May be NULL. */
+    enum error_class (*check)(const struct config *config, struct error *ret_error);
     /* Builds the service; *ret_state goes to the other handlers. An error ends the process:
      * class RETRY with 69, REJECT with 65 (78 if its code is Config), FATAL with 70. */
     enum error_class (*start)(struct service_context *context, void **ret_state,

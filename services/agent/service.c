@@ -21,7 +21,7 @@ static agent_ops_of arg_ops_of;
 /* One of the agents of this process. */
 struct hosted_agent {
     struct service_context context; /* the process's, with the agent's own configuration */
-    struct config *config;          /* NULL: the process's */
+    struct config *config;
     struct agent *agent;
     struct agent_process *process;
     bool drained;
@@ -43,54 +43,63 @@ static void free_process(void *state)
     free(process);
 }
 
-/* `name` = "": agent_new reports that it is missing. */
 static enum error_class add_agent(struct agent_process *process, const char *name,
                                   struct error *ret_error)
 {
     struct hosted_agent *hosted = &process->agents[process->count++];
     hosted->process = process;
+    hosted->config = config_scoped(process->context->config, name);
     hosted->context = *process->context;
-    if (name[0] != '\0') {
-        hosted->config = config_scoped(process->context->config, name);
-        hosted->context.config = hosted->config;
-        hosted->context.part = name;
-    }
+    hosted->context.config = hosted->config;
+    hosted->context.part = name;
     const struct agent_ops *ops = arg_ops_of(hosted->context.config);
     return agent_new(&hosted->context, ops, NULL, &hosted->agent, ret_error);
 }
 
-static enum error_class check_names(const struct config *config, const char *const names[],
-                                    size_t count, struct error *ret_error)
+/* Those of agent.names; else *ret_one: agent.name, or what the program calls its agent, or "". */
+static size_t list_names(const struct config *config, const char **ret_one,
+                         const char *const **ret_names)
 {
+    const char *own = arg_ops_of(config)->name;
+    size_t count = config_list(config, "agent.names", ret_names);
+    *ret_one = config_string(config, "agent.name");
+    if (count > 0)
+        return count;
+    if ((*ret_one)[0] == '\0' && own != NULL)
+        *ret_one = own;
+    *ret_names = ret_one;
+    return 1;
+}
+
+static enum error_class check(const struct config *config, struct error *ret_error)
+{
+    const char *one;
+    const char *const *names;
+    size_t count = list_names(config, &one, &names);
+    if (names != &one && one[0] != '\0')
+        return error_set(ret_error, CODE_CONFIG,
+                         "agent.name and agent.names are both set: set one of them");
     if (count > AGENTS_MAX)
         return error_set(ret_error, CODE_CONFIG, "agent.names has %zu names; the limit is %d",
                          count, AGENTS_MAX);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        enum error_class class = agent_name_check(names[i], ret_error);
+        if (class != ERROR_OK)
+            return class;
         for (size_t k = 0; k < i; k++)
             if (strcmp(names[i], names[k]) == 0)
                 return error_set(ret_error, CODE_CONFIG, "agent.names: %s appears twice", names[i]);
+    }
     return config_check_scopes(config, names, count, ret_error);
 }
 
 static enum error_class start(struct service_context *context, void **ret_state,
                               struct error *ret_error)
 {
+    const char *one;
     const char *const *names;
-    const char *only = config_string(context->config, "agent.name");
-    size_t count = config_list(context->config, "agent.names", &names);
-    if (count > 0 && only[0] != '\0')
-        return error_set(ret_error, CODE_CONFIG,
-                         "agent.name and agent.names are both set: set one of them");
-    if (count == 0) {
-        const char *own = arg_ops_of(context->config)->name;
-        if (only[0] == '\0' && own != NULL)
-            only = own;
-        names = &only;
-        count = 1;
-    }
-    enum error_class class = check_names(context->config, names, count, ret_error);
-    if (class != ERROR_OK)
-        return class;
+    size_t count = list_names(context->config, &one, &names);
+    enum error_class class = ERROR_OK;
     struct agent_process *process = calloc(1, sizeof(*process));
     assert(process != NULL);
     process->context = context;
@@ -147,6 +156,7 @@ static const struct service service = {
     .bit = SETTINGS_AGENT,
     .has_stores = true,
     .routes = agent_routes,
+    .check = check,
     .start = start,
     .ready = ready,
     .drain = drain,

@@ -380,11 +380,8 @@ bool agent_ready(const struct agent *agent, char *ret_reason, size_t reason_size
     return false;
 }
 
-static enum error_class name_agent(struct agent *agent, struct error *ret_error)
+enum error_class agent_name_check(const char *name, struct error *ret_error)
 {
-    const char *name = config_string(agent->service->config, "agent.name");
-    if (name[0] == '\0' && agent->ops->name != NULL)
-        name = agent->ops->name;
     if (name[0] == '\0')
         return error_set(
             ret_error, CODE_CONFIG,
@@ -392,8 +389,18 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
     if (!name_valid_new(text_of(name)))
         return error_set(ret_error, CODE_CONFIG,
                          "agent.name must be the agent's name in workflows: " NAME_NEW_EXPECTED);
-    snprintf(agent->name, sizeof(agent->name), "%s", name);
     return ERROR_OK;
+}
+
+static enum error_class name_agent(struct agent *agent, struct error *ret_error)
+{
+    const char *name = config_string(agent->service->config, "agent.name");
+    if (name[0] == '\0' && agent->ops->name != NULL)
+        name = agent->ops->name;
+    enum error_class class = agent_name_check(name, ret_error);
+    if (class == ERROR_OK)
+        snprintf(agent->name, sizeof(agent->name), "%s", name);
+    return class;
 }
 
 static void name_topics(struct agent *agent)

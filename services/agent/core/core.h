@@ -31,6 +31,8 @@ struct agent;
 struct agent_breaker;
 struct health_report;
 
+/* REJECT Config: no agent can have this name; "" is none. */
+enum error_class agent_name_check(const char *name, struct error *ret_error);
 /* New. `broker` is stolen, also on failure; NULL = connects as configured. Errors as of
  * cluster_open, and REJECT Config. */
 enum error_class agent_new(struct service_context *service, const struct agent_ops *ops,

@@ -20,6 +20,7 @@ reeve_test(agent
         offsets_test.c
         request_queue_test.c
         sanitize_test.c
+        service_test.c
         settled_note_test.c
         sim_agent_test.c
         world.c
