@@ -47,16 +47,10 @@ Test(console_agents, lists_agents_until_they_are_silent)
     beat(world, "stock", "i1", "closed");
     beat(world, "pay", "i2", "open");
     beat(world, "pay", "i1", "closed");
-    json_t *body = agents(world, "/api/agents", 3);
-    cr_assert(json_is_true(world_at(body, "complete")));
-    cr_assert_str_eq(world_text(body, "agents.0.agent"), "pay");
-    cr_assert_str_eq(world_text(body, "agents.0.instance"), "i1");
-    cr_assert_str_eq(world_text(body, "agents.1.circuit"), "open");
-    cr_assert_str_eq(world_text(body, "agents.1.last_error"), "refused");
-    cr_assert_eq(world_int(body, "agents.1.capacity"), 16);
-    cr_assert_eq(world_int(body, "agents.1.errors_permille"), 15);
-    cr_assert_str_eq(world_text(body, "agents.2.agent"), "stock");
-    json_decref(body);
+    SHOWS(agents(world, "/api/agents", 3), {"complete", "true"}, {"agents.0.agent", "pay"},
+          {"agents.0.instance", "i1"}, {"agents.1.circuit", "open"},
+          {"agents.1.last_error", "refused"}, {"agents.1.capacity", "16"},
+          {"agents.1.errors_permille", "15"}, {"agents.2.agent", "stock"});
     json_decref(agents(world, "/api/agents?agent=pay", 2));
     json_decref(agents(world, "/api/agents?agent=none", 0));
     world_advance(world, 7000);
@@ -79,42 +73,30 @@ Test(console_agents, pauses_an_agent_until_it_is_resumed)
     struct world *world = world_new(1, "A{apay}");
     world_open(world);
     beat(world, "pay", "i1", "closed");
-    json_t *body = agents(world, "/api/agents", 1);
-    cr_assert(json_is_null(world_at(body, "agents.0.paused")));
-    cr_assert_eq(json_array_size(world_at(body, "pauses")), 0);
-    json_decref(body);
+    SHOWS(agents(world, "/api/agents", 1), {"agents.0.paused", "null"}, {"pauses", "[0]"});
 
-    body = world_post(world, 200, "/api/agents/pay/pause", BODY);
+    json_t *body = world_post(world, 200, "/api/agents/pay/pause", BODY);
     cr_assert_str_eq(world_text(body, "agent"), "pay");
     cr_assert_str_eq(world_text(body, "paused.by"), "ann");
     cr_assert_str_eq(world_text(body, "paused.reason"), "the bank is down");
     cr_assert_gt(world_time(body, "paused.at"), 0);
     cr_assert_eq(world_int(body, "instances"), 1);
     json_decref(body);
-    body = agents(world, "/api/agents?agent=pay", 1);
-    cr_assert_str_eq(world_text(body, "agents.0.paused.by"), "ann");
-    json_decref(body);
+    SHOWS(agents(world, "/api/agents?agent=pay", 1), {"agents.0.paused.by", "ann"});
 
-    body = world_post(world, 409, "/api/agents/pay/pause",
-                      "{\"by\": \"bob\", \"reason\": \"maintenance\"}");
-    cr_assert_str_eq(world_text(body, "code"), "AlreadyPaused");
-    cr_assert_str_eq(world_text(body, "detail"), "ann has paused agent pay: the bank is down");
-    cr_assert_str_eq(world_text(body, "paused.by"), "ann");
-    json_decref(body);
+    SHOWS(world_post(world, 409, "/api/agents/pay/pause",
+                     "{\"by\": \"bob\", \"reason\": \"maintenance\"}"),
+          {"code", "AlreadyPaused"}, {"detail", "ann has paused agent pay: the bank is down"},
+          {"paused.by", "ann"});
 
     world_close(world);
     world_wipe(world);
     world_open(world);
-    body = agents(world, "/api/agents", 1);
-    cr_assert_str_eq(world_text(body, "agents.0.paused.by"), "ann", "another console shows it");
-    json_decref(body);
-    body = world_post(world, 200, "/api/agents/pay/resume", BODY);
-    cr_assert(json_is_null(world_at(body, "paused")));
-    json_decref(body);
+    /* Another console shows it. */
+    SHOWS(agents(world, "/api/agents", 1), {"agents.0.paused.by", "ann"});
+    SHOWS(world_post(world, 200, "/api/agents/pay/resume", BODY), {"paused", "null"});
     post(world, 409, "/api/agents/pay/resume", BODY, "NotPaused");
-    body = agents(world, "/api/agents", 1);
-    cr_assert(json_is_null(world_at(body, "agents.0.paused")));
-    json_decref(body);
+    SHOWS(agents(world, "/api/agents", 1), {"agents.0.paused", "null"});
     world_free(world);
 }
 
@@ -122,14 +104,9 @@ Test(console_agents, shows_the_pause_of_an_agent_without_an_instance)
 {
     struct world *world = world_new(1, "A{apay}");
     world_open(world);
-    json_t *body = world_post(world, 200, "/api/agents/unknown/pause", BODY);
-    cr_assert_eq(world_int(body, "instances"), 0);
-    cr_assert_eq(world_int(body, "workflows"), 0);
-    json_decref(body);
-    body = agents(world, "/api/agents", 0);
-    cr_assert_str_eq(world_text(body, "pauses.0.agent"), "unknown");
-    cr_assert_str_eq(world_text(body, "pauses.0.by"), "ann");
-    json_decref(body);
+    SHOWS(world_post(world, 200, "/api/agents/unknown/pause", BODY), {"instances", "0"},
+          {"workflows", "0"});
+    SHOWS(agents(world, "/api/agents", 0), {"pauses.0.agent", "unknown"}, {"pauses.0.by", "ann"});
     world_free(world);
 }
 
@@ -170,8 +147,6 @@ Test(console_agents, refuses_what_is_not_a_pause)
     post(world, 400, "/api/agents/pay/pause", body, "BadRequest");
     snprintf(body, sizeof(body), "{\"by\": \"ann\", \"reason\": \"%s\"}", many);
     post(world, 400, "/api/agents/pay/pause", body, "BadRequest");
-    json_t *json = world_get(world, 200, "/api/agents");
-    cr_assert_eq(json_array_size(world_at(json, "pauses")), 0);
-    json_decref(json);
+    SHOWS(world_get(world, 200, "/api/agents"), {"pauses", "[0]"});
     world_free(world);
 }

@@ -36,28 +36,18 @@ Test(console_api, shows_an_order_from_beginning_to_end)
 {
     make_orders();
     world_open(world);
-    json_t *order = world_get(world, 200, "/api/orders/stuck");
-    cr_assert_str_eq(world_text(order, "state"), "Error");
-    cr_assert_str_eq(world_text(order, "reason_code"), "Declined");
-    cr_assert(json_is_true(world_at(order, "alert_open")));
-    cr_assert_str_eq(world_text(order, "lines.0.description"), "HEART \"T-LIGHT\"");
-    cr_assert_str_eq(world_text(order, "steps.0.output"), "{\"ok\":0.1}");
-    cr_assert_str_eq(world_text(order, "steps.2.state"), "Error");
-    cr_assert_str_eq(world_text(order, "steps.2.error_message"), "no funds");
-    cr_assert_eq(world_int(order, "partition"), world_partition("stuck"));
-    json_decref(order);
+    SHOWS(world_get(world, 200, "/api/orders/stuck"), {"state", "Error"},
+          {"reason_code", "Declined"}, {"alert_open", "true"},
+          {"lines.0.description", "HEART \"T-LIGHT\""}, {"steps.0.output", "{\"ok\":0.1}"},
+          {"steps.2.state", "Error"}, {"steps.2.error_message", "no funds"},
+          {"partition", answer_number(world_partition("stuck"))});
 
-    json_t *history = world_get(world, 200, "/api/orders/stuck/history");
-    cr_assert_eq(json_array_size(world_at(history, "entries")), 4);
-    cr_assert_str_eq(world_text(history, "entries.0.command.kind"), "SubmitOrder");
-    cr_assert_str_eq(world_text(history, "entries.0.events.0.kind"), "OrderAccepted");
-    cr_assert_str_eq(
-        world_text(history, "entries.3.events.0.words"),
-        "C: attempt 1 failed: Declined: no funds (effect none, failure 1), reported by "
-        "agent-1");
-    cr_assert_str_eq(world_text(history, "entries.3.state"), "Error");
-    cr_assert(json_is_null(world_at(history, "next")));
-    json_decref(history);
+    SHOWS(world_get(world, 200, "/api/orders/stuck/history"), {"entries", "[4]"},
+          {"entries.0.command.kind", "SubmitOrder"}, {"entries.0.events.0.kind", "OrderAccepted"},
+          {"entries.3.events.0.words",
+           "C: attempt 1 failed: Declined: no funds (effect none, failure 1), reported by "
+           "agent-1"},
+          {"entries.3.state", "Error"}, {"next", "null"});
 }
 
 Test(console_api, pages_through_a_history)
@@ -93,41 +83,31 @@ Test(console_api, includes_decisions_that_changed_nothing_in_a_history)
     world_submit(world, "unknown", "no-such-workflow");
     world_schedule(world);
     world_settle(world);
-    json_t *history = world_get(world, 200, "/api/orders/done/history");
-    cr_assert_str_eq(world_text(history, "entries.4.events.0.kind"), "ReportIgnored");
-    cr_assert_str_eq(world_text(history, "entries.4.events.0.data.code"), "AlreadyEnded");
-    cr_assert_str_eq(world_text(history, "entries.5.events.0.kind"), "SubmissionRepeated");
-    cr_assert_str_eq(world_text(history, "entries.6.events.0.kind"), "CommandRejected");
-    cr_assert_str_eq(world_text(history, "entries.6.command.kind"), "RecoverStep");
-    cr_assert(json_is_false(world_at(history, "entries.6.changed")));
-    json_decref(history);
+    SHOWS(world_get(world, 200, "/api/orders/done/history"),
+          {"entries.4.events.0.kind", "ReportIgnored"},
+          {"entries.4.events.0.data.code", "AlreadyEnded"},
+          {"entries.5.events.0.kind", "SubmissionRepeated"},
+          {"entries.6.events.0.kind", "CommandRejected"}, {"entries.6.command.kind", "RecoverStep"},
+          {"entries.6.changed", "false"});
     /* Refused, so there is no order; what happened to it is known. */
     json_decref(world_get(world, 404, "/api/orders/unknown"));
-    history = world_get(world, 200, "/api/orders/unknown/history");
-    cr_assert_str_eq(world_text(history, "entries.0.events.0.data.code"), "UnknownWorkflow");
-    cr_assert(json_is_null(world_at(history, "entries.0.state")));
-    json_decref(history);
+    SHOWS(world_get(world, 200, "/api/orders/unknown/history"),
+          {"entries.0.events.0.data.code", "UnknownWorkflow"}, {"entries.0.state", "null"});
 }
 
 Test(console_api, counts_orders_as_the_log_grows)
 {
     make_orders();
     world_open(world);
-    json_t *counts = world_get(world, 200, "/api/counts");
-    cr_assert_eq(world_int(counts, "orders"), 3);
-    cr_assert_eq(world_int(counts, "by_state.Error"), 1);
-    cr_assert_eq(world_int(counts, "by_workflow.test.Processing"), 1);
-    cr_assert_null(json_object_get(counts, "incomplete"));
-    json_decref(counts);
+    SHOWS(world_get(world, 200, "/api/counts"), {"orders", "3"}, {"by_state.Error", "1"},
+          {"by_workflow.test.Processing", "1"}, {"incomplete", NULL});
     world_report(world, "goes", "B", true);
     world_schedule(world);
     world_report(world, "goes", "C", true);
     world_schedule(world);
     world_settle(world);
-    counts = world_get(world, 200, "/api/counts");
-    cr_assert_eq(world_int(counts, "by_state.Processing"), 0);
-    cr_assert_eq(world_int(counts, "by_state.Processed"), 2);
-    json_decref(counts);
+    SHOWS(world_get(world, 200, "/api/counts"), {"by_state.Processing", "0"},
+          {"by_state.Processed", "2"});
 }
 
 /* Everything that a client can ask and that is a function of the log. */
@@ -175,16 +155,14 @@ Test(console_api, shows_who_reset_a_partition_why_and_when)
 {
     make_orders();
     world_open(world);
-    json_t *owners = world_get(world, 200, "/api/owners");
-    cr_assert(json_is_null(world_at(owners, "owners.1.reset")));
-    json_decref(owners);
+    SHOWS(world_get(world, 200, "/api/owners"), {"owners.1.reset", "null"});
     int64_t high = site_end(world->kafka, "t.events", 1);
     world_reset(world, 1, high);
     int64_t reset_at = world->now;
     world_claim(world, 1, "scheduler-2");
     world_settle(world);
     for (int i = 0; i < 2; i++) {
-        owners = world_get(world, 200, "/api/owners");
+        json_t *owners = world_get(world, 200, "/api/owners");
         cr_assert_str_eq(world_text(owners, "owners.1.reset.by"), "ann");
         cr_assert_str_eq(world_text(owners, "owners.1.reset.reason"), "another client wrote here");
         cr_assert_eq(world_int(owners, "owners.1.reset.offset"), high);
@@ -222,12 +200,8 @@ Test(console_api, shows_claims_and_lag_of_owners)
         sent++;
     }
     world_advance(world, 2000); /* the ends of the commands are asked for again */
-    owners = world_get(world, 200, "/api/owners");
-    cr_assert_str_eq(world_text(owners, "owners.1.claim.instance"), "scheduler-2");
-    cr_assert_eq(world_int(owners, "owners.1.claim.decisions"), 0);
-    cr_assert_eq(world_int(owners, "owners.1.lag"), 2);
-    cr_assert_eq(world_int(owners, "owners.0.lag"), 0);
-    json_decref(owners);
+    SHOWS(world_get(world, 200, "/api/owners"), {"owners.1.claim.instance", "scheduler-2"},
+          {"owners.1.claim.decisions", "0"}, {"owners.1.lag", "2"}, {"owners.0.lag", "0"});
 }
 
 Test(console_api, lists_alerts_of_orders_and_of_partitions)
@@ -241,23 +215,15 @@ Test(console_api, lists_alerts_of_orders_and_of_partitions)
     world_alert(world, 2, true, "StandbyStalled", "a standby waits");
     world_open(world);
     world_advance(world, 0);
-    json_t *alerts = world_get(world, 200, "/api/alerts?open=1");
-    cr_assert_eq(json_array_size(world_at(alerts, "orders")), 1);
-    cr_assert_str_eq(world_text(alerts, "orders.0.order_id"), "stuck");
-    cr_assert_str_eq(world_text(alerts, "orders.0.steps_in_error.0.error_name"), "Declined");
-    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 3);
-    cr_assert_str_eq(world_text(alerts, "partitions.2.message"), "folded once more");
-    cr_assert_eq(world_int(alerts, "partitions.2.count"), 2);
-    json_decref(alerts);
-    alerts = world_get(world, 200, "/api/alerts");
-    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 4);
-    cr_assert_str_eq(world_text(alerts, "partitions.2.code"), "LogDiffers");
-    json_decref(alerts);
-    json_t *owners = world_get(world, 200, "/api/owners");
-    cr_assert_str_eq(world_text(owners, "owners.1.alert.code"), "StandbyStalled");
-    cr_assert_str_eq(world_text(owners, "owners.2.alert.code"), "StoreDamaged", "more urgent");
-    cr_assert(json_is_null(world_at(owners, "owners.0.alert")));
-    json_decref(owners);
+    SHOWS(world_get(world, 200, "/api/alerts?open=1"), {"orders", "[1]"},
+          {"orders.0.order_id", "stuck"}, {"orders.0.steps_in_error.0.error_name", "Declined"},
+          {"partitions", "[3]"}, {"partitions.2.message", "folded once more"},
+          {"partitions.2.count", "2"});
+    SHOWS(world_get(world, 200, "/api/alerts"), {"partitions", "[4]"},
+          {"partitions.2.code", "LogDiffers"});
+    /* Of two alerts, the more urgent one. */
+    SHOWS(world_get(world, 200, "/api/owners"), {"owners.1.alert.code", "StandbyStalled"},
+          {"owners.2.alert.code", "StoreDamaged"}, {"owners.0.alert", "null"});
 }
 
 static size_t open_alerts(void)
@@ -283,13 +249,10 @@ Test(console_api, closes_the_alerts_of_a_killed_owner_when_its_successor_does)
     world_alert(world, 1, false, "Stalled", "of scheduler-2");
     world_advance(world, 0);
     cr_assert_eq(open_alerts(), 2);
-    json_t *alerts = world_get(world, 200, "/api/alerts");
-    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 3);
-    json_decref(alerts);
-    json_t *owners = world_get(world, 200, "/api/owners");
-    cr_assert_str_eq(world_text(owners, "owners.0.alert.code"), "Stalled");
-    cr_assert(json_is_null(world_at(owners, "owners.1.alert")), "none since the Claim");
-    json_decref(owners);
+    SHOWS(world_get(world, 200, "/api/alerts"), {"partitions", "[3]"});
+    /* No alert was raised since the Claim. */
+    SHOWS(world_get(world, 200, "/api/owners"), {"owners.0.alert.code", "Stalled"},
+          {"owners.1.alert", "null"});
     world_alert(world, 1, true, "Stalled", "raised since then");
     world_advance(world, 0);
     cr_assert_eq(open_alerts(), 3);
@@ -361,15 +324,11 @@ Test(console_api, treats_hostile_ids_like_any_other)
         world_submit(world, ids[i][0], "test");
         world_schedule(world);
         world_settle(world);
-        json_t *order = world_get(world, 200, ids[i][1]);
-        cr_assert_str_eq(world_text(order, "order_id"), ids[i][0]);
-        json_decref(order);
+        SHOWS(world_get(world, 200, ids[i][1]), {"order_id", ids[i][0]});
         snprintf(history, sizeof(history), "%s/history", ids[i][1]);
         json_decref(world_get(world, 200, history));
     }
-    json_t *list = world_get(world, 200, "/api/orders");
-    cr_assert_eq(json_array_size(world_at(list, "orders")), 5);
-    json_decref(list);
+    SHOWS(world_get(world, 200, "/api/orders"), {"orders", "[5]"});
 }
 
 static void send_cancel(struct text order_id)
@@ -445,11 +404,8 @@ Test(console_api, reports_a_stopped_partition)
         json_array_get(json_object_get(owners, "owners"), (size_t)world_partition("stuck")),
         "stopped")));
     json_decref(owners);
-    json_t *order = world_get(world, 200, "/api/orders/stuck");
-    cr_assert_str_eq(world_text(order, "state"), "Error");
-    json_decref(order);
-    json_t *counts = world_get(world, 200, "/api/counts");
-    cr_assert_eq(world_int(counts, "incomplete.0.partition"), world_partition("stuck"));
-    cr_assert(strstr(world_text(counts, "incomplete.0.reason"), "partition reset") != NULL);
-    json_decref(counts);
+    SHOWS(world_get(world, 200, "/api/orders/stuck"), {"state", "Error"});
+    SHOWS(world_get(world, 200, "/api/counts"),
+          {"incomplete.0.partition", answer_number(world_partition("stuck"))},
+          {"incomplete.0.reason", "~partition reset"});
 }

@@ -16,6 +16,7 @@ reeve_test(console-api
         operator_commands_test.c
         order_wait_test.c
         agents_test.c
+        answers.c
         api_test.c
         bad_input_test.c
         events_test.c

@@ -35,18 +35,12 @@ Test(console_operator_commands, answers_with_the_decision)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct world *world = with_stuck_order(seed);
         world->schedules = true;
-        json_t *answer = world_post(world, 200, "/api/orders/stuck/resubmit", body);
-        cr_assert_str_eq(world_text(answer, "state"), "Processing");
-        cr_assert_str_eq(world_text(answer, "command.kind"), "ResubmitStep");
-        cr_assert_str_eq(world_text(answer, "events.0.data.by"), "ann");
-        cr_assert_str_eq(world_text(answer, "events.0.data.reason"), "the \"bank\" is back");
-        json_decref(answer);
-        json_t *order = world_get(world, 200, "/api/orders/stuck");
-        cr_assert(json_is_false(world_at(order, "alert_open")), "what was answered can be read");
-        json_decref(order);
-        json_t *history = world_get(world, 200, "/api/orders/stuck/history");
-        cr_assert_eq(json_array_size(world_at(history, "entries")), 3);
-        json_decref(history);
+        SHOWS(world_post(world, 200, "/api/orders/stuck/resubmit", body), {"state", "Processing"},
+              {"command.kind", "ResubmitStep"}, {"events.0.data.by", "ann"},
+              {"events.0.data.reason", "the \"bank\" is back"});
+        /* What was answered can be read. */
+        SHOWS(world_get(world, 200, "/api/orders/stuck"), {"alert_open", "false"});
+        SHOWS(world_get(world, 200, "/api/orders/stuck/history"), {"entries", "[3]"});
         cr_assert_eq(operator_commands_outstanding(world->console->commands), 0);
         world_free(world);
     }
@@ -81,11 +75,9 @@ Test(console_operator_commands, appends_a_command_of_each_kind)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *world = with_stuck_order(1);
         world->schedules = true;
-        json_t *answer = world_post(world, 200, cases[i].path, cases[i].body);
-        cr_assert_str_eq(world_text(answer, "events.0.kind"), cases[i].event);
-        cr_assert_str_eq(world_text(answer, "command.kind"), cases[i].kind);
-        cr_assert_str_eq(world_text(answer, "state"), cases[i].state);
-        json_decref(answer);
+        SHOWS(world_post(world, 200, cases[i].path, cases[i].body),
+              {"events.0.kind", cases[i].event}, {"command.kind", cases[i].kind},
+              {"state", cases[i].state});
         world_free(world);
     }
 }
@@ -94,20 +86,15 @@ Test(console_operator_commands, answers_a_rejection_with_409_and_its_reason)
 {
     struct world *world = with_stuck_order(3);
     world->schedules = true;
-    json_t *answer = world_post(world, 409, "/api/orders/none/cancel", body);
-    cr_assert_str_eq(world_text(answer, "code"), "UnknownOrder");
-    cr_assert_str_eq(world_text(answer, "detail"), "there is no order none");
+    SHOWS(world_post(world, 409, "/api/orders/none/cancel", body), {"code", "UnknownOrder"},
+          {"detail", "there is no order none"});
+    SHOWS(world_post(world, 409, "/api/orders/stuck/resubmit",
+                     "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}"),
+          {"code", "StepNotInError"});
+    json_t *answer = world_post(world, 200, "/api/orders/stuck/resubmit",
+                                "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\"}");
     json_decref(answer);
-    answer = world_post(world, 409, "/api/orders/stuck/resubmit",
-                        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}");
-    cr_assert_str_eq(world_text(answer, "code"), "StepNotInError");
-    json_decref(answer);
-    answer = world_post(world, 200, "/api/orders/stuck/resubmit",
-                        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\"}");
-    json_decref(answer);
-    answer = world_post(world, 409, "/api/orders/stuck/resubmit", body);
-    cr_assert_str_eq(world_text(answer, "code"), "NotInError");
-    json_decref(answer);
+    SHOWS(world_post(world, 409, "/api/orders/stuck/resubmit", body), {"code", "NotInError"});
     world_free(world);
 }
 
@@ -116,17 +103,13 @@ Test(console_operator_commands, sends_migrations_with_their_versions)
 {
     struct world *world = with_stuck_order(6);
     world->schedules = true;
-    json_t *answer =
+    SHOWS(
         world_post(world, 409, "/api/orders/stuck/migrate",
-                   "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"workflow\": \"test\"}");
-    cr_assert_str_eq(world_text(answer, "code"), "UnknownWorkflow");
-    cr_assert_str_eq(world_text(answer, "detail"), "version 2 of test is not deployed");
-    json_decref(answer);
-    answer =
-        world_post(world, 409, "/api/orders/stuck/migrate",
-                   "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"from_version\": 3}");
-    cr_assert_str_eq(world_text(answer, "code"), "OtherVersion");
-    json_decref(answer);
+                   "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"workflow\": \"test\"}"),
+        {"code", "UnknownWorkflow"}, {"detail", "version 2 of test is not deployed"});
+    SHOWS(world_post(world, 409, "/api/orders/stuck/migrate",
+                     "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"from_version\": 3}"),
+          {"code", "OtherVersion"});
     world_free(world);
 }
 
@@ -157,16 +140,11 @@ Test(console_operator_commands, answers_504_when_no_decision_comes_in_time)
     world_advance(world, OPERATOR_COMMAND_WAIT_MS - 2000);
     cr_assert_not(world->answered);
     world_advance(world, 4000);
-    json_t *answer = world_answer(world, 504);
-    cr_assert_str_eq(world_text(answer, "code"), "NotDecided");
-    cr_assert(strstr(world_text(answer, "detail"), "t.commands") != NULL);
-    json_decref(answer);
+    SHOWS(world_answer(world, 504), {"code", "NotDecided"}, {"detail", "~t.commands"});
     cr_assert_eq(operator_commands_outstanding(world->console->commands), 0);
     world_schedule(world);
     world_settle(world);
-    json_t *order = world_get(world, 200, "/api/orders/stuck");
-    cr_assert_str_eq(world_text(order, "state"), "Processing");
-    json_decref(order);
+    SHOWS(world_get(world, 200, "/api/orders/stuck"), {"state", "Processing"});
     world_free(world);
 }
 
@@ -176,13 +154,9 @@ Test(console_operator_commands, reports_an_unknown_outcome_of_an_append)
     static const struct broker_memory_faults nowhere = {.ack_without_offset = 1000};
     struct world *world = with_stuck_order(6);
     broker_memory_set_faults(world->kafka, &lost);
-    json_t *answer = world_post(world, 503, "/api/orders/stuck/resubmit", body);
-    cr_assert_str_eq(world_text(answer, "code"), "Unknown");
-    json_decref(answer);
+    SHOWS(world_post(world, 503, "/api/orders/stuck/resubmit", body), {"code", "Unknown"});
     broker_memory_set_faults(world->kafka, &nowhere);
-    answer = world_post(world, 504, "/api/orders/stuck/resubmit", body);
-    cr_assert_str_eq(world_text(answer, "code"), "OffsetUnknown");
-    json_decref(answer);
+    SHOWS(world_post(world, 504, "/api/orders/stuck/resubmit", body), {"code", "OffsetUnknown"});
     world_free(world);
 }
 
@@ -191,17 +165,14 @@ Test(console_operator_commands, ends_a_pause)
     struct world *world = with_stuck_order(1);
     world->schedules = true;
     json_decref(world_post(world, 200, "/api/orders/stuck/pause", body));
-    json_t *answer = world_post(world, 409, "/api/orders/stuck/pause", body);
-    cr_assert_str_eq(world_text(answer, "code"), "AlreadyPaused");
-    json_decref(answer);
+    SHOWS(world_post(world, 409, "/api/orders/stuck/pause", body), {"code", "AlreadyPaused"});
     json_t *order = world_get(world, 200, "/api/orders/stuck");
     cr_assert_str_eq(world_text(order, "paused_by"), "ann");
     cr_assert_str_eq(world_text(order, "pause_reason"), "the \"bank\" is back");
     cr_assert_gt(world_time(order, "paused_at"), 0);
     json_decref(order);
-    answer = world_post(world, 200, "/api/orders/stuck/resume", body);
-    cr_assert_str_eq(world_text(answer, "events.0.kind"), "OrderPauseEnded");
-    json_decref(answer);
+    SHOWS(world_post(world, 200, "/api/orders/stuck/resume", body),
+          {"events.0.kind", "OrderPauseEnded"});
     world_free(world);
 }
 
@@ -209,12 +180,10 @@ Test(console_operator_commands, lets_a_waiting_step_fail)
 {
     struct world *world = with_stuck_order(1);
     world->schedules = true;
-    json_t *answer = world_post(world, 409, "/api/orders/stuck/fail",
-                                "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
-                                " \"error_name\": \"Declined\"}");
-    cr_assert_str_eq(world_text(answer, "code"), "StepEnded");
-    cr_assert_str_eq(world_text(answer, "detail"), "step B has failed already");
-    json_decref(answer);
+    SHOWS(world_post(world, 409, "/api/orders/stuck/fail",
+                     "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
+                     " \"error_name\": \"Declined\"}"),
+          {"code", "StepEnded"}, {"detail", "step B has failed already"});
     world_free(world);
 }
 
@@ -312,9 +281,7 @@ Test(console_operator_commands, answers_outstanding_requests_when_it_shuts_down)
     world->console = NULL;
     for (int i = 0; i < 20; i++)
         loop_once(world->loop, 1);
-    json_t *answer = world_answer(world, 503);
-    cr_assert_str_eq(world_text(answer, "code"), "ShuttingDown");
-    json_decref(answer);
+    SHOWS(world_answer(world, 503), {"code", "ShuttingDown"});
     http_client_free(world->client);
     http_server_free(world->service.http);
     metrics_free(world->service.metrics);

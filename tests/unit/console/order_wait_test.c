@@ -33,12 +33,8 @@ Test(order_wait, answers_when_the_order_has_ended)
     cr_assert(!world->answered, "the order goes on");
     world_report(world, "o-1", "B", true);
     world_schedule(world);
-    json_t *order = world_answer(world, 200);
-    cr_assert_str_eq(world_text(order, "state"), "Processed");
-    json_decref(order);
-    order = world_get(world, 200, "/api/orders/o-1?wait=30s");
-    cr_assert_str_eq(world_text(order, "state"), "Processed");
-    json_decref(order);
+    SHOWS(world_answer(world, 200), {"state", "Processed"});
+    SHOWS(world_get(world, 200, "/api/orders/o-1?wait=30s"), {"state", "Processed"});
 }
 
 Test(order_wait, waits_for_an_order_that_is_not_accepted_yet)
@@ -52,9 +48,7 @@ Test(order_wait, waits_for_an_order_that_is_not_accepted_yet)
     world_schedule(world);
     world_report(world, "o-2", "B", true);
     world_schedule(world);
-    json_t *order = world_answer(world, 200);
-    cr_assert_str_eq(world_text(order, "order_id"), "o-2");
-    json_decref(order);
+    SHOWS(world_answer(world, 200), {"order_id", "o-2"});
 }
 
 Test(order_wait, answers_with_what_there_is_when_the_time_is_over)
@@ -66,9 +60,7 @@ Test(order_wait, answers_with_what_there_is_when_the_time_is_over)
     turn(20);
     cr_assert(!world->answered);
     world_advance(world, 10001);
-    json_t *order = world_answer(world, 200);
-    cr_assert_str_eq(world_text(order, "state"), "Processing");
-    json_decref(order);
+    SHOWS(world_answer(world, 200), {"state", "Processing"});
     world_ask(world, "/api/orders/o-9?wait=10s", NULL);
     turn(20);
     world_advance(world, 10001);

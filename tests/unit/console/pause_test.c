@@ -103,15 +103,11 @@ Test(console_pause, stops_folding_while_the_disk_is_full)
     cr_assert_eq(folded("one"), before);
     cr_assert_not(is_current("one", reason, sizeof(reason)));
     cr_assert(strstr(reason, "free disk space") != NULL, "%s", reason);
-    json_t *order = world_get(world, 200, "/api/orders/one");
-    cr_assert_str_eq(world_text(order, "state"), "Processing");
-    json_decref(order);
+    SHOWS(world_get(world, 200, "/api/orders/one"), {"state", "Processing"});
 
     set_room(1000 * MB);
     world_settle(world);
-    order = world_get(world, 200, "/api/orders/one");
-    cr_assert_str_eq(world_text(order, "state"), "Processed");
-    json_decref(order);
+    SHOWS(world_get(world, 200, "/api/orders/one"), {"state", "Processed"});
     int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
     while (!is_current("one", reason, sizeof(reason))) {
         cr_assert_lt(clock_mono_ms(clock_real()), until, "%s", reason);
@@ -158,9 +154,7 @@ Test(console_pause, sends_watchers_the_changes_during_a_pause)
     wait_for_lag("one", 1);
     cr_assert_not(world->answered);
     set_room(1000 * MB);
-    answer = world_answer(world, 200);
-    cr_assert_str_eq(world_text(answer, "changes.0.order_id"), "one");
-    json_decref(answer);
+    SHOWS(world_answer(world, 200), {"changes.0.order_id", "one"});
 }
 
 Test(console_pause, starts_on_a_full_disk_and_folds_later)

@@ -56,17 +56,15 @@ static void migrate(const char *order_id)
 
 static void expect(int64_t first_unfinished, int64_t second_unfinished)
 {
-    json_t *body = world_get(world, 200, "/api/workflows");
-    cr_expect_eq(world_int(body, "workflows.0.version"), 1);
-    cr_expect_eq(world_int(body, "workflows.0.orders.total"), first_unfinished + 1);
-    cr_expect_eq(world_int(body, "workflows.0.orders.unfinished"), first_unfinished);
-    cr_expect_eq(world_int(body, "workflows.0.orders.by_state.Processing"), first_unfinished);
-    cr_expect_eq(world_int(body, "workflows.0.orders.by_state.Processed"), 1);
-    cr_expect_eq(world_int(body, "workflows.1.orders.total"), second_unfinished);
-    cr_expect_eq(world_int(body, "workflows.1.orders.unfinished"), second_unfinished);
-    cr_expect_null(json_object_get(body, "incomplete"));
-    json_decref(body);
-    body = world_get(world, 200, "/api/counts");
+    SHOWS(world_get(world, 200, "/api/workflows"), {"workflows.0.version", "1"},
+          {"workflows.0.orders.total", answer_number(first_unfinished + 1)},
+          {"workflows.0.orders.unfinished", answer_number(first_unfinished)},
+          {"workflows.0.orders.by_state.Processing", answer_number(first_unfinished)},
+          {"workflows.0.orders.by_state.Processed", "1"},
+          {"workflows.1.orders.total", answer_number(second_unfinished)},
+          {"workflows.1.orders.unfinished", answer_number(second_unfinished)},
+          {"incomplete", NULL});
+    json_t *body = world_get(world, 200, "/api/counts");
     cr_expect_eq(world_int(body, "orders"), 3);
     cr_expect_eq(world_int(body, "by_workflow.test.Processing"), 2);
     cr_expect_str_eq(world_text(body, "by_version.0.workflow"), "test");
@@ -85,14 +83,11 @@ Test(console_workflows, counts_the_orders_of_each_version)
     expect(1, 1);
     migrate("two");
     expect(0, 2);
-    json_t *count = world_get(
-        world, 200, "/api/orders/count?workflow=test&workflow_version=2&state=processing");
-    cr_assert_eq(world_int(count, "orders"), 2);
-    json_decref(count);
-    json_t *page = world_get(world, 200, "/api/orders?workflow=test&workflow_version=1");
-    cr_assert_eq(json_array_size(world_at(page, "orders")), 1);
-    cr_assert_str_eq(world_text(page, "orders.0.order_id"), "done");
-    json_decref(page);
+    SHOWS(world_get(world, 200,
+                    "/api/orders/count?workflow=test&workflow_version=2&state=processing"),
+          {"orders", "2"});
+    SHOWS(world_get(world, 200, "/api/orders?workflow=test&workflow_version=1"), {"orders", "[1]"},
+          {"orders.0.order_id", "done"});
 }
 
 /* From the rows of the store, and from the log. */
@@ -125,13 +120,11 @@ Test(console_workflows, lists_what_lint_finds)
 Test(console_workflows, shows_a_migration_in_the_history)
 {
     migrate("one");
-    json_t *history = world_get(world, 200, "/api/orders/one/history");
-    cr_assert_str_eq(world_text(history, "entries.1.events.0.kind"), "OrderMigrated");
-    cr_assert_eq(world_int(history, "entries.1.events.0.data.from_version"), 1);
-    cr_assert_str_eq(world_text(history, "entries.1.events.0.data.steps.2.name"), "C");
-    cr_assert_str_eq(world_text(history, "entries.1.by"), "ann");
-    cr_assert_str_eq(world_text(history, "entries.1.reason"), "version 1 is wrong");
-    json_decref(history);
+    SHOWS(world_get(world, 200, "/api/orders/one/history"),
+          {"entries.1.events.0.kind", "OrderMigrated"},
+          {"entries.1.events.0.data.from_version", "1"},
+          {"entries.1.events.0.data.steps.2.name", "C"}, {"entries.1.by", "ann"},
+          {"entries.1.reason", "version 1 is wrong"});
 }
 
 /* ---- the life cycle of versions ---- */
@@ -178,11 +171,8 @@ Test(console_workflows, activates_rolls_back_and_retires_versions)
     expect_active(false, false);
     expect_change("/api/workflows/test/1/activate", 1, "active", false);
     expect_active(true, false);
-    json_t *body = world_get(world, 200, "/api/workflows/test/1");
-    cr_assert(json_is_true(world_at(body, "active")));
-    cr_assert_str_eq(world_text(body, "activated_by"), "ann");
-    cr_assert_eq(world_int(body, "orders.total"), 3);
-    json_decref(body);
+    SHOWS(world_get(world, 200, "/api/workflows/test/1"), {"active", "true"},
+          {"activated_by", "ann"}, {"orders.total", "3"});
 }
 
 Test(console_workflows, refuses_changes_of_unknown_versions_and_without_who_and_why)
@@ -209,9 +199,7 @@ static json_t *post_text(int status, const char *text, const char *more)
 static void expect_deployment(int status, const char *member, const char *expected,
                               const char *text, const char *more)
 {
-    json_t *answer = post_text(status, text, more);
-    cr_expect_str_eq(world_text(answer, member), expected, "%s", text);
-    json_decref(answer);
+    SHOWS(post_text(status, text, more), {member, expected});
 }
 
 #define STEPS "\\nSteps: [{Name: A, Agent: agent}]"
@@ -234,10 +222,8 @@ Test(console_workflows, deploys_a_text)
                       "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
     expect_deployment(200, "result", "already deployed, not active",
                       "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
-    json_t *list = world_get(world, 200, "/api/workflows");
-    cr_assert(json_is_true(world_at(list, "workflows.1.active")));
-    cr_assert_str_eq(world_text(list, "workflows.2.deployed_by"), "ann");
-    json_decref(list);
+    SHOWS(world_get(world, 200, "/api/workflows"), {"workflows.1.active", "true"},
+          {"workflows.2.deployed_by", "ann"});
     expect_deployment(409, "code", "OtherContent", "Name: test\\nVersion: 3 " STEPS, "");
     expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 4" STEPS,
                       ", \"activate\": true");
@@ -252,12 +238,9 @@ Test(console_workflows, deploys_a_text)
 
 Test(console_workflows, answers_what_lint_says_of_a_text_that_does_not_compile)
 {
-    json_t *answer = post_text(400, "Name: test\\nVersion: 0\\nSteps: [{Name: A}]", "");
-    cr_assert_str_eq(world_text(answer, "code"), "BadWorkflow");
-    cr_assert_eq(json_array_size(world_at(answer, "problems")), 2);
-    cr_assert_str_eq(world_text(answer, "problems.0.severity"), "error");
-    cr_assert_eq(world_int(answer, "problems.0.line"), 2);
-    json_decref(answer);
+    SHOWS(post_text(400, "Name: test\\nVersion: 0\\nSteps: [{Name: A}]", ""),
+          {"code", "BadWorkflow"}, {"problems", "[2]"}, {"problems.0.severity", "error"},
+          {"problems.0.line", "2"});
     expect_deployment(400, "code", "BadRequest", "Name: w", ", \"format\": \"xml\"");
     expect_deployment(400, "code", "BadRequest", "Name: w", ", \"activate\": 1");
     expect_deployment(400, "code", "BadRequest", "Name: w", ", \"name\": \"w\"");
@@ -269,15 +252,10 @@ Test(console_workflows, shows_what_differs_between_two_versions)
 {
     broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
     expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 3" STEPS, "");
-    json_t *body = world_get(world, 200, "/api/workflows/test/diff?left=2&right=3");
-    cr_assert_eq(json_array_size(world_at(body, "differences")), 1);
-    cr_assert_str_eq(world_text(body, "differences.0.step"), "B");
-    cr_assert_str_eq(world_text(body, "differences.0.field"), "Step");
-    cr_assert(json_is_null(world_at(body, "differences.0.right")));
-    json_decref(body);
-    body = world_get(world, 200, "/api/workflows/test/diff?left=1&right=2");
-    cr_assert_eq(json_array_size(world_at(body, "differences")), 0);
-    json_decref(body);
+    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=2&right=3"), {"differences", "[1]"},
+          {"differences.0.step", "B"}, {"differences.0.field", "Step"},
+          {"differences.0.right", "null"});
+    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=1&right=2"), {"differences", "[0]"});
     expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/diff?left=1&right=9", NULL);
     expect_refusal(400, "BadRequest", "/api/workflows/test/diff?left=1", NULL);
 }
@@ -289,11 +267,8 @@ Test(console_workflows, checks_a_migration_without_a_command)
     struct broker_record record;
     int32_t partition = world_partition("one");
     int64_t next = world->partitions[partition].next_command;
-    json_t *body =
-        world_get(world, 200, "/api/orders/one/migrate?workflow=test&from_version=1&version=2");
-    cr_assert_eq(world_int(body, "version"), 2);
-    cr_assert_eq(world_int(body, "from_version"), 1);
-    json_decref(body);
+    SHOWS(world_get(world, 200, "/api/orders/one/migrate?workflow=test&from_version=1&version=2"),
+          {"version", "2"}, {"from_version", "1"});
     expect_refusal(409, "AlreadyEnded", "/api/orders/done/migrate?version=2", NULL);
     expect_refusal(409, "OtherVersion", "/api/orders/one/migrate?version=2&from_version=2", NULL);
     expect_refusal(409, "UnknownWorkflow", "/api/orders/one/migrate?version=9", NULL);

@@ -471,44 +471,6 @@ json_t *world_post(struct world *world, int status, const char *path, const char
     return world_answer(world, status);
 }
 
-const json_t *world_at(const json_t *json, const char *path)
-{
-    const json_t *at = json;
-    for (const char *name = path; *name != '\0';) {
-        char key[64];
-        size_t size = strcspn(name, ".");
-        snprintf(key, sizeof(key), "%.*s", (int)size, name);
-        at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10))
-                               : json_object_get(at, key);
-        if (at == NULL) {
-            char *text = json_dumps(json, JSON_INDENT(1));
-            cr_assert_fail("no %s in %s", path, text);
-        }
-        name += size + (name[size] == '.');
-    }
-    return at;
-}
-
-const char *world_text(const json_t *json, const char *path)
-{
-    const json_t *at = world_at(json, path);
-    return json_is_string(at) ? json_string_value(at) : "(no text)";
-}
-
-int64_t world_int(const json_t *json, const char *path)
-{
-    const json_t *at = world_at(json, path);
-    cr_assert(json_is_integer(at), "%s", path);
-    return json_integer_value(at);
-}
-
-int64_t world_time(const json_t *json, const char *path)
-{
-    int64_t ms;
-    cr_assert(rfc3339_parse(text_of(world_text(json, path)), &ms), "%s", path);
-    return ms;
-}
-
 void world_refuses(struct world *world, int status, const char *code, const char *path,
                    const char *body, const char *part)
 {

@@ -7,8 +7,7 @@
 #include "platform/http/client.h"
 #include "services/console/console.h"
 #include "tests/simulation/broker_memory.h"
-
-#include <jansson.h>
+#include "tests/unit/console/answers.h"
 
 enum { WORLD_PARTITIONS = 3, WORLD_ORDERS_MAX = 400 };
 
@@ -122,12 +121,5 @@ json_t *world_post(struct world *world, int status, const char *path, const char
  */
 void world_refuses(struct world *world, int status, const char *code, const char *path,
                    const char *body, const char *part);
-
-/* json["a"]["b"] of "a.b", numbers are indexes; asserts that it is there. */
-const json_t *world_at(const json_t *json, const char *path);
-const char *world_text(const json_t *json, const char *path);
-int64_t world_int(const json_t *json, const char *path);
-/* In milliseconds since the epoch. */
-int64_t world_time(const json_t *json, const char *path);
 
 #endif
