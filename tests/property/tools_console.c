@@ -4,8 +4,8 @@
 #include "base/rfc3339.h"
 #include "platform/files.h"
 #include "platform/http/client.h"
-#include "replica/settings.h"
 #include "services/console/console.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -43,21 +43,13 @@ void tools_console_open(struct tools *tools)
     files_remove_tree(folder, NULL);
     enum error_class class = files_make_dirs(folder, &error);
     assert(class == ERROR_OK);
-    struct config *config = config_new(&settings_schema);
-    class = config_set(config, "topics.prefix", "p", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(config, &error);
-    assert(class == ERROR_OK);
     console->tools = tools;
     console->service = (struct service_context){.name = "console",
                                                 .instance_id = "console-1",
                                                 .data_dir = strdup(folder),
-                                                .clock = &tools->clock.clock,
-                                                .config = config,
-                                                .metrics = metrics_new()};
+                                                .clock = &tools->clock.clock};
+    simulated_service_open(&console->service, "p", NULL);
     server.metrics = console->service.metrics;
-    class = loop_new(&tools->clock.clock, &console->service.loop, &error);
-    assert(class == ERROR_OK);
     class = http_server_new(console->service.loop, &server, &console->service.http, &error);
     assert(class == ERROR_OK);
     class = http_client_new(console->service.loop, &client, &console->client, &error);
@@ -78,9 +70,7 @@ void tools_console_close(struct tools *tools)
     console_free(console->console);
     http_client_free(console->client);
     http_server_free(console->service.http);
-    metrics_free(console->service.metrics);
-    loop_free(console->service.loop);
-    config_free((struct config *)(uintptr_t)console->service.config);
+    simulated_service_close(&console->service);
     free((char *)(uintptr_t)console->service.data_dir);
     free(console);
 }

@@ -76,12 +76,9 @@ Test(console_agents, pauses_an_agent_until_it_is_resumed)
     SHOWS(agents(world, "/api/agents", 1), {"agents.0.paused", "null"}, {"pauses", "[0]"});
 
     json_t *body = world_post(world, 200, "/api/agents/pay/pause", BODY);
-    cr_assert_str_eq(world_text(body, "agent"), "pay");
-    cr_assert_str_eq(world_text(body, "paused.by"), "ann");
-    cr_assert_str_eq(world_text(body, "paused.reason"), "the bank is down");
     cr_assert_gt(world_time(body, "paused.at"), 0);
-    cr_assert_eq(world_int(body, "instances"), 1);
-    json_decref(body);
+    SHOWS(body, {"agent", "pay"}, {"paused.by", "ann"}, {"paused.reason", "the bank is down"},
+          {"instances", "1"});
     SHOWS(agents(world, "/api/agents?agent=pay", 1), {"agents.0.paused.by", "ann"});
 
     SHOWS(world_post(world, 409, "/api/agents/pay/pause",

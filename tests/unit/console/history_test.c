@@ -64,20 +64,14 @@ Test(console_history, says_who_acted_and_why)
 {
     make_order(TEXT(""));
     json_t *history = history_of("/api/orders/o/history");
-    cr_assert_eq(json_array_size(world_at(history, "entries")), 5);
-    cr_assert(json_is_null(world_at(history, "entries.0.by")), "a submission is not signed");
-    cr_assert(json_is_null(world_at(history, "entries.0.reason")));
-    cr_assert_str_eq(world_text(history, "entries.1.by"), "agent-1");
-    cr_assert(json_is_null(world_at(history, "entries.1.reason")));
-    cr_assert_str_eq(world_text(history, "entries.2.by"), "ann");
-    cr_assert_str_eq(world_text(history, "entries.2.reason"), "the bank is back");
-    cr_assert_str_eq(world_text(history, "entries.3.by"), "bob");
-    cr_assert_str_eq(world_text(history, "entries.3.reason"), "ordered twice");
-    cr_assert_str_eq(world_text(history, "entries.4.events.0.kind"), "CommandRejected");
-    cr_assert_str_eq(world_text(history, "entries.4.by"), "supervisor-1");
     cr_assert_str_eq(world_text(history, "entries.4.reason"),
                      world_text(history, "entries.4.events.0.data.reason"));
-    json_decref(history);
+    /* A submission is not signed. */
+    SHOWS(history, {"entries", "[5]"}, {"entries.0.by", "null"}, {"entries.0.reason", "null"},
+          {"entries.1.by", "agent-1"}, {"entries.1.reason", "null"}, {"entries.2.by", "ann"},
+          {"entries.2.reason", "the bank is back"}, {"entries.3.by", "bob"},
+          {"entries.3.reason", "ordered twice"}, {"entries.4.events.0.kind", "CommandRejected"},
+          {"entries.4.by", "supervisor-1"});
 }
 
 Test(console_history, lists_the_statuses_that_each_decision_entails)

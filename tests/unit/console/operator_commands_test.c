@@ -167,10 +167,8 @@ Test(console_operator_commands, ends_a_pause)
     json_decref(world_post(world, 200, "/api/orders/stuck/pause", body));
     SHOWS(world_post(world, 409, "/api/orders/stuck/pause", body), {"code", "AlreadyPaused"});
     json_t *order = world_get(world, 200, "/api/orders/stuck");
-    cr_assert_str_eq(world_text(order, "paused_by"), "ann");
-    cr_assert_str_eq(world_text(order, "pause_reason"), "the \"bank\" is back");
     cr_assert_gt(world_time(order, "paused_at"), 0);
-    json_decref(order);
+    SHOWS(order, {"paused_by", "ann"}, {"pause_reason", "the \"bank\" is back"});
     SHOWS(world_post(world, 200, "/api/orders/stuck/resume", body),
           {"events.0.kind", "OrderPauseEnded"});
     world_free(world);

@@ -191,9 +191,7 @@ Test(console_overview, folds_a_long_history_in_turns_of_the_loop)
     cr_assert_eq(world->console->replays.count, 1);
     http_pendings_drain(&world->console->replays);
     json_decref(world_answer(world, 503));
-    json_t *refused = at(503, "long", 1000000);
-    cr_assert_str_eq(world_text(refused, "code"), "ShuttingDown");
-    json_decref(refused);
+    SHOWS(at(503, "long", 1000000), {"code", "ShuttingDown"});
 }
 
 /* After its last Decision the order is as it is; before the first there is none. */
