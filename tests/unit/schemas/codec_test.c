@@ -3,12 +3,14 @@
  */
 #include "base/utf8.h"
 #include "schemas/binding.h"
-#include "tests/unit/schemas/kit.h"
+#include "tests/unit/schemas/fixture.h"
 
 #include <avro.h>
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+
+TestSuite(schemas_codec, .init = open_kit, .fini = close_kit);
 
 static void assert_same_bytes(const struct buffer *ours, struct text theirs, const char *name)
 {
@@ -22,8 +24,6 @@ static void assert_same_bytes(const struct buffer *ours, struct text theirs, con
 
 Test(schemas_codec, writes_the_bytes_that_another_implementation_writes)
 {
-    struct kit kit;
-    kit_init(&kit);
     uint64_t kinds = 0;
     for (uint32_t i = 0; i < sample_count; i++) {
         struct buffer ours = {0};
@@ -33,13 +33,10 @@ Test(schemas_codec, writes_the_bytes_that_another_implementation_writes)
         kinds |= UINT64_C(1) << samples[i].kind;
     }
     cr_assert_eq(kinds, (UINT64_C(1) << RECORD_KIND_COUNT) - 2, "a sample of each kind");
-    kit_deinit(&kit);
 }
 
 Test(schemas_codec, reads_the_bytes_that_another_implementation_writes)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sample_count; i++) {
         struct text golden = kit_golden(&kit, samples[i].name);
         cr_assert_eq(kit_decode(&kit, golden), ERROR_OK, "%s: %s", samples[i].name,
@@ -53,13 +50,10 @@ Test(schemas_codec, reads_the_bytes_that_another_implementation_writes)
             cr_assert_eq(strncmp(kit.record.command.order_id.data, "53636", 5), 0);
         }
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_codec, borrows_texts_from_the_bytes_only_on_request)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct text golden = kit_golden(&kit, "CancelOrder");
     for (int borrow = 0; borrow < 2; borrow++) {
         cr_assert_eq(codec_decode(kit.codec, golden, borrow == 1, &kit.memory.arena, &kit.record,
@@ -69,13 +63,10 @@ Test(schemas_codec, borrows_texts_from_the_bytes_only_on_request)
         cr_assert_eq(by >= golden.data && by < golden.data + golden.size, borrow == 1);
         cr_assert(text_equal(kit.record.command.cancel_order.by, TEXT("ann")));
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_codec, decodes_values_into_their_members)
 {
-    struct kit kit;
-    kit_init(&kit);
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "SubmitOrder")), ERROR_OK);
     const struct order_details *details = &kit.record.command.submit_order;
     cr_assert(text_equal(details->customer, TEXT("17850")));
@@ -100,14 +91,11 @@ Test(schemas_codec, decodes_values_into_their_members)
     cr_assert_eq(kit.record.decision.event_count, EVENT_KIND_COUNT - 1);
     for (uint32_t i = 0; i < kit.record.decision.event_count; i++)
         cr_assert_eq(kit.record.decision.events[i].kind, i + 1);
-    kit_deinit(&kit);
 }
 
 /* avro-c reads our bytes with nothing but the .avsc text. */
 Test(schemas_codec, writes_bytes_that_avro_c_reads)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sample_count; i++) {
         struct text text = codec_schema(samples[i].kind);
         avro_schema_t schema = NULL;
@@ -138,13 +126,10 @@ Test(schemas_codec, writes_bytes_that_avro_c_reads)
         avro_schema_decref(schema);
         buffer_deinit(&ours);
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_codec, appends_records_to_the_buffer)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct buffer buffer = {0};
     codec_encode(kit.codec, samples[0].kind, samples[0].record, &buffer);
     size_t first = buffer.size;
@@ -152,13 +137,10 @@ Test(schemas_codec, appends_records_to_the_buffer)
     cr_assert_eq(buffer.size, 2 * first);
     cr_assert_eq(memcmp(buffer.data, buffer.data + first, first), 0);
     buffer_deinit(&buffer);
-    kit_deinit(&kit);
 }
 
 Test(schemas_codec, keeps_every_field_of_an_order_row)
 {
-    struct kit kit;
-    kit_init(&kit);
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "OrderRow")), ERROR_OK);
     const struct order *order = &kit.record.order_row;
     cr_assert_eq(order->step_count, 3);
@@ -170,7 +152,6 @@ Test(schemas_codec, keeps_every_field_of_an_order_row)
     cr_assert_eq(step->undo_effect, EFFECT_APPLIED);
     cr_assert_eq(order->steps[2].retries_used[7], 8);
     cr_assert_eq(order->error_from, ORDER_COMPENSATING);
-    kit_deinit(&kit);
 }
 
 /* What is restated in a log outlives the release that wrote it, and an owner that does not know all
@@ -250,8 +231,6 @@ Test(schemas_codec, aborts_on_a_command_of_another_kind, .signal = SIGABRT)
 
 Test(schemas_codec, encodes_the_largest_dead_letter)
 {
-    struct kit kit;
-    kit_init(&kit);
     memset(long_text, 0xff, sizeof(long_text));
     struct text most = {long_text, INPUT_BYTES_MAX};
     struct event event = {
@@ -264,5 +243,4 @@ Test(schemas_codec, encodes_the_largest_dead_letter)
     cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
     cr_assert_eq(kit.record.decision.events[0].command_dead_lettered.key.size, INPUT_BYTES_MAX);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }

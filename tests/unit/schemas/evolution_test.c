@@ -2,37 +2,36 @@
 /* Schemas of other writers: newer ones, older ones and invalid ones. test_schemas.py changes every
  * record systematically, with another implementation; the cases here need handmade bytes. */
 #include "schemas/avro/schema.h"
-#include "tests/unit/schemas/kit.h"
+#include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t fingerprint_of(struct kit *kit, struct text avsc)
+TestSuite(schemas_evolution, .init = open_kit, .fini = close_kit);
+
+static uint64_t fingerprint_of(struct text avsc)
 {
     const struct avro_type *type = NULL;
-    cr_assert_eq(avro_schema_parse(avsc, &kit->memory.arena, &type, &kit->error), ERROR_OK, "%s",
-                 kit->error.message);
-    return avro_schema_fingerprint(type, &kit->memory.arena);
+    cr_assert_eq(avro_schema_parse(avsc, &kit.memory.arena, &type, &kit.error), ERROR_OK, "%s",
+                 kit.error.message);
+    return avro_schema_fingerprint(type, &kit.memory.arena);
 }
 
-static uint64_t learn(struct kit *kit, struct text avsc)
+static uint64_t learn(struct text avsc)
 {
-    uint64_t fingerprint = fingerprint_of(kit, avsc);
-    cr_assert_not(codec_knows(kit->codec, fingerprint));
-    cr_assert_eq(codec_learn(kit->codec, avsc, &kit->error), ERROR_OK, "%s", kit->error.message);
-    cr_assert(codec_knows(kit->codec, fingerprint));
-    cr_assert_eq(codec_learn(kit->codec, avsc, &kit->error), ERROR_OK, "learning twice is allowed");
+    uint64_t fingerprint = fingerprint_of(avsc);
+    cr_assert_not(codec_knows(kit.codec, fingerprint));
+    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "%s", kit.error.message);
+    cr_assert(codec_knows(kit.codec, fingerprint));
+    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "learning twice is allowed");
     return fingerprint;
 }
 
 static void learns_not(struct text avsc, enum error_code code)
 {
-    struct kit kit;
-    kit_init(&kit);
     cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_REJECT, "%.*s", TEXT_ARG(avsc));
     cr_assert_eq(kit.error.code, code, "%s", kit.error.message);
-    kit_deinit(&kit);
 }
 #define LEARNS_NOT(literal, code) learns_not(TEXT(literal), code)
 
@@ -50,18 +49,16 @@ static void put_decision_head(struct buffer *bytes)
 }
 
 /* A newer Decision: one more event, and one more field in a known event. */
-static struct text newer_decision(struct kit *kit)
+static struct text newer_decision(void)
 {
     return kit_schema(
-        kit, RECORD_DECISION, "     \"items\": [",
+        &kit, RECORD_DECISION, "     \"items\": [",
         "     \"items\": [{\"type\": \"record\", \"name\": \"OrderForgotten\", \"fields\": []}, ");
 }
 
 Test(schemas_evolution, fails_on_an_unknown_event_and_reads_its_neighbours)
 {
-    struct kit kit;
-    kit_init(&kit);
-    uint64_t fingerprint = learn(&kit, newer_decision(&kit));
+    uint64_t fingerprint = learn(newer_decision());
     struct buffer bytes = {0};
     put_marker(&bytes, fingerprint);
     put_decision_head(&bytes);
@@ -84,11 +81,10 @@ Test(schemas_evolution, fails_on_an_unknown_event_and_reads_its_neighbours)
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_FATAL, CODE_UNKNOWN_EVENT);
     cr_assert_not_null(strstr(kit.error.message, "OrderForgotten"));
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 /* tests/golden/old: an earlier schema of reeve and a record written with it. */
-static void decode_old(struct kit *kit, const char *name)
+static void decode_old(const char *name)
 {
     static char avsc[1 << 16];
     const char *root = getenv("REEVE_SOURCE_DIR");
@@ -98,20 +94,18 @@ static void decode_old(struct kit *kit, const char *name)
     cr_assert_not_null(file, "%s", path);
     size_t size = fread(avsc, 1, sizeof(avsc), file);
     fclose(file);
-    learn(kit, (struct text){avsc, (uint32_t)size});
+    learn((struct text){avsc, (uint32_t)size});
     snprintf(path, sizeof(path), "old/%s", name);
-    cr_assert_eq(kit_decode(kit, kit_golden(kit, path)), ERROR_OK, "%s", kit->error.message);
+    cr_assert_eq(kit_decode(&kit, kit_golden(&kit, path)), ERROR_OK, "%s", kit.error.message);
 }
 
 Test(schemas_evolution, reads_a_log_from_before_trimming)
 {
-    struct kit kit;
-    kit_init(&kit);
-    decode_old(&kit, "Claim");
+    decode_old("Claim");
     cr_assert_eq(kit.record.kind, RECORD_CLAIM);
     cr_assert_eq(kit.record.claim.reset.next_command_offset, 77);
     cr_assert_eq(kit.record.claim.format, 0);
-    decode_old(&kit, "Continuation");
+    decode_old("Continuation");
     const struct continuation *continuation = &kit.record.continuation;
     cr_assert_eq(kit.record.kind, RECORD_CONTINUATION);
     cr_assert_eq(continuation->guarded_offset, 75);
@@ -119,14 +113,11 @@ Test(schemas_evolution, reads_a_log_from_before_trimming)
     cr_assert_eq(continuation->trimmed, -1, "it says nothing about a trim");
     cr_assert(text_empty(continuation->instance), "nor about its claim");
     cr_assert_eq(continuation->claimed_at, 0);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, reads_a_log_from_before_routing)
 {
-    struct kit kit;
-    kit_init(&kit);
-    decode_old(&kit, "Decision");
+    decode_old("Decision");
     const struct decision *decision = &kit.record.decision;
     cr_assert_eq(decision->event_count, EVENT_COMMAND_DEAD_LETTERED);
     for (uint32_t i = 0; i < decision->event_count; i++)
@@ -136,52 +127,40 @@ Test(schemas_evolution, reads_a_log_from_before_routing)
     cr_assert(text_empty(started->routing_reason));
     cr_assert_eq(started->inputs, STEP_INPUTS_ALL);
     cr_assert_eq(decision->events[20].command_rejected.command, COMMAND_START_STEP);
-    decode_old(&kit, "ResubmitStep");
+    decode_old("ResubmitStep");
     cr_assert(text_equal(kit.record.command.resubmit_step.by, TEXT("bob")));
     cr_assert_not(kit.record.command.resubmit_step.new_generation);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, reads_a_submission_without_its_append_time)
 {
-    struct kit kit;
-    kit_init(&kit);
-    decode_old(&kit, "SubmitOrder");
+    decode_old("SubmitOrder");
     cr_assert(text_equal(kit.record.command.submit_order.order_id, TEXT("536365")));
     cr_assert_eq(kit.record.command.submit_order.submitted_at, 0);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, reads_a_cancellation_from_before_it_named_its_token)
 {
-    struct kit kit;
-    kit_init(&kit);
-    decode_old(&kit, "CancelOrder");
+    decode_old("CancelOrder");
     cr_assert(text_equal(kit.record.command.cancel_order.by, TEXT("ann")));
     cr_assert(text_empty(kit.record.command.cancel_order.submitted_by));
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, reads_statuses_and_alerts_without_a_decision_offset)
 {
-    struct kit kit;
-    kit_init(&kit);
-    decode_old(&kit, "StatusUpdate");
+    decode_old("StatusUpdate");
     cr_assert_eq(kit.record.status_update.decision_offset, -1);
     cr_assert_eq(kit.record.status_update.command_offset, 72);
-    decode_old(&kit, "OperatorAlert");
+    decode_old("OperatorAlert");
     cr_assert_eq(kit.record.operator_alert.decision_offset, -1);
     cr_assert_eq(kit.record.operator_alert.command_offset, 82);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, matches_symbols_by_name)
 {
-    struct kit kit;
-    kit_init(&kit);
     uint64_t fingerprint =
-        learn(&kit, kit_schema(&kit, RECORD_SUBMIT_ORDER, "[\"high\", \"normal\", \"low\"]",
-                               "[\"low\", \"urgent\", \"normal\", \"high\"]"));
+        learn(kit_schema(&kit, RECORD_SUBMIT_ORDER, "[\"high\", \"normal\", \"low\"]",
+                         "[\"low\", \"urgent\", \"normal\", \"high\"]"));
     static const enum error_code codes[] = {CODE_NONE, CODE_BAD_VALUE, CODE_NONE, CODE_NONE};
     static const enum priority priorities[] = {PRIORITY_LOW, 0, PRIORITY_NORMAL, PRIORITY_HIGH};
     for (int index = 0; index < 4; index++) {
@@ -203,7 +182,6 @@ Test(schemas_evolution, matches_symbols_by_name)
         }
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 #define ATTEMPT_FIELDS                                                                          \
@@ -215,10 +193,7 @@ Test(schemas_evolution, matches_symbols_by_name)
 
 Test(schemas_evolution, spends_no_memory_on_elements_without_bytes)
 {
-    struct kit kit;
-    kit_init(&kit);
     uint64_t fingerprint = learn(
-        &kit,
         TEXT(ATTEMPT_OF("{\"name\": \"air\", \"type\": {\"type\": \"array\", \"items\": \"null\"}},"
                         "{\"name\": \"more\", \"type\": {\"type\": \"array\", \"items\": "
                         "{\"type\": \"record\", \"name\": \"E\", \"fields\": "
@@ -237,16 +212,13 @@ Test(schemas_evolution, spends_no_memory_on_elements_without_bytes)
     cr_assert_eq(kit.record.command_guard.command_offset, 5);
     cr_assert_lt(kit.memory.arena.used, 512 * 1024);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, rejects_null_for_a_required_field)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct text avsc = kit_schema(&kit, RECORD_COMMAND_GUARD, "\"long\"", "[\"null\", \"long\"]");
     struct buffer bytes = {0};
-    put_marker(&bytes, learn(&kit, avsc));
+    put_marker(&bytes, learn(avsc));
     put_bytes(&bytes, "0123456789abcdef", 16);
     size_t head = bytes.size;
     put_long(&bytes, 1);
@@ -260,13 +232,10 @@ Test(schemas_evolution, rejects_null_for_a_required_field)
     put_long(&bytes, 2);
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_BAD_VALUE);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 Test(schemas_evolution, rejects_an_event_beyond_the_union)
 {
-    struct kit kit;
-    kit_init(&kit);
     static const int64_t indexes[] = {EVENT_KIND_COUNT - 1, -1, INT64_MAX};
     for (uint32_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
         struct buffer bytes = {0};
@@ -278,17 +247,13 @@ Test(schemas_evolution, rejects_an_event_beyond_the_union)
         kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_BAD_VALUE);
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 /* A value that fits the writer's long but not our member. */
 Test(schemas_evolution, rejects_wider_numbers_that_do_not_fit_the_member)
 {
     static const int64_t attempts[] = {INT32_MAX, (int64_t)INT32_MAX + 1, -1};
-    struct kit kit;
-    kit_init(&kit);
-    uint64_t fingerprint =
-        learn(&kit, kit_schema(&kit, RECORD_RECOVER_STEP, "\"int\"", "\"long\""));
+    uint64_t fingerprint = learn(kit_schema(&kit, RECORD_RECOVER_STEP, "\"int\"", "\"long\""));
     for (uint32_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
         struct buffer bytes = {0};
         put_marker(&bytes, fingerprint);
@@ -306,18 +271,15 @@ Test(schemas_evolution, rejects_wider_numbers_that_do_not_fit_the_member)
         }
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 /* Avro promotes bytes to string; the decoder still guarantees UTF-8. */
 Test(schemas_evolution, promotes_bytes_to_strings)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct text avsc =
         kit_schema(&kit, RECORD_CANCEL_ORDER, "\"name\": \"by\", \"type\": \"string\"",
                    "\"name\": \"by\", \"type\": \"bytes\"");
-    uint64_t fingerprint = learn(&kit, avsc);
+    uint64_t fingerprint = learn(avsc);
     for (int good = 0; good < 2; good++) {
         struct buffer bytes = {0};
         put_marker(&bytes, fingerprint);
@@ -334,14 +296,11 @@ Test(schemas_evolution, promotes_bytes_to_strings)
         }
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 /* Numbers that index into the engine's arrays. */
 Test(schemas_evolution, rejects_a_retrier_beyond_the_policy)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (int64_t retrier = RETRIERS_MAX - 1; retrier <= RETRIERS_MAX; retrier++) {
         struct buffer bytes = {0};
         put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_DECISION));
@@ -361,23 +320,19 @@ Test(schemas_evolution, rejects_a_retrier_beyond_the_policy)
             kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_BAD_VALUE);
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 /* The decoder skips a field as strictly as it reads one. */
 Test(schemas_evolution, skips_unknown_fields_within_bounds)
 {
-    struct kit kit;
-    kit_init(&kit);
-    uint64_t fingerprint = learn(
-        &kit, TEXT(ATTEMPT_OF(
-                  "{\"name\": \"a\", \"type\": \"string\"}, {\"name\": \"b\", \"type\": \"bytes\"},"
-                  "{\"name\": \"c\", \"type\": {\"type\": \"enum\", \"name\": \"C\", "
-                  "\"symbols\": [\"x\", \"y\", \"z\"]}},"
-                  "{\"name\": \"d\", \"type\": \"float\"}, {\"name\": \"e\", \"type\": \"double\"},"
-                  "{\"name\": \"f\", \"type\": {\"type\": \"map\", \"values\": "
-                  "{\"type\": \"array\", \"items\": \"int\"}}},"
-                  "{\"name\": \"g\", \"type\": [\"null\", \"string\"]}," ATTEMPT_FIELDS)));
+    uint64_t fingerprint = learn(TEXT(ATTEMPT_OF(
+        "{\"name\": \"a\", \"type\": \"string\"}, {\"name\": \"b\", \"type\": \"bytes\"},"
+        "{\"name\": \"c\", \"type\": {\"type\": \"enum\", \"name\": \"C\", "
+        "\"symbols\": [\"x\", \"y\", \"z\"]}},"
+        "{\"name\": \"d\", \"type\": \"float\"}, {\"name\": \"e\", \"type\": \"double\"},"
+        "{\"name\": \"f\", \"type\": {\"type\": \"map\", \"values\": "
+        "{\"type\": \"array\", \"items\": \"int\"}}},"
+        "{\"name\": \"g\", \"type\": [\"null\", \"string\"]}," ATTEMPT_FIELDS)));
     struct buffer bytes = {0};
     put_marker(&bytes, fingerprint);
     put_string(&bytes, "text");
@@ -408,7 +363,6 @@ Test(schemas_evolution, skips_unknown_fields_within_bounds)
     bytes.data[before_enum] = 6;
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_BAD_VALUE);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 /* ---- rejected schemas ---- */
@@ -508,8 +462,6 @@ Test(schemas_evolution, rejects_schemas_that_map_to_no_record)
         ATTEMPT_OF("{\"name\": \"claim_id\", \"type\": {\"type\": \"fixed\", \"name\": \"U\", "
                    "\"size\": 16}}, {\"name\": \"command_offset\", \"type\": \"double\"}"),
         CODE_UNMAPPABLE);
-    struct kit kit;
-    kit_init(&kit);
     learns_not(kit_schema(&kit, RECORD_SUBMIT_ORDER, "\"scale\": 4", "\"scale\": 2"),
                CODE_UNMAPPABLE);
     learns_not(kit_schema(&kit, RECORD_SUBMIT_ORDER, "\"type\": \"map\", \"values\"",
@@ -518,5 +470,4 @@ Test(schemas_evolution, rejects_schemas_that_map_to_no_record)
     learns_not(kit_schema(&kit, RECORD_DECISION, "\"name\": \"failure_count\", \"type\": \"int\"",
                           "\"name\": \"failure_count\", \"type\": \"string\""),
                CODE_UNMAPPABLE);
-    kit_deinit(&kit);
 }

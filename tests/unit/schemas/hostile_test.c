@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Malformed and hostile bytes. Under the sanitizers these tests also show that the decoder does not
  * read beyond the bytes, leak or overflow. */
-#include "tests/unit/schemas/kit.h"
+#include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+
+TestSuite(schemas_hostile, .init = open_kit, .fini = close_kit);
 
 /* xorshift64*: the same bytes on every machine. */
 static uint64_t next_random(uint64_t *state)
@@ -17,17 +19,15 @@ static uint64_t next_random(uint64_t *state)
 
 /* What is left of the memory that one hostile record may take: itself, its elements, and a block.
  */
-static void assert_frugal(struct kit *kit, struct text bytes)
+static void assert_frugal(struct text bytes)
 {
-    cr_assert_leq(kit->memory.arena.used, 256 * 1024 + 400 * (size_t)bytes.size);
-    heap_arena_deinit(&kit->memory);
-    heap_arena_init(&kit->memory, 16 * 1024);
+    cr_assert_leq(kit.memory.arena.used, 256 * 1024 + 400 * (size_t)bytes.size);
+    heap_arena_deinit(&kit.memory);
+    heap_arena_init(&kit.memory, 16 * 1024);
 }
 
 Test(schemas_hostile, rejects_a_record_truncated_anywhere)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sample_count; i++) {
         struct buffer bytes = {0};
         codec_encode(kit.codec, samples[i].kind, samples[i].record, &bytes);
@@ -38,13 +38,10 @@ Test(schemas_hostile, rejects_a_record_truncated_anywhere)
         kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_TRAILING_BYTES);
         buffer_deinit(&bytes);
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_flipped_bits_or_decodes_a_valid_record, .timeout = 120)
 {
-    struct kit kit;
-    kit_init(&kit);
     uint64_t state = UINT64_C(20260101);
     uint32_t decoded = 0;
     for (uint32_t i = 0; i < sample_count; i++) {
@@ -65,19 +62,16 @@ Test(schemas_hostile, rejects_flipped_bits_or_decodes_a_valid_record, .timeout =
                 buffer_deinit(&again);
                 decoded++;
             }
-            assert_frugal(&kit, text_of_buffer(&flipped));
+            assert_frugal(text_of_buffer(&flipped));
             buffer_deinit(&flipped);
         }
         buffer_deinit(&bytes);
     }
     cr_assert_gt(decoded, 1000);
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_noise_or_decodes_a_valid_record, .timeout = 120)
 {
-    struct kit kit;
-    kit_init(&kit);
     uint64_t state = UINT64_C(20260102);
     for (uint32_t round = 0; round < 40000; round++) {
         struct buffer noise = {0};
@@ -86,16 +80,13 @@ Test(schemas_hostile, rejects_noise_or_decodes_a_valid_record, .timeout = 120)
         for (uint64_t size = next_random(&state) % 64; size > 0; size--)
             put_bytes(&noise, &(uint8_t){(uint8_t)(next_random(&state) >> 56)}, 1);
         kit_decode(&kit, text_of_buffer(&noise));
-        assert_frugal(&kit, text_of_buffer(&noise));
+        assert_frugal(text_of_buffer(&noise));
         buffer_deinit(&noise);
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_bytes_without_the_avro_marker)
 {
-    struct kit kit;
-    kit_init(&kit);
     kit_refuses(&kit, TEXT(""), ERROR_REJECT, CODE_NOT_AVRO);
     kit_refuses(&kit, TEXT("{\"order_id\":\"1\"}"), ERROR_REJECT, CODE_NOT_AVRO);
     kit_refuses(&kit, TEXT("\0\0\0\0\7 confluent framing"), ERROR_REJECT, CODE_NOT_AVRO);
@@ -108,13 +99,10 @@ Test(schemas_hostile, rejects_bytes_without_the_avro_marker)
     cr_assert_eq(fingerprint, UINT64_C(0x0807060504030201));
     cr_assert_not(codec_knows(kit.codec, fingerprint));
     cr_assert_not(codec_peek(TEXT("\xc3\x01\x01\x02\x03\x04\x05\x06\x07"), &fingerprint));
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_a_record_over_the_limit)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct buffer bytes = {0};
     put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_CANCEL_ORDER));
     buffer_reserve(&bytes, RECORD_BYTES_MAX);
@@ -122,22 +110,18 @@ Test(schemas_hostile, rejects_a_record_over_the_limit)
     bytes.size = RECORD_BYTES_MAX + 1;
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_TOO_LONG);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 /* A CancelOrder whose order_id and the rest are these raw bytes. */
 static void refuses_cancel(const char *bytes, size_t size, enum error_code code)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct buffer buffer = {0};
     put_marker(&buffer, codec_fingerprint(kit.codec, RECORD_CANCEL_ORDER));
     put_bytes(&buffer, bytes, size);
     put_bytes(&buffer, "\2b\2r\2t", 6);
     kit_refuses(&kit, text_of_buffer(&buffer), ERROR_REJECT, code);
-    assert_frugal(&kit, text_of_buffer(&buffer));
+    assert_frugal(text_of_buffer(&buffer));
     buffer_deinit(&buffer);
-    kit_deinit(&kit);
 }
 #define REFUSES_CANCEL(literal, code) refuses_cancel((literal), sizeof(literal) - 1, (code))
 
@@ -171,16 +155,16 @@ Test(schemas_hostile, limits_texts_and_requires_utf8)
 }
 
 /* A SubmitOrder up to its lines, then these bytes. */
-static void refuses_lines(struct kit *kit, const struct buffer *lines, enum error_code code)
+static void refuses_lines(const struct buffer *lines, enum error_code code)
 {
     struct buffer bytes = {0};
-    put_marker(&bytes, codec_fingerprint(kit->codec, RECORD_SUBMIT_ORDER));
+    put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_SUBMIT_ORDER));
     put_string(&bytes, "1");
     put_string(&bytes, "");
     put_string(&bytes, "EUR");
     put_bytes(&bytes, lines->data, lines->size);
-    kit_refuses(kit, text_of_buffer(&bytes), ERROR_REJECT, code);
-    assert_frugal(kit, text_of_buffer(&bytes));
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, code);
+    assert_frugal(text_of_buffer(&bytes));
     buffer_deinit(&bytes);
 }
 
@@ -196,39 +180,36 @@ static void put_line(struct buffer *buffer)
 Test(schemas_hostile, checks_counts_against_the_bytes)
 {
     static const int64_t counts[] = {1000, INT64_MAX, INT64_MAX / 2, INT64_C(1) << 32};
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct buffer lines = {0};
         put_long(&lines, counts[i]);
         put_line(&lines);
-        refuses_lines(&kit, &lines, CODE_TRUNCATED);
+        refuses_lines(&lines, CODE_TRUNCATED);
         lines.size = 0;
         put_long(&lines, -counts[i]);
         put_long(&lines, 9);
         put_line(&lines);
-        refuses_lines(&kit, &lines, CODE_TRUNCATED);
+        refuses_lines(&lines, CODE_TRUNCATED);
         buffer_deinit(&lines);
     }
     struct buffer lines = {0};
     put_long(&lines, INT64_MIN);
     put_long(&lines, 9);
     put_line(&lines);
-    refuses_lines(&kit, &lines, CODE_BAD_VALUE);
+    refuses_lines(&lines, CODE_BAD_VALUE);
     lines.size = 0;
     put_long(&lines, ORDER_LINES_READ_MAX + 1);
     for (int i = 0; i <= ORDER_LINES_READ_MAX; i++)
         put_line(&lines);
-    refuses_lines(&kit, &lines, CODE_TOO_MANY);
+    refuses_lines(&lines, CODE_TOO_MANY);
     /* the same number of elements in blocks of one */
     lines.size = 0;
     for (int i = 0; i <= ORDER_LINES_READ_MAX; i++) {
         put_long(&lines, 1);
         put_line(&lines);
     }
-    refuses_lines(&kit, &lines, CODE_TOO_MANY);
+    refuses_lines(&lines, CODE_TOO_MANY);
     buffer_deinit(&lines);
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_blocks_with_a_wrong_size)
@@ -236,24 +217,21 @@ Test(schemas_hostile, rejects_blocks_with_a_wrong_size)
     static const int64_t sizes[] = {-1, 8, 10, 1000, INT64_MAX, INT64_MIN};
     static const enum error_code codes[] = {CODE_BAD_VALUE, CODE_TRUNCATED, CODE_BAD_VALUE,
                                             CODE_TRUNCATED, CODE_TRUNCATED, CODE_BAD_VALUE};
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct buffer lines = {0};
         put_long(&lines, sizes[i] == 8 ? -3 : -1);
         put_long(&lines, sizes[i]);
         put_line(&lines);
         put_bytes(&lines, "\0\0\0", 3);
-        refuses_lines(&kit, &lines, codes[i]);
+        refuses_lines(&lines, codes[i]);
         buffer_deinit(&lines);
     }
-    kit_deinit(&kit);
 }
 
 /* An order's bytes before its lines. */
-static void put_order_head(const struct kit *kit, struct buffer *buffer)
+static void put_order_head(struct buffer *buffer)
 {
-    put_marker(buffer, codec_fingerprint(kit->codec, RECORD_SUBMIT_ORDER));
+    put_marker(buffer, codec_fingerprint(kit.codec, RECORD_SUBMIT_ORDER));
     put_string(buffer, "1");
     put_string(buffer, "");
     put_string(buffer, "EUR");
@@ -276,10 +254,8 @@ static void put_order_tail(struct buffer *buffer)
 /* Elements may come in several blocks, with and without sizes. */
 Test(schemas_hostile, collects_elements_from_several_blocks)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct buffer bytes = {0};
-    put_order_head(&kit, &bytes);
+    put_order_head(&bytes);
     for (int i = 0; i < 100; i++) {
         put_long(&bytes, i % 2 == 0 ? 3 : -3);
         if (i % 2 == 1)
@@ -298,17 +274,14 @@ Test(schemas_hostile, collects_elements_from_several_blocks)
     }
     cr_assert(text_equal(details->workflow, TEXT("flow")));
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 /* The price of an order's only line, as raw bytes. */
 static enum error_class price_of(const char *raw, size_t size, int64_t *ret_unscaled,
                                  struct error *ret_error)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct buffer bytes = {0};
-    put_order_head(&kit, &bytes);
+    put_order_head(&bytes);
     put_long(&bytes, 1);
     put_string(&bytes, "sku");
     put_string(&bytes, "");
@@ -322,7 +295,6 @@ static enum error_class price_of(const char *raw, size_t size, int64_t *ret_unsc
     if (class == ERROR_OK)
         *ret_unscaled = kit.record.command.submit_order.lines[0].unit_price.unscaled;
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
     return class;
 }
 #define PRICE(raw) price_of((raw), sizeof(raw) - 1, &unscaled, &error)
@@ -350,15 +322,12 @@ Test(schemas_hostile, reads_decimals_of_any_length_within_their_bounds)
 /* One byte of a golden record replaced. */
 static void refuses_byte(const char *golden, uint32_t from_end, uint8_t byte, enum error_code code)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct text bytes = kit_golden(&kit, golden);
     struct buffer changed = {0};
     put_bytes(&changed, bytes.data, bytes.size);
     changed.data[changed.size - from_end] = byte;
     kit_refuses(&kit, text_of_buffer(&changed), ERROR_REJECT, code);
     buffer_deinit(&changed);
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
@@ -378,19 +347,14 @@ Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
 
 Test(schemas_hostile, rejects_a_decision_without_events)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct record record = {.kind = RECORD_DECISION};
     struct buffer bytes = kit_encode(&kit, &record);
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, CODE_BAD_VALUE);
     buffer_deinit(&bytes);
-    kit_deinit(&kit);
 }
 
 Test(schemas_hostile, leaves_the_record_untouched_on_failure)
 {
-    struct kit kit;
-    kit_init(&kit);
     struct text golden = kit_golden(&kit, "Decision");
     struct record before;
     memset(&before, 0x5a, sizeof(before));
@@ -401,5 +365,4 @@ Test(schemas_hostile, leaves_the_record_untouched_on_failure)
     /* ret_error may be NULL. */
     cr_assert_eq(codec_decode(kit.codec, golden, true, &kit.memory.arena, &kit.record, NULL),
                  ERROR_REJECT);
-    kit_deinit(&kit);
 }

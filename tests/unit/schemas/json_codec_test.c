@@ -2,12 +2,14 @@
 /* JSON by the binding tables: commands round-trip; errors in hostile input name their path. */
 #include "schemas/json_codec.h"
 
-#include "tests/unit/schemas/kit.h"
+#include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+TestSuite(schemas_json_codec, .init = open_kit, .fini = close_kit);
 
 /* What json_codec_encode() takes: the members of a command begin within it. */
 static size_t base_of(enum record_kind kind)
@@ -42,20 +44,20 @@ static void *struct_of(struct record *record)
                                                 : (void *)&record->claim;
 }
 
-static void check_round_trip(struct kit *kit, const struct sample *sample)
+static void check_round_trip(const struct sample *sample)
 {
     const struct record_binding *binding = record_kind_info(sample->kind)->binding;
     struct record back = {.kind = sample->kind};
     struct buffer expected = {0};
     json_t *json =
         json_codec_encode(binding, (const char *)sample->record + base_of(sample->kind), 0);
-    cr_assert_eq(json_codec_decode(binding, NULL, 0, json, &kit->memory.arena, struct_of(&back),
-                                   &kit->error),
-                 ERROR_OK, "%s: %s", sample->name, kit->error.message);
+    cr_assert_eq(
+        json_codec_decode(binding, NULL, 0, json, &kit.memory.arena, struct_of(&back), &kit.error),
+        ERROR_OK, "%s: %s", sample->name, kit.error.message);
     if (record_kind_is_command(sample->kind))
         back.command.kind = (enum command_kind)sample->kind;
-    struct buffer bytes = kit_encode(kit, &back);
-    codec_encode(kit->codec, sample->kind, sample->record, &expected);
+    struct buffer bytes = kit_encode(&kit, &back);
+    codec_encode(kit.codec, sample->kind, sample->record, &expected);
     cr_assert(text_equal(text_of_buffer(&bytes), text_of_buffer(&expected)), "%s", sample->name);
     buffer_deinit(&bytes);
     buffer_deinit(&expected);
@@ -65,17 +67,14 @@ static void check_round_trip(struct kit *kit, const struct sample *sample)
 /* Only owners write events. */
 Test(schemas_json_codec, round_trips_every_record_without_events)
 {
-    struct kit kit;
     uint32_t checked = 0;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sample_count; i++) {
         if (samples[i].kind == RECORD_DECISION)
             continue;
-        check_round_trip(&kit, &samples[i]);
+        check_round_trip(&samples[i]);
         checked++;
     }
     cr_assert_gt(checked, 25);
-    kit_deinit(&kit);
 }
 
 /* ---- forms ---- */
@@ -163,19 +162,19 @@ Test(schemas_json_codec, asserts_that_selected_fields_exist, .signal = SIGABRT)
 
 /* ---- hostile input ---- */
 
-static enum error_class decode(struct kit *kit, enum record_kind kind, struct text json)
+static enum error_class decode(enum record_kind kind, struct text json)
 {
     json_t *object = NULL;
     struct record untouched = {.kind = kind};
     struct record record = untouched;
-    enum error_class class = json_codec_parse(json, &object, &kit->error);
+    enum error_class class = json_codec_parse(json, &object, &kit.error);
     if (class == ERROR_OK)
         class =
-            json_codec_decode(record_kind_info(kind)->binding, NULL, 0, object, &kit->memory.arena,
-                              (char *)&record.command + base_of(kind), &kit->error);
+            json_codec_decode(record_kind_info(kind)->binding, NULL, 0, object, &kit.memory.arena,
+                              (char *)&record.command + base_of(kind), &kit.error);
     if (class != ERROR_OK)
         cr_assert_eq(memcmp(&record, &untouched, sizeof(record)), 0, "untouched");
-    kit->record = record;
+    kit.record = record;
     json_decref(object);
     return class;
 }
@@ -250,32 +249,26 @@ static const struct mistake {
 
 Test(schemas_json_codec, names_the_path_of_each_mistake)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
-        cr_assert_eq(decode(&kit, mistakes[i].kind, text_of(mistakes[i].json)), ERROR_REJECT, "%s",
+        cr_assert_eq(decode(mistakes[i].kind, text_of(mistakes[i].json)), ERROR_REJECT, "%s",
                      mistakes[i].json);
         cr_assert_eq(kit.error.code, mistakes[i].code, "%s: %s", mistakes[i].json,
                      kit.error.message);
         cr_assert_eq(strncmp(kit.error.message, mistakes[i].message, strlen(mistakes[i].message)),
                      0, "%s: %s", mistakes[i].json, kit.error.message);
     }
-    kit_deinit(&kit);
 }
 
 Test(schemas_json_codec, takes_integers_however_they_are_written)
 {
     static const char *const written[] = {"2", "2.0", "2e0", "20E-1"};
-    struct kit kit;
-    kit_init(&kit);
     for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
         char json[64];
         snprintf(json, sizeof(json), "{\"timeout_ms\": %s}", written[i]);
-        cr_assert_eq(decode(&kit, RECORD_RESUBMIT_STEP, text_of(json)), ERROR_OK, "%s: %s", json,
+        cr_assert_eq(decode(RECORD_RESUBMIT_STEP, text_of(json)), ERROR_OK, "%s: %s", json,
                      kit.error.message);
         cr_assert_eq(kit.record.command.resubmit_step.timeout_ms, 2, "%s", json);
     }
-    kit_deinit(&kit);
 }
 
 /* `before`, the element `count` times, `after`; valid until the next call. */
@@ -293,52 +286,43 @@ static struct text repeated(const char *before, const char *element, size_t coun
 
 Test(schemas_json_codec, names_the_limit_that_is_exceeded)
 {
-    struct kit kit;
-    kit_init(&kit);
-    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER,
-                        repeated("{\"order_id\": \"", "x", ORDER_ID_BYTES_MAX, "\"}")),
-                 ERROR_OK);
-    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER,
+    cr_assert_eq(
+        decode(RECORD_CANCEL_ORDER, repeated("{\"order_id\": \"", "x", ORDER_ID_BYTES_MAX, "\"}")),
+        ERROR_OK);
+    cr_assert_eq(decode(RECORD_CANCEL_ORDER,
                         repeated("{\"order_id\": \"", "x", ORDER_ID_BYTES_MAX + 1, "\"}")),
                  ERROR_REJECT);
     cr_assert_str_eq(kit.error.message, "order_id is 129 bytes; the limit is 128");
     const char *line = "{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": 1},";
     const char *last = "{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": 1}]}";
-    cr_assert_eq(decode(&kit, RECORD_SUBMIT_ORDER,
-                        repeated("{\"lines\": [", line, ORDER_LINES_MAX - 1, last)),
-                 ERROR_OK);
     cr_assert_eq(
-        decode(&kit, RECORD_SUBMIT_ORDER, repeated("{\"lines\": [", line, ORDER_LINES_MAX, last)),
+        decode(RECORD_SUBMIT_ORDER, repeated("{\"lines\": [", line, ORDER_LINES_MAX - 1, last)),
+        ERROR_OK);
+    cr_assert_eq(
+        decode(RECORD_SUBMIT_ORDER, repeated("{\"lines\": [", line, ORDER_LINES_MAX, last)),
         ERROR_REJECT);
     cr_assert_str_eq(kit.error.message, "lines has 2001 elements; the limit is 2000");
-    cr_assert_eq(
-        decode(&kit, RECORD_SUBMIT_ORDER,
-               repeated("{\"attributes\": {\"", "n", ATTRIBUTE_NAME_BYTES_MAX + 1, "\": \"\"}}")),
-        ERROR_REJECT);
+    cr_assert_eq(decode(RECORD_SUBMIT_ORDER, repeated("{\"attributes\": {\"", "n",
+                                                      ATTRIBUTE_NAME_BYTES_MAX + 1, "\": \"\"}}")),
+                 ERROR_REJECT);
     cr_assert(strstr(kit.error.message, "has a name of 129 bytes; the limit is 128") != NULL, "%s",
               kit.error.message);
-    kit_deinit(&kit);
 }
 
 /* Deep nesting overflows neither the stack nor a message. */
 Test(schemas_json_codec, bounds_the_depth)
 {
-    struct kit kit;
-    kit_init(&kit);
-    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER, repeated("", "[", 100000, "")), ERROR_REJECT);
-    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER, repeated("{\"reason\": ", "[", 1000, "1")),
+    cr_assert_eq(decode(RECORD_CANCEL_ORDER, repeated("", "[", 100000, "")), ERROR_REJECT);
+    cr_assert_eq(decode(RECORD_CANCEL_ORDER, repeated("{\"reason\": ", "[", 1000, "1")),
                  ERROR_REJECT);
     cr_assert_eq(
-        decode(&kit, RECORD_SUBMIT_ORDER, repeated("{\"lines\": [{\"", "long", 10000, "\": 1}]}")),
+        decode(RECORD_SUBMIT_ORDER, repeated("{\"lines\": [{\"", "long", 10000, "\": 1}]}")),
         ERROR_REJECT);
     cr_assert_eq(kit.error.code, CODE_UNKNOWN_FIELD);
-    kit_deinit(&kit);
 }
 
 Test(schemas_json_codec, gives_missing_fields_their_defaults)
 {
-    struct kit kit;
-    kit_init(&kit);
     json_t *json = json_object();
     struct order_details details;
     cr_assert_eq(json_codec_decode(&binding_order_details, NULL, 0, json, &kit.memory.arena,
@@ -347,14 +331,11 @@ Test(schemas_json_codec, gives_missing_fields_their_defaults)
     cr_assert_eq(details.priority, PRIORITY_NORMAL);
     cr_assert(text_empty(details.order_id), "a required text is empty");
     json_decref(json);
-    kit_deinit(&kit);
 }
 
 Test(schemas_json_codec, leaves_sizes_to_the_caller_on_request)
 {
     struct order_details details;
-    struct kit kit;
-    kit_init(&kit);
     json_t *json = json_pack("{s:s}", "currency", "euro");
     cr_assert_eq(json_codec_decode(&binding_order_details, NULL, 0, json, &kit.memory.arena,
                                    &details, &kit.error),
@@ -364,20 +345,16 @@ Test(schemas_json_codec, leaves_sizes_to_the_caller_on_request)
                  ERROR_OK);
     cr_assert(text_equal(details.currency, TEXT("euro")));
     json_decref(json);
-    kit_deinit(&kit);
 }
 
 Test(schemas_json_codec, reads_only_the_selected_fields)
 {
     static const char *const only[] = {"by", "reason", NULL};
     struct cancel_order cancel;
-    struct kit kit;
-    kit_init(&kit);
     json_t *json = json_pack("{s:s}", "order_id", "1");
     cr_assert_eq(json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, only, 0, json,
                                    &kit.memory.arena, &cancel, &kit.error),
                  ERROR_REJECT);
     cr_assert_eq(kit.error.code, CODE_UNKNOWN_FIELD);
     json_decref(json);
-    kit_deinit(&kit);
 }

@@ -3,12 +3,14 @@
 #include "schemas/avro/schema.h"
 #include "schemas/binding.h"
 #include "schemas/schema_texts.h"
-#include "tests/unit/schemas/kit.h"
+#include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+TestSuite(schemas_schema, .init = open_kit, .fini = close_kit);
 
 struct form {
     const char *schema;
@@ -46,8 +48,6 @@ static const struct form forms[] = {
 
 Test(schemas_schema, computes_canonical_forms_as_specified)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         const struct avro_type *type = NULL;
         cr_assert_eq(
@@ -62,7 +62,6 @@ Test(schemas_schema, computes_canonical_forms_as_specified)
         cr_assert_eq(avro_schema_fingerprint(again, &kit.memory.arena),
                      avro_schema_fingerprint(type, &kit.memory.arena));
     }
-    kit_deinit(&kit);
 }
 
 /* schema-tests.txt of Avro. */
@@ -71,9 +70,7 @@ Test(schemas_schema, refuses_a_full_name_that_is_too_long)
 {
     char part[129];
     char schema[512];
-    struct kit kit;
     const struct avro_type *type = NULL;
-    kit_init(&kit);
     memset(part, 'a', sizeof(part) - 1);
     part[sizeof(part) - 1] = '\0';
     snprintf(schema, sizeof(schema),
@@ -82,7 +79,6 @@ Test(schemas_schema, refuses_a_full_name_that_is_too_long)
     cr_expect_eq(avro_schema_parse(text_of(schema), &kit.memory.arena, &type, &kit.error),
                  ERROR_REJECT);
     cr_expect_eq(kit.error.code, CODE_BAD_SCHEMA);
-    kit_deinit(&kit);
 }
 
 Test(schemas_schema, computes_fingerprints_as_specified)
@@ -96,8 +92,6 @@ Test(schemas_schema, computes_fingerprints_as_specified)
 
 Test(schemas_schema, has_a_schema_for_every_kind)
 {
-    struct kit kit;
-    kit_init(&kit);
     cr_assert_eq(schema_text_count, RECORD_KIND_COUNT - 1);
     for (int i = RECORD_SUBMIT_ORDER; i < RECORD_KIND_COUNT; i++) {
         enum record_kind kind = (enum record_kind)i;
@@ -115,7 +109,6 @@ Test(schemas_schema, has_a_schema_for_every_kind)
         cr_assert(codec_peek(golden, &theirs));
         cr_assert_eq(theirs, fingerprint, "%s", record_kind_name(kind));
     }
-    kit_deinit(&kit);
 }
 
 static void assert_has_symbols(const struct avro_type *type, const struct record_binding *binding);
@@ -157,8 +150,6 @@ static void assert_has_symbols(const struct avro_type *type, const struct record
 /* A value without a symbol could not be written: that of a new command is in Decision.avsc. */
 Test(schemas_schema, has_a_symbol_for_every_value_of_an_enum)
 {
-    struct kit kit;
-    kit_init(&kit);
     for (int i = 1; i < RECORD_KIND_COUNT; i++) {
         const struct avro_type *type = NULL;
         cr_assert_eq(avro_schema_parse(codec_schema((enum record_kind)i), &kit.memory.arena, &type,
@@ -166,7 +157,6 @@ Test(schemas_schema, has_a_symbol_for_every_value_of_an_enum)
                      ERROR_OK);
         assert_has_symbols(type, record_kind_info((enum record_kind)i)->binding);
     }
-    kit_deinit(&kit);
 }
 
 /* The compiled-in text equals the file byte for byte. */
@@ -188,8 +178,6 @@ Test(schemas_schema, compiles_in_the_schema_files_byte_for_byte)
 
 Test(schemas_schema, orders_events_by_their_numbers)
 {
-    struct kit kit;
-    kit_init(&kit);
     const struct avro_type *type = NULL;
     cr_assert_eq(
         avro_schema_parse(codec_schema(RECORD_DECISION), &kit.memory.arena, &type, &kit.error),
@@ -199,5 +187,4 @@ Test(schemas_schema, orders_events_by_their_numbers)
     for (uint32_t i = 0; i < events->count; i++)
         cr_assert_str_eq(avro_short_name(events->members[i]->name),
                          event_kind_name((enum event_kind)(i + 1)));
-    kit_deinit(&kit);
 }

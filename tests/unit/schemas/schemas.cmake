@@ -8,6 +8,7 @@ reeve_test(schemas
         evolution_test.c
         hostile_test.c
         json_codec_test.c
+        fixture.c
         kit.c
         learned_test.c
         samples.c
