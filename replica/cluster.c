@@ -352,12 +352,18 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
                                    .topic = topic,
                                    .partition = partition_for(cluster, producer, partition, key),
                                    .key = key,
-                                   .value = {(const char *)value->data, (uint32_t)value->size},
+                                   .value = cluster_encoded(cluster),
                                    .batches = topic == cluster->topics.commands,
                                    .done = done,
                                    .ctx = ctx,
                                    .token = token};
     return broker_append(cluster->broker, &append, ret_error);
+}
+
+struct text cluster_encoded(const struct cluster *cluster)
+{
+    const struct buffer *value = &cluster->private->value;
+    return (struct text){(const char *)value->data, (uint32_t)value->size};
 }
 
 enum error_class cluster_dead_letter(struct cluster *cluster, const struct broker_record *record,

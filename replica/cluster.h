@@ -96,6 +96,8 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
                                 const char *topic, int32_t partition, struct text key,
                                 enum record_kind kind, const void *record, broker_appended done,
                                 void *ctx, uint64_t token, struct error *ret_error);
+/* The bytes of the record that it has encoded last, until the next one. */
+struct text cluster_encoded(const struct cluster *cluster);
 
 /* Reads `<p>.schemas` (or `<p>.workflows`) to its present end, then calls `done` (false: no answer
  * within a few seconds). For an unknown fingerprint or workflow version: the record that needs it

@@ -247,7 +247,6 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
     follower_free(owner->follower);
     backlog_free(owner->backlog);
     owner_cycle_free(owner);
-    owner_append_free(owner);
     assert(owner->metrics->guarding != owner);
     owner->outstanding -= cluster_refresh_cancel(owner->cluster, owner);
     owner->released = true;

@@ -50,32 +50,23 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
                   struct text key, struct text *ret_value)
 {
+    struct error error;
     assert(owner->state == (owner->in_flight.sent == 0 ? OWNER_RUNNING : OWNER_APPENDING));
     assert(owner->in_flight.sent == 0 || (record->many && owner->in_flight.record == record));
     assert(owner->in_flight.acknowledged == 0);
     assert(follower_checkpoint(owner->follower)->next_event_offset ==
            owner->in_flight.expected_offset + owner->in_flight.sent);
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
-    owner->in_flight.value.size = 0;
-    codec_encode(owner->cluster->codec, record->kind, content, &owner->in_flight.value);
-    struct text value = {(const char *)owner->in_flight.value.data,
-                         (uint32_t)owner->in_flight.value.size};
-    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->cluster->topics.events,
-                                   .partition = owner->partition,
-                                   .key = key,
-                                   .value = value,
-                                   .done = on_appended,
-                                   .ctx = owner,
-                                   .token = owner->claim_number};
-    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
+    if (cluster_append(owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events,
+                       owner->partition, key, record->kind, content, on_appended, owner,
+                       owner->claim_number, &error) != ERROR_OK)
         return false;
     owner->outstanding++;
     owner->in_flight.record = record;
     owner->in_flight.sent_us = now_us;
     if (owner->in_flight.sent++ == 0)
         owner_set_state(owner, OWNER_APPENDING);
-    *ret_value = value;
+    *ret_value = cluster_encoded(owner->cluster);
     return true;
 }
 
@@ -107,10 +98,4 @@ void owner_append_end(struct owner *owner)
 {
     owner->in_flight.record = NULL;
     owner->in_flight.sent = owner->in_flight.acknowledged = 0;
-}
-
-void owner_append_free(struct owner *owner)
-{
-    assert(owner->in_flight.record == NULL);
-    buffer_deinit(&owner->in_flight.value);
 }

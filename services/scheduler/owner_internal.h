@@ -154,7 +154,6 @@ struct owner_in_flight {
     uint32_t acknowledged;   /* of them */
     int64_t sent_us;         /* monotonic: the last one */
     int64_t expected_offset; /* where the next acknowledgement must be */
-    struct buffer value;
 };
 
 /* owner_guard.c */
@@ -276,8 +275,8 @@ void owner_inspection_failed(struct owner *owner, const struct error *error);
 /* The first record of the claim is to have that offset. */
 void owner_append_begin(struct owner *owner, int64_t offset);
 /* Appends the next record of the log, which the caller then folds; *ret_value is its bytes, until
- * the next one. From the first one on the owner is APPENDING, until the last one is acknowledged.
- * False: the producer's queue is full. */
+ * the cluster encodes again. From the first one on the owner is APPENDING, until the last one is
+ * acknowledged. False: the producer's queue is full. */
 bool owner_append(struct owner *owner, const struct owner_record *record, const void *content,
                   struct text key, struct text *ret_value);
 /* All that is folded is acknowledged. */
@@ -286,7 +285,6 @@ bool owner_has_appended(const struct owner *owner);
 void owner_append_describe(const struct owner *owner, char *ret_text, size_t size);
 /* Nothing is on its way, or it is given up. */
 void owner_append_end(struct owner *owner);
-void owner_append_free(struct owner *owner);
 
 /* owner_cycle.c */
 void owner_cycle_init(struct owner *owner);
