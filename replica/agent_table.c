@@ -189,29 +189,24 @@ static bool key_fits(struct text key, const struct agent_health *health)
            memcmp(key.data + instance.size + 1, agent.data, agent.size) == 0;
 }
 
-static enum error_class refuse(struct error *ret_error, const char *why)
-{
-    return error_set(ret_error, CODE_BAD_HEALTH, "%s", why);
-}
-
 static enum error_class check(struct text key, const struct agent_health *health,
                               struct error *ret_error)
 {
     enum agent_circuit circuit;
     if (!name_valid(health->agent))
-        return refuse(ret_error, "the agent's name is none");
+        return error_set(ret_error, CODE_BAD_HEALTH, "the agent's name is none");
     if (text_empty(health->instance) || health->instance.size > WHO_BYTES_MAX ||
         memchr(health->instance.data, '\0', health->instance.size) != NULL)
-        return refuse(ret_error, "the instance's name is none");
+        return error_set(ret_error, CODE_BAD_HEALTH, "the instance's name is none");
     if (!key_fits(key, health))
-        return refuse(ret_error, "the key is another one than instance/agent");
+        return error_set(ret_error, CODE_BAD_HEALTH, "the key is another one than instance/agent");
     if (health->capacity > AGENT_TABLE_CAPACITY_MAX)
-        return refuse(ret_error, "the capacity is absurd");
+        return error_set(ret_error, CODE_BAD_HEALTH, "the capacity is absurd");
     if (!circuit_of(health->circuit, &circuit))
-        return refuse(ret_error, "no such state of a circuit");
+        return error_set(ret_error, CODE_BAD_HEALTH, "no such state of a circuit");
     if (health->errors_permille > 1000 || health->latency_p50_ms < 0 ||
         health->latency_p95_ms < health->latency_p50_ms || health->heartbeat_ms < 0)
-        return refuse(ret_error, "its figures contradict each other");
+        return error_set(ret_error, CODE_BAD_HEALTH, "its figures contradict each other");
     return ERROR_OK;
 }
 
@@ -267,7 +262,7 @@ enum error_class agent_table_put(struct agent_table *table, struct text key,
     if (fresh && HASH_COUNT(table->entries) >= AGENT_TABLE_MAX)
         agent_table_sweep(table, mono_ms);
     if (fresh && HASH_COUNT(table->entries) >= AGENT_TABLE_MAX)
-        return refuse(ret_error, "there are too many agents already");
+        return error_set(ret_error, CODE_BAD_HEALTH, "there are too many agents already");
     if (fresh)
         slot = add_entry(table, key, health);
     struct agent_entry *entry = &slot->entry;

@@ -61,11 +61,6 @@ static bool is_foreign_host(const struct http_exchange *exchange)
     return !own;
 }
 
-static bool is_cross_origin(const struct http_exchange *exchange)
-{
-    return !http_exchange_only_reads(exchange) && http_cross_site(exchange);
-}
-
 bool http_cross_site(const struct http_exchange *exchange)
 {
     const char *site = http_header(exchange, "Sec-Fetch-Site");
@@ -203,7 +198,7 @@ void http_guard(struct http_exchange *exchange)
         exchange->refusal = (struct http_refusal){
             403, CODE_FOREIGN_HOST,
             "the Host header does not name this server; http.allowed.hosts lists further names"};
-    else if (is_cross_origin(exchange))
+    else if (!http_exchange_only_reads(exchange) && http_cross_site(exchange))
         exchange->refusal = (struct http_refusal){403, CODE_CROSS_ORIGIN,
                                                   "requests from other sites are not accepted"};
     else

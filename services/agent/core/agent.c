@@ -95,12 +95,6 @@ enum agent_phase agent_phase(const struct agent *agent)
     return agent->phase;
 }
 
-struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
-                               struct arena *arena)
-{
-    return agent_callbacks_url(agent->callbacks, request, arena);
-}
-
 uint32_t agent_capacity(const struct agent *agent)
 {
     const struct config *config = agent->service->config;

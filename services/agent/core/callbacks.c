@@ -156,22 +156,23 @@ bool agent_callbacks_idle(const struct agent_callbacks *callbacks)
 
 /* ---- URLs ---- */
 
-struct text agent_callbacks_url(const struct agent_callbacks *callbacks,
-                                const struct step_request *request, struct arena *arena)
+struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
+                               struct arena *arena)
 {
+    const struct agent_callbacks *callbacks = agent->callbacks;
     char token[AGENT_CALLBACK_TOKEN_SIZE] = "";
-    struct text agent = text_of(callbacks->agent->name);
+    struct text name = text_of(agent->name);
     char order[3 * ORDER_ID_BYTES_MAX + 1];
     if (callbacks->base == NULL)
         return TEXT("");
     if (callbacks->secret.size > 0)
-        agent_callback_token(callbacks->secret, agent, request->order_id, request->ref.step,
+        agent_callback_token(callbacks->secret, name, request->order_id, request->ref.step,
                              request->ref.direction, request->ref.attempt, token);
     percent_encode(request->order_id, PERCENT_KEEP_UNRESERVED, order, sizeof(order));
     size_t most = strlen(callbacks->base) + strlen(order) + 2 * (size_t)NAME_BYTES_MAX + 200;
     char *url = arena_bytes(arena, most);
     int size = snprintf(url, most, "%s/v1/callbacks/%.*s/%s/%.*s/%s/%" PRIu32 "%s%s",
-                        callbacks->base, TEXT_ARG(agent), order, TEXT_ARG(request->ref.step),
+                        callbacks->base, TEXT_ARG(name), order, TEXT_ARG(request->ref.step),
                         direction_name(request->ref.direction), request->ref.attempt,
                         token[0] != '\0' ? "?token=" : "", token);
     assert(size > 0 && (size_t)size < most);

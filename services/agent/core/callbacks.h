@@ -34,9 +34,6 @@ struct agent_callbacks *agent_callbacks_new(struct agent *agent);
 void agent_callbacks_free(struct agent_callbacks *callbacks);
 /* No callback waits for its acknowledgement. */
 bool agent_callbacks_idle(const struct agent_callbacks *callbacks);
-/* The URL for this request, new in the arena; empty: this instance accepts no callbacks. */
-struct text agent_callbacks_url(const struct agent_callbacks *callbacks,
-                                const struct step_request *request, struct arena *arena);
 
 /* The hex token of a request id, NUL-terminated. */
 void agent_callback_token(struct text secret, struct text agent, struct text order,

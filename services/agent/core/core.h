@@ -61,7 +61,7 @@ uint32_t agent_capacity(const struct agent *agent);
 uint32_t agent_queued(const struct agent *agent);
 /* Partitions that are assigned to it. */
 uint32_t agent_partitions(const struct agent *agent);
-/* As agent_call_callback, for any request. */
+/* The URL for callbacks about this request, new in the arena; empty: this instance accepts none. */
 struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
                                struct arena *arena);
 

@@ -16,11 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void bad_request(struct http_exchange *exchange, const char *message)
-{
-    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", message);
-}
-
 /* ---- one of them ---- */
 
 static bool read_place(struct http_exchange *exchange, int32_t *ret_partition, int64_t *ret_offset)
@@ -31,7 +26,8 @@ static bool read_place(struct http_exchange *exchange, int32_t *ret_partition, i
         *ret_partition = (int32_t)partition;
         return true;
     }
-    bad_request(exchange, "expected the partition and the offset of a dead letter");
+    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
+                       "expected the partition and the offset of a dead letter");
     return false;
 }
 
