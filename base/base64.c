@@ -37,7 +37,7 @@ bool base64_decode(struct text text, char *ret_bytes, size_t capacity, uint32_t 
         bits -= 8;
         ret_bytes[size++] = (char)(pending >> bits & 0xff);
     }
-    /* What is left over of the last character is 0: each text has one encoding. */
+    /* The unused bits of the last character are 0: each text has one encoding. */
     if ((pending & ((1U << bits) - 1)) != 0)
         return false;
     *ret_size = size;

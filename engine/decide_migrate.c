@@ -118,7 +118,7 @@ static bool has_agent(const struct workflow_step *plan, struct text agent)
     return false;
 }
 
-/* What undoes it is the same. */
+/* The same action undoes it. */
 static bool same_undo(const struct workflow_step *a, const struct workflow_step *b)
 {
     if (a->has_compensate != b->has_compensate)
@@ -179,7 +179,7 @@ static bool same_steps(struct decide_ctx *ctx)
     return true;
 }
 
-/* What an operator completed has no attempt, and is undone by the agent that it had. */
+/* A step that an operator completed has no attempt: the agent that it had undoes it. */
 static struct text agent_of(const struct decide_ctx *ctx, const struct workflow_step *plan)
 {
     int index = order_find_step(ctx->order, plan->name);

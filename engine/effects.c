@@ -20,8 +20,8 @@ static void add_output(struct step_request *request, struct step_output output)
     request->outputs[at] = output;
 }
 
-/* What the steps put out is settled, but the order also holds what was decided later: nothing else
- * of it may enter the request. */
+/* The outputs of the steps are settled, but the order also holds what was decided later: nothing
+ * else of it may enter the request. */
 static void outputs_of(const struct order *order, int64_t inputs, struct arena *arena,
                        struct step_request *request)
 {
@@ -62,7 +62,7 @@ static const struct order_details *details_at_start(const struct order *order,
     return details;
 }
 
-/* An extension is the same request again, with more time. What it holds is kept in the step: an
+/* An extension is the same request again, with more time. The step keeps its content: an
  * event's inputs are a set of the steps that the order had then. */
 static void add_request(const struct decision *decision, const struct event *event,
                         const struct order *order, struct arena *arena, struct effects *effects)

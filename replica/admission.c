@@ -114,7 +114,7 @@ enum admission admission_decision(struct checkpoint *checkpoint, const struct de
 
 /* ---- continuations ---- */
 
-/* What a Continuation states is what a checkpoint keeps, but for what is the reader's own: the
+/* A Continuation states what a checkpoint keeps, except for what is the reader's own: the
  * cluster, where it began and stands, what it has skipped, how far the log may be trimmed, and the
  * flags (8 bytes with what fills them up), which follow from the rest. Of its own it has written_at
  * and trimmed, and who claimed and when. */

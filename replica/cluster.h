@@ -106,8 +106,8 @@ void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bo
                              void *ctx);
 void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
                                void *ctx);
-/* What is freed while it waits cancels: `done` is not called any more. Returns how many refreshes
- * with this ctx there were. */
+/* For a `ctx` that is freed while it waits: `done` is not called any more. Returns how many
+ * refreshes with this ctx there were. */
 uint32_t cluster_refresh_cancel(struct cluster *cluster, const void *ctx);
 
 /* A dead letter of the record, see dead_letter.h. `cut`: what it was before its reader cut it;

@@ -125,8 +125,8 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
         different_log(follower, "its first claim is another one");
 }
 
-/* What the log begins with does not show whether it is the log of this store, or not all orders are
- * in it. */
+/* The first record does not show whether this is the log of this store, or not all orders
+ * are in it. */
 static void beginning_lost(struct follower *follower)
 {
     struct error error;

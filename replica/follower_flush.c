@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a view has committed reaches the disk within a while, however little that is: a crash makes
- * it fold no more than that again, and a disk that refuses writes is noticed. */
+/* A view's commits reach the disk within a while, however few they are: a crash makes it fold
+ * no more than that again, and a disk that refuses writes is noticed. */
 #include "platform/logger.h"
 #include "replica/follower_internal.h"
 

@@ -126,7 +126,7 @@ enum error_class view_open(const struct view_options *options, struct view **ret
     enum error_class class = open_store(view, &error);
     if (class != ERROR_OK && ret_error != NULL)
         *ret_error = error;
-    /* What another process works with is not damaged. */
+    /* A store that another process uses is not damaged. */
     if (class != ERROR_OK && error.code != CODE_STORE_IN_USE) {
         dropped = true;
         class = view_drop(view, ret_error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The orders that a view keeps in memory. What is dirty stays until it is committed; of the others,
+/* The orders that a view keeps in memory. A dirty order stays until it is committed; of the others,
  * those used last stay, bounded in bytes.
  *
  * An order that changes often has room for what its next Decisions add to it: half of the cache is

@@ -17,7 +17,7 @@ struct expiry_scan {
     struct error *ret_error;
 };
 
-/* What another process wrote is checked before it is believed. */
+/* Another process wrote it: check before believing. */
 static enum error_class check_expiry(const struct expiry *expiry,
                                      const struct broker_record *record, struct error *ret_error)
 {
@@ -56,7 +56,7 @@ static void note_gone(struct expiry_scan *scan, const struct order *order)
     folded->gone = gone;
 }
 
-/* What the order was is forgotten; what the store has of it goes with the next commit. */
+/* Memory forgets the order at once, the store with the next commit. */
 static void forget_order(struct expiry_scan *scan, struct view_entry *entry)
 {
     struct view *view = scan->view;

@@ -39,7 +39,7 @@ static enum error_class load_decided(struct view *view, const struct decision *d
     return ERROR_OK;
 }
 
-/* What another process wrote is checked before it is applied. */
+/* Another process wrote it: check before applying. */
 static enum error_class check_decided(struct view *view, const struct decision *decision,
                                       const struct view_entry *entry, bool unseen,
                                       const struct broker_record *record, struct error *ret_error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folds Statements: orders that the owner restates in full. What a Statement says counts for every
+/* Folds Statements: orders that the owner restates in full. A Statement counts for every
  * reader, so a reader that began inside the log gets to know the order here, and one that folded
  * the order compares. */
 #include "replica/view_internal.h"
@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-/* What another process wrote is checked before it is believed. */
+/* Another process wrote it: check before believing. */
 static enum error_class check_stated(const struct order *order, const struct broker_record *record,
                                      struct error *ret_error)
 {

@@ -45,7 +45,7 @@ static void remember(struct verify_fold *fold, const struct broker_record *recor
     fold->next = record->offset + 1;
 }
 
-/* What the records before would have counted for is unknown: all of them count again. */
+/* It is unknown what the records before would have counted for: all of them count again. */
 static void start_over(struct verify_fold *fold)
 {
     follower_restart(fold->follower, true, 0);

@@ -201,7 +201,7 @@ void http_access_refuse(struct http_exchange *exchange)
                "this path needs a token: send it as Authorization: Bearer TOKEN");
 }
 
-/* What everyone may read tells nothing about a token, except for the session, which counts it. */
+/* Routes that everyone may read ignore the token, except for the session, which counts it. */
 static void check_token(struct http_exchange *exchange)
 {
     enum http_permission permission = exchange->route->row.permission;

@@ -169,7 +169,7 @@ static void choose(struct owner *owner)
 
 /* ---- what the answers say ---- */
 
-/* What a broker has forgotten is deleted again. The Continuation that names the place was
+/* A broker that has forgotten a deletion is asked again. The Continuation that names the place was
  * acknowledged, and a later record, the Claim at least: an owner has deleted before, or was about
  * to. */
 static void delete_again(struct owner *owner)
@@ -185,8 +185,8 @@ static void delete_again(struct owner *owner)
     owner_step_soon(owner);
 }
 
-/* Restating took a while, in which a group may have been reset. What is announced is deleted once
- * the group has read that again. */
+/* Restating took a while, in which a group may have been reset. The announced records are deleted
+ * once the group has read that far again. */
 static void decide_to_delete(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;

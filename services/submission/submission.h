@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service takes untrusted input: it reads <p>.submissions and HTTP requests,
  * validates each input (validate.h), and appends the accepted ones to <p>.commands on the order's
- * partition. What it refuses goes to the dead letters and, if the reply topic can be trusted, back
+ * partition. A refused record goes to the dead letters and, if the reply topic can be trusted, back
  * as a `Rejected` status.
  *
  * At-least-once: an offset of submissions is committed once its command, or its dead letter and

@@ -220,8 +220,8 @@ static struct follower *follower_of(const struct auditor *auditor, int32_t parti
 }
 
 /* A piece of the partition that the walk is at, once it is folded to its end: old news would be
- * false alarms. What cannot be folded is left for the next walk; what cannot even be opened is
- * tried again, without progress, until another supervisor leads. */
+ * false alarms. A partition that cannot be folded is left for the next walk; one that cannot even
+ * be opened is tried again, without progress, until another supervisor leads. */
 static void walk(struct auditor *auditor)
 {
     struct audited *audited = &auditor->audited[auditor->at];
@@ -254,8 +254,8 @@ static void walk(struct auditor *auditor)
 }
 
 /* The partition that the walk is at waits for its records, and none was folded since the last tick.
- * What an operator has to fix (stopped, disk full) would not improve with another supervisor; what
- * cannot be opened here might. */
+ * Another supervisor cannot do better where an operator has to act (stopped, disk full); it might
+ * where this one cannot open the store. */
 static bool is_stalled(const struct auditor *auditor)
 {
     bool current = false;

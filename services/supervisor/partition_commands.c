@@ -75,7 +75,7 @@ static bool append_command(struct supervisor_partition *partition, const struct 
                           &partition->error) == ERROR_OK;
 }
 
-/* What the log says of the order decides, not what is remembered of it. */
+/* The log decides about the order, not the entry that remembers it. */
 static void send_command(struct supervisor_partition *partition,
                          const struct outstanding_command *due)
 {

@@ -77,7 +77,7 @@ void waiting_commands_look(struct waiting_commands *waiting, bool current)
                    on_offsets, waiting);
 }
 
-/* What was decided so late may have been reported by a supervisor that cannot close it any more.
+/* A supervisor that cannot close it any more may have reported a command that was decided so late.
  * Only the first such Decision counts: a backlog has many of them. What this one has raised it
  * closes at once: its successor would not see the Decision again. */
 void waiting_commands_decided(struct waiting_commands *waiting, const struct decision *decision,

@@ -567,7 +567,7 @@ static bool has_released(void *ctx)
     return ((struct kafka_reader *)ctx)->queue == NULL;
 }
 
-/* What is fetched ahead is bounded by the bytes of values only. */
+/* Only the bytes of values bound what is fetched ahead. */
 Test(broker, fetches_nothing_ahead_for_a_reader_that_stays_paused)
 {
     struct lab lab;

@@ -252,7 +252,7 @@ static void timed_out(struct rules *rules)
          "timed out, then %s", event_kind_name(next.kind));
 }
 
-/* What leaves Error has its workflow's deadline again, or the operator's. */
+/* An order that leaves Error has its workflow's deadline again, or the operator's. */
 static void resumed(struct rules *rules)
 {
     RULE(rules, rules->error, "resumed, but not in Error");

@@ -39,7 +39,7 @@ static void move_retries(struct rules *rules, const struct retry_policy *from,
     way->starts = 0; /* in this version */
 }
 
-/* What waited is looked at again. */
+/* Steps that waited are looked at again. */
 void rules_migrated(struct rules *rules, const struct order_migrated *event)
 {
     struct rules_step steps[WORKFLOW_STEPS_MAX] = {0};

@@ -30,7 +30,7 @@ struct kind {
 
 /* ---- single partitions that fail ---- */
 
-/* What a topic that refuses records leads to is a dead letter; there is none for dead letters, nor
+/* A topic that refuses records leads to a dead letter; there is none for dead letters, nor
  * for the log and what it is made from. */
 static const struct {
     const char *topic;

@@ -233,7 +233,7 @@ static const char *take_over_at_rest(struct world *world)
                       : wrong("a takeover at rest sends %lld effects again", (long long)again);
 }
 
-/* What is left of a trimmed log is enough: the store is that of a fold of all of it. */
+/* The rest of a trimmed log is enough: the store is that of a fold of all of it. */
 static const char *begin_again_at_rest(struct world *world)
 {
     trim_begin_again(world);

@@ -295,7 +295,7 @@ static const char *serve_wave(struct isolation *isolation)
     return failed;
 }
 
-/* What needed it ends too, when it works again. */
+/* The work that needed it ends once it works again. */
 static const char *serve_late(struct isolation *isolation)
 {
     uint32_t left = 1;

@@ -449,7 +449,7 @@ static const char *check_statement(const struct model *model, const struct state
 
 /* ---- Expiries ---- */
 
-/* What follows under such an id is another order. */
+/* The next order under such an id is another one. */
 static const char *take_expiry(struct model *model, const struct expiry *expiry, int64_t offset)
 {
     struct broker_record record;

@@ -283,7 +283,7 @@ static void let_go_on(struct world *world)
     }
 }
 
-/* What else this world has is rare in a log that was just trimmed. */
+/* The other events of this world are rare in a log that was just trimmed. */
 static void trouble(struct world *world)
 {
     if (chaos_has(world, CHAOS_TAIL))

@@ -309,7 +309,7 @@ const char *upgrade_check(struct world *world)
     return failed;
 }
 
-/* What an operator has skipped is met, and reported, by each fold that begins with an empty store:
+/* Each fold that begins with an empty store meets, and reports, what an operator has skipped:
  * the Reset comes later in the log. */
 static bool is_about_garbage(const struct world *world, struct text message)
 {

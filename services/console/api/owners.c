@@ -338,7 +338,7 @@ int64_t owners_undecided(const struct owners *owners, int32_t number)
     int64_t lag = lag_of(owners, number);
     bool waits = lag_window_waited_ms(window, loop_now_ms(owners->loop)) >= UNDECIDED_MS ||
                  assess(owners, number, reason) != VERDICT_OK;
-    /* What this console has not read may be decided. */
+    /* The owner may have decided more than this console has read. */
     if (lag == UNKNOWN || !waits ||
         !console_partition_is_current(owners->partitions[number], reason, sizeof(reason)))
         return 0;

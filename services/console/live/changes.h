@@ -39,7 +39,7 @@ void changes_free(struct changes *changes);
 void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
                  const struct decision *decision, const struct order *order);
 
-/* What was read before may be untrue: every client that watches gets "reset". */
+/* Answers from before may be wrong: every client that watches gets "reset". */
 void changes_forget(struct changes *changes);
 
 /* Answers the exchange, now or later:

@@ -35,7 +35,7 @@ typedef void (*console_partition_decided)(void *ctx, struct console_partition *p
                                           const struct broker_record *record,
                                           const struct view_folded *folded);
 
-/* What was read of the partition before may be untrue: an operator has reset it, or the log was
+/* Earlier answers about the partition may be wrong: an operator has reset it, or the log was
  * folded again, or read on after a stop. Answers about it are current. */
 typedef void (*console_partition_renewed)(void *ctx);
 

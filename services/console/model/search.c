@@ -294,7 +294,7 @@ static void tour_init(struct tour *tour, struct console_partition *const partiti
     search_plan_make(partitions, partition_count, search, &tour->plan);
 }
 
-/* What a partition leaves of its time is for the later ones. */
+/* A partition leaves the rest of its time to the later ones. */
 static struct walk tour_walk(struct tour *tour, const struct search *search, int32_t number,
                              struct console_partition *partition)
 {

@@ -9,7 +9,7 @@
  *     count of windows u32, each: size of key u16, key, number i64,
  *         count of classes u8, each: class u8, count u32
  *
- * What a window or bucket does not count is left out. */
+ * A value that a window or bucket does not count is left out. */
 #include "base/bytes.h"
 #include "services/console/model/stats_internal.h"
 

@@ -53,7 +53,7 @@ function patchNode(old, made) {
     return;
   }
   for (const { name } of [...old.attributes])
-    // What a reader opened stays open.
+    // An element that the reader opened stays open.
     if (!made.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   for (const { name, value } of made.attributes)
     if (old.getAttribute(name) !== value && !(name === 'open' && old.localName === 'details'))

@@ -82,7 +82,7 @@ export function spansOf(entries, order, now) {
       } else if (kind === 'StepResubmitted' || RESET.has(kind)) {
         settle(data.step, at, ['retry', 'queue']);
       } else if (kind === 'OrderMigrated') {
-        // What waits is started again, maybe under another agent; steps may be new, and some are gone.
+        // A step that waits is started again, maybe under another agent; some steps are new, some gone.
         for (const name of tracks.keys()) settle(name, at, ['retry', 'queue']);
         for (const step of data.steps ?? []) track(step.name);
       } else if (kind === 'ReportIgnored' && data.step) {
