@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a supervisor must watch, as a function of the order alone. */
+/* The deadlines that a supervisor watches, as a function of the order alone. */
 #include "engine/engine.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows a failed attempt: the first matching retrier with retries left, else a matching
+/* Decides after a failed attempt: the first matching retrier with retries left, else a matching
  * Catch, else OnExhausted. */
 #include "base/utf8.h"
 #include "engine/decide.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves the partition after a Decision: a pure function of it, so that a new owner emits
+/* The effects of a Decision on other topics: a pure function of it, so that a new owner emits
  * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
 #include "base/error.h"
 #include "engine/engine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of the login: refusals by the brokers, and tokens that cannot be read. The brokers
+/* Logins that fail: refusals by the brokers, and tokens that cannot be read. The brokers
  * give the same answer to a wrong password and to a mechanism that this librdkafka gets wrong; its
  * version tells them apart. */
 #include "kafka/client_internal.h"

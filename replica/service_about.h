@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a running service says about itself at GET /about: its version, whether it is ready, and its
+/* The answer to GET /about: the version of a running service, whether it is ready, and its
  * configuration with the origin of each value. Secrets are hidden. /metrics has the versions. */
 #ifndef REPLICA_SERVICE_ABOUT_H
 #define REPLICA_SERVICE_ABOUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a submission must look like, and its identity. See codec.h. */
+/* The rules for the content of a submission, and its identity. See codec.h. */
 #include "base/bytes.h"
 #include "base/names.h"
 #include "base/utf8.h"

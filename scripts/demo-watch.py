@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/demo does between start and end: watches orders, cancels some, kills a scheduler.
+"""The middle of scripts/demo: watches orders, cancels some, kills a scheduler.
 
     demo-watch.py ready DIR                     exit code 0: the service of that folder is ready
     demo-watch.py watch DEMO REEVE IMPORT_PID   until every imported order has ended

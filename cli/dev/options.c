@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user of `reeve dev` asked for: agents, applications, workflows, the directory. */
+/* The command line of `reeve dev`: agents, applications, workflows, the directory. */
 #include "cli/dev/dev_internal.h"
 #include "cli/workflow/deployment.h"
 #include "platform/files.h"

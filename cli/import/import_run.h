@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every import does with its orders, from either kind of file: checks, rate, limit, sending,
- * progress, rejects, the summary. */
+/* The run of an import, from either kind of file: checks, rate, limit, sending, progress, rejects,
+ * the summary. */
 #ifndef CLI_IMPORT_IMPORT_RUN_H
 #define CLI_IMPORT_IMPORT_RUN_H
 

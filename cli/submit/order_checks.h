@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client can check before it submits: the workflow is deployed, the reply topic exists. The
+/* The checks of a client before it submits: the workflow is deployed, the reply topic exists. The
  * submission service checks all of it again; here mistakes are reported at once. */
 #ifndef CLI_SUBMIT_ORDER_CHECKS_H
 #define CLI_SUBMIT_ORDER_CHECKS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each program may do on a broker that refuses what is not granted: the one table of rights,
+/* The rights of each program on a broker that refuses what is not granted: the one table of them,
  * as access rules (ACLs) for the users of one installation. docs/operate/kafka.md shows the table;
  * tests/kafka/test_access.py grants it and runs every program with it. */
 #ifndef KAFKA_TOPICS_RIGHTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a token is bound to: fields KEY=VALUE of its line in the file of tokens (tokens.h). A token
+/* The bindings of a token: fields KEY=VALUE of its line in the file of tokens (tokens.h). A token
  * that is not bound may name whatever its role permits.
  *
  *     reply-to=TOPIC      submitter: the only topic that it may have statuses sent to

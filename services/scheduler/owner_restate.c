@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an owner says again, so that the log need not go back to its beginning: the bookkeeping of
- * the partition (a Continuation), and orders in full (Statements). Both take a sequence number of
+/* Restates in the log, so that it need not go back to its beginning, the bookkeeping of the
+ * partition (a Continuation), and orders in full (Statements). Both take a sequence number of
  * the claim, as Decisions do, and no command. */
 #include "platform/failpoint.h"
 #include "services/scheduler/owner_internal.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What services and the broker take while there are no orders.
+"""The load of services and the broker while there are no orders.
 
     idle.py [--seconds N] [--set NAME=VALUE ...] [--json]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // TIMEOUT_SECONDS = 270
-// What operators do: actions for one order and for many, refusals, and what they see live.
+// The work of operators: actions for one order and for many, refusals, and what they see live.
 'use strict';
 
 const assert = require('node:assert/strict');

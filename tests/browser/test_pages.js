@@ -406,7 +406,7 @@ test('data_of_orders_is_text', async ({ page, open }) => {
   assert.match(await page.locator('.command code').last().textContent(), /--customer '<img src=x onerror=alert\(1\)>"'\\''&amp;'/);
 });
 
-test('what_does_not_exist_is_named', async ({ page, open }) => {
+test('names_what_does_not_exist', async ({ page, open }) => {
   await open('/orders/no-such-order');
   await page.getByText('order no-such-order does not exist').waitFor();
   await page.goto(`${(new URL(page.url())).origin}/orders/%E0%A4%A`).catch(() => null);

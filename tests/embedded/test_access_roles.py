@@ -135,7 +135,7 @@ class RevocationTest(unittest.TestCase):
         return wait_for(lambda: f"{expected}: {self.messages()[before:]}", lambda: next(
             (line for line in self.messages()[before:] if expected in line), None))
 
-    def test_what_a_revoked_token_uses_ends(self):
+    def test_ends_streams_and_waits_of_a_revoked_token(self):
         stream = self.ask("/api/events", stream=True)
         self.assertEqual(stream.status, 200)
         other = self.ask("/api/events", "operator", stream=True)

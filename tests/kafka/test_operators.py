@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do to orders, with a scheduler that crashes between each command and its outcome;
-and to many orders at once."""
+"""Operators' commands about orders, with a scheduler that crashes between each command and its
+outcome; and about many orders at once."""
 
 import json
 import unittest

@@ -66,7 +66,7 @@ class WaitingCommandsTest(unittest.TestCase):
         self.assertEqual([(row["kind"], row["order_id"], row["problem"]) for row in waiting],
                          [("SubmitOrder", name, None)])
 
-    def test_what_is_alive_reports_that_commands_wait(self):
+    def test_a_running_service_reports_that_commands_wait(self):
         crowd = self.crowd
         crowd.wait_for_end(crowd.submit(10))
         crowd["scheduler-1"].sigkill()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to topics that must not lose anything, a tail, a beginning, all of it, nor get more
- * partitions. Design, section 3, says for each which owners carry on and which ones stop, keep
+/* Topics that lose a tail, a beginning or all of it, or get more partitions, which must not happen
+ * to them. Design, section 3, says for each which owners carry on and which ones stop, keep
  * their store and claim nothing until an operator has acted. */
 #include "tests/property/ownership_history.h"
 

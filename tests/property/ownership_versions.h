@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an older version of reeve cannot read. The codec of an older process sees what a newer one
- * wrote with the fingerprint of a newer schema: of Decisions in which some events and symbols have
- * other names, and of records that do not exist here. The format in which it states orders is one
- * below ours. Whatever follows from that is the product's.
+/* An older version of reeve, which cannot read everything. The codec of an older process sees what
+ * a newer one wrote with the fingerprint of a newer schema: of Decisions in which some events and
+ * symbols have other names, and of records that do not exist here. The format in which it states
+ * orders is one below ours. Whatever follows from that is the product's.
  * The linker puts this in front of the codec (--wrap). */
 #ifndef TESTS_PROPERTY_OWNERSHIP_VERSIONS_H
 #define TESTS_PROPERTY_OWNERSHIP_VERSIONS_H

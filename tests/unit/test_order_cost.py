@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an order costs does not grow unnoticed: the instructions that a scheduler and a supervisor
+"""The cost of an order does not grow unnoticed: the instructions that a scheduler and a supervisor
 execute for an order of three steps, and the commands that it takes.
 
 Valgrind counts both over the broker in memory, where all is the same each time; figures of one

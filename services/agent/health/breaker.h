@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent does with its circuit (circuit.h). Requests are not called while it is open.
+/* The agent's use of its circuit (circuit.h). Requests are not called while it is open.
  *
  *     opens:     nothing is read or begun any more, the queue is dropped. Running calls go on; if
  *                they end in time, they are reported and committed. Then the agent leaves its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators do to an order: cancel, resubmit, pause it, end its steps by hand. Each request
- * becomes a command; its answer is the Decision, read from the log.
+/* Operators' commands about an order: cancel, resubmit, pause it, end its steps by hand. Each
+ * request becomes a command; its answer is the Decision, read from the log.
  *
  *     POST /api/orders/{id}/{verb}    {"by": "ann", "reason": "bank is back", ...}
  *

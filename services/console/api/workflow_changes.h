@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators do to the versions of workflows:
+/* Operators' changes to the versions of workflows:
  *
  *     POST /api/workflows                                {"by", "source", "format", "activate"}
  *     POST /api/workflows/{name}/{version}/activate      {"by": "ann", "reason": "tested"}

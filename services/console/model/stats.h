@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one partition's log says about the last minutes and about the orders under way: rates,
+/* Figures from one partition's log, of the last minutes and the orders under way: rates,
  * durations, steps in flight, causes of errors.
  *
  * It is the index of the partition's view (replica/view.h): kept in the store together with the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an owner of a partition leaves to the next one: which requests behind an unfinished one are
- * settled. */
+/* The note that an owner of a partition leaves to the next one: which requests behind an unfinished
+ * one are settled. */
 #include "services/agent/core/settled_note.h"
 #include "tests/unit/agent/world.h"
 

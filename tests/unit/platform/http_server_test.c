@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server takes and refuses. */
+/* Requests that the server takes, and those that it refuses. */
 #include "platform/http/json_answer.h"
 #include "tests/unit/platform/http_server_kit.h"
 

@@ -176,7 +176,7 @@ static void publish_schema(struct site *site, int number, size_t size)
                          (struct text){avsc, (uint32_t)size});
 }
 
-/* What had to go comes back when a record needs it. */
+/* A schema that had to go comes back when a record needs it. */
 Test(cluster, reads_the_schemas_again_for_one_that_had_to_go)
 {
     enum { LARGE = 59 * 1024, SCHEMAS_OVER = CODEC_LEARNED_BYTES_MAX / LARGE + 20 };

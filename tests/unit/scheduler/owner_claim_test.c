@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an owner does before it decides: it folds to the end of the log, claims, and makes sure that
+/* An owner before it decides: it folds to the end of the log, claims, and makes sure that the
  * log, store and commands belong together. */
 #include "tests/unit/scheduler/owner_kit.h"
 

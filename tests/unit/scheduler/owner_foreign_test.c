@@ -218,7 +218,7 @@ Test(owner_foreign, folds_again_without_what_a_reset_skips)
     cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_DECISION), 4);
 }
 
-/* What it has honoured is not in its store before the next commit. */
+/* The Reset that it has honoured is not in its store before the next commit. */
 Test(owner_foreign, keeps_a_skip_that_it_honours_when_it_goes_back_to_its_last_commit)
 {
     static struct owner_kit kit;

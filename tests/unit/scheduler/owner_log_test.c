@@ -215,7 +215,7 @@ Test(owner_log, notices_while_it_follows_that_a_foreign_record_was_lost)
     cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 2);
 }
 
-/* What a zombie writes does not follow either, but the log is whole. */
+/* A zombie's records do not follow either, but the log is whole. */
 Test(owner_log, follows_a_log_into_which_a_zombie_writes)
 {
     begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a newer version writes that has raised its limits (REEVE_DOUBLE_LIMITS), for test_newer.py.
+/* Records of a newer version that has raised its limits (REEVE_DOUBLE_LIMITS), for test_newer.py.
  *
  *     schemas-newer FOLDER    the largest of some records to FOLDER/<name>.bin, with <name>.avsc */
 #include "base/heap_arena.h"

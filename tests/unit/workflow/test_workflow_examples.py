@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users copy has to be right: the example workflows, and those in docs/use/workflows.md."""
+"""The workflows that users copy are right: the examples, and those in docs/use/workflows.md."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do by hand: they end steps outside of any attempt, and pause orders."""
+"""The rules for work by hand: operators end steps outside of any attempt, and pause orders."""
 
 FINISHED = {"Processed", "Skipped"}  # the steps behind may start
 

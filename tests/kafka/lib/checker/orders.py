@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an order may do: the grammar of its events, written from the pattern and the workflow."""
+"""The grammar of an order's events, written from the pattern and the workflow."""
 
 from .by_hand import FINISHED, ByHandRules
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a workflow file says, by docs/use/workflows.md, for files that `workflow lint` accepts."""
+"""Reads workflow files by docs/use/workflows.md: those that `workflow lint` accepts."""
 
 import json
 
