@@ -121,21 +121,6 @@ static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
     return false;
 }
 
-/* A typing error must not turn into a request that does not wait. */
-static bool check_query(struct http_exchange *exchange)
-{
-    const char *name;
-    for (size_t index = 0; (name = http_query_name(exchange, &index)) != NULL;) {
-        if (strcmp(name, "wait") == 0)
-            continue;
-        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
-                           "unknown parameter %.64s: expected wait",
-                           utf8_printable(text_of(name)) ? name : "(not printable)");
-        return false;
-    }
-    return true;
-}
-
 static void begin_query(struct order_api *api, struct http_exchange *exchange, int64_t wait_ms)
 {
     struct order_query *query = calloc(1, sizeof(*query));
@@ -166,7 +151,7 @@ static void on_get(struct http_exchange *exchange, void *userdata)
                            "submission.console.url is not set");
     } else if (order_id_validate(order_id, &error) != ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
-    } else if (check_query(exchange) && read_wait(exchange, &wait_ms)) {
+    } else if (read_wait(exchange, &wait_ms)) {
         begin_query(api, exchange, wait_ms);
     }
 }
@@ -176,6 +161,7 @@ static const struct http_route rows[] = {
      .pattern = "/orders/{id}",
      .permission = HTTP_SUBMIT,
      .handler = on_get,
+     .query = HTTP_NAMES("wait"),
      .only = "of its own orders",
      .summary = "what became of an order; wait=30s: once it has ended"},
 };

@@ -235,6 +235,7 @@ Test(order_api, rejects_malformed_requests)
     cr_assert_eq(ask("/orders/a?wait=61s", shop).status, 400);
     cr_assert_eq(ask("/orders/a?wait=soon", shop).status, 400);
     cr_assert_eq(ask("/orders/a?weit=1s", shop).status, 400);
+    cr_assert_eq(ask("/orders/a?wait=1s&wait=2s", shop).status, 400);
     cr_assert_eq(ask("/orders/a", "wrong").status, 401);
     cr_assert_str_eq(asked, "");
 }
