@@ -141,7 +141,7 @@ struct http_exchange {
     unsigned status;
     /* See http_wait(). */
     bool waits;
-    uint8_t address[HTTP_ADDRESS_SIZE]; /* of the client, if it waits */
+    uint8_t address[HTTP_ADDRESS_SIZE]; /* of the client, if it has a share */
     void (*gone)(void *ctx);            /* NULL: the handler is not to be told */
     void *gone_ctx;
     struct http_stream *stream; /* the answer is one; its life is the exchange's */
@@ -173,6 +173,17 @@ void http_stream_cut(struct http_stream *stream);   /* the server ends */
 void http_stream_free(struct http_stream *stream);
 
 /* waits.c */
+/* Requests that are held. */
+struct http_tally {
+    uint32_t all;
+    uint32_t of_user;    /* of the client that asks for one more */
+    uint32_t of_address; /* the same */
+};
+/* Counts one that is held; both have their clients' addresses. */
+void http_tally_add(struct http_tally *tally, const struct http_exchange *exchange,
+                    const struct http_exchange *held);
+/* Whether one more of `limit` is left for this client. */
+bool http_tally_has_share(const struct http_tally *tally, uint32_t limit);
 void http_waits_init(struct http_server *server);
 /* Before a handler lets a request wait because the client asked for that. Each token, and each
  * address, has a share of the limit: false = there is none left for this client, which was

@@ -18,6 +18,7 @@ void http_pendings_init(struct http_pendings *set, const struct http_pending_kin
 {
     assert(kind->late != NULL || kind->draining != NULL);
     assert(kind->max == 0 || kind->busy != NULL);
+    assert(kind->max > 0 || !kind->shared);
     *set = (struct http_pendings){.kind = kind, .loop = loop, .settled = settled, .ctx = ctx};
 }
 
@@ -70,16 +71,29 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     end_wait(userdata);
 }
 
-bool http_pendings_admit(const struct http_pendings *set, struct http_exchange *exchange)
+static bool has_place(const struct http_pendings *set, struct http_exchange *exchange)
 {
     const struct http_pending_kind *kind = set->kind;
-    if (!set->closed && (kind->max == 0 || set->count < kind->max))
+    const struct http_pending *held;
+    struct http_tally tally = {0};
+    if (!kind->shared)
+        return kind->max == 0 || set->count < kind->max;
+    http_client_address(exchange, exchange->address);
+    DL_FOREACH(set->list, held)
+        if (held->exchange != NULL)
+            http_tally_add(&tally, exchange, held->exchange);
+    return http_tally_has_share(&tally, kind->max);
+}
+
+bool http_pendings_admit(const struct http_pendings *set, struct http_exchange *exchange)
+{
+    if (!set->closed && has_place(set, exchange))
         return true;
     if (set->closed) {
         http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, HTTP_SHUTTING_DOWN);
     } else {
         http_set_header(exchange, "Retry-After", "1");
-        http_respond_error(exchange, 503, CODE_BUSY, "%s", kind->busy);
+        http_respond_error(exchange, 503, CODE_BUSY, "%s", set->kind->busy);
     }
     return false;
 }

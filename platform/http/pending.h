@@ -25,6 +25,7 @@ struct http_pending {
 /* What the requests of a set have in common. None of its functions settles the request. */
 struct http_pending_kind {
     uint32_t max;     /* 503 Busy beyond; 0: no limit */
+    bool shared;      /* and beyond a client's share of it, as of those that may wait (waits.c) */
     const char *busy; /* the detail of that answer */
     /* Detail of the 503 ShuttingDown for those that wait when the service ends. NULL: they get the
      * answer of late(), which then has to answer. */

@@ -10,12 +10,6 @@
 #include <assert.h>
 #include <string.h>
 
-struct tally {
-    uint32_t all;
-    uint32_t of_user;
-    uint32_t of_address;
-};
-
 /* With tokens the token, without them the user that a trusted proxy names. */
 static bool has_user(const struct http_exchange *exchange)
 {
@@ -38,27 +32,30 @@ static bool is_waiting(const struct http_exchange *exchange)
            (exchange->handlers || exchange->stream != NULL);
 }
 
-static struct tally count(const struct http_exchange *exchange, bool streams)
+void http_tally_add(struct http_tally *tally, const struct http_exchange *exchange,
+                    const struct http_exchange *held)
 {
-    struct tally tally = {0};
-    const struct http_exchange *at = exchange->server->exchanges;
-    for (; at != NULL; at = at->next) {
-        if (!is_waiting(at) || (streams && at->stream == NULL))
-            continue;
-        tally.all++;
-        tally.of_user += same_user(exchange, at);
-        tally.of_address += memcmp(exchange->address, at->address, sizeof(at->address)) == 0;
-    }
-    return tally;
+    tally->all++;
+    tally->of_user += same_user(exchange, held);
+    tally->of_address += memcmp(exchange->address, held->address, sizeof(held->address)) == 0;
 }
 
-/* Whether one more of `limit` is left for this client. */
-static bool has_share(const struct tally *tally, uint32_t limit)
+bool http_tally_has_share(const struct http_tally *tally, uint32_t limit)
 {
     if (tally->all >= limit)
         return false;
     uint32_t left = limit - tally->all;
     return tally->of_user < left && tally->of_address < 2 * left;
+}
+
+static struct http_tally count(const struct http_exchange *exchange, bool streams)
+{
+    struct http_tally tally = {0};
+    const struct http_exchange *at = exchange->server->exchanges;
+    for (; at != NULL; at = at->next)
+        if (is_waiting(at) && (!streams || at->stream != NULL))
+            http_tally_add(&tally, exchange, at);
+    return tally;
 }
 
 void http_waits_init(struct http_server *server)
@@ -88,10 +85,10 @@ bool http_wait_has_share(struct http_exchange *exchange, bool stream)
 {
     http_client_address(exchange, exchange->address);
     struct http_server *server = exchange->server;
-    struct tally waits = count(exchange, false);
-    struct tally streams = count(exchange, true);
-    bool has =
-        has_share(&waits, server->waits_max) && (!stream || has_share(&streams, HTTP_STREAMS_MAX));
+    struct http_tally waits = count(exchange, false);
+    struct http_tally streams = count(exchange, true);
+    bool has = http_tally_has_share(&waits, server->waits_max) &&
+               (!stream || http_tally_has_share(&streams, HTTP_STREAMS_MAX));
     if (!has && server->waits_refused != NULL)
         metrics_add(server->waits_refused, 1);
     return has;

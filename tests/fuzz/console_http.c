@@ -2,6 +2,7 @@
 #include "tests/fuzz/console_http.h"
 
 #include "platform/http/json_answer.h"
+#include "platform/http/pending.h"
 #include "platform/http/server.h"
 
 #include <assert.h>
@@ -63,6 +64,9 @@ void __wrap_http_set_header(struct http_exchange *exchange, const char *name, co
 struct http_stream *__wrap_http_respond_stream(struct http_exchange *exchange,
                                                const char *content_type, http_stream_closed closed,
                                                void *ctx);
+bool __wrap_http_pendings_admit(const struct http_pendings *set, struct http_exchange *exchange);
+bool __wrap_http_pending_wait(struct http_pendings *set, struct http_pending *pending,
+                              struct http_exchange *exchange, int64_t wait_ms);
 
 /* The linker compares no types. */
 #define REPLACES(function)                                                                 \
@@ -88,6 +92,8 @@ REPLACES(http_respond_error);
 REPLACES(http_respond_failure);
 REPLACES(http_set_header);
 REPLACES(http_respond_stream);
+REPLACES(http_pendings_admit);
+REPLACES(http_pending_wait);
 
 void __wrap_http_server_route(struct http_server *server, const struct http_route *route,
                               void *userdata)
@@ -230,6 +236,21 @@ struct http_stream *__wrap_http_respond_stream(struct http_exchange *exchange,
     (void)ctx;
     __wrap_http_respond(exchange, 503, NULL, text_of(content_type));
     return NULL;
+}
+
+/* All requests are of one client, which has a share of everything. */
+bool __wrap_http_pendings_admit(const struct http_pendings *set, struct http_exchange *exchange)
+{
+    (void)exchange;
+    assert(!set->closed);
+    return true;
+}
+
+bool __wrap_http_pending_wait(struct http_pendings *set, struct http_pending *pending,
+                              struct http_exchange *exchange, int64_t wait_ms)
+{
+    http_pending_begin(set, pending, exchange, wait_ms);
+    return true;
 }
 
 /* ---- a request ---- */

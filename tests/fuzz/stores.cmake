@@ -20,7 +20,7 @@ if(REEVE_FUZZ)
     endforeach()
     foreach(function server_route server_missing server_streams method path param query query_name
             query_next header body cross_site user gone respond respond_error respond_failure
-            set_header respond_stream)
+            set_header respond_stream pendings_admit pending_wait)
         target_link_options(fuzz-console PRIVATE LINKER:--wrap=http_${function})
     endforeach()
     target_link_options(fuzz-console PRIVATE LINKER:--wrap=codec_new LINKER:--wrap=codec_free)

@@ -133,6 +133,7 @@ static void replay_free(struct http_pending *pending)
 
 static const struct http_pending_kind replay_kind = {
     .max = REPLAYS_MAX,
+    .shared = true,
     .busy = "too many orders are being folded as they were: try again",
     .draining = HTTP_SHUTTING_DOWN,
     .free = replay_free};

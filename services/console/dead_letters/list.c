@@ -163,6 +163,7 @@ static void on_late(struct http_pending *pending)
 
 const struct http_pending_kind listing_kind = {
     .max = LISTINGS_MAX,
+    .shared = true,
     .busy = "too many lists of old dead letters are being read: try again later",
     .draining = HTTP_SHUTTING_DOWN,
     .late = on_late,

@@ -96,13 +96,18 @@ static bool has_arrived(void *ctx)
 }
 
 /* The connection; the request is held or answered by then. */
-static int ask(void)
+static int ask_from(uint32_t host)
 {
     uint32_t expected = arrived + 1;
-    int fd = http_kit_dial();
+    int fd = http_kit_dial_from(host);
     http_kit_send_text(fd, "GET /later HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
     cr_assert(loop_run_until(http_kit_loop, has_arrived, &expected, HTTP_KIT_WAIT_MS));
     return fd;
+}
+
+static int ask(void)
+{
+    return ask_from(1);
 }
 
 static void expect(int fd, const char *status, const char *text)
@@ -217,6 +222,19 @@ Test(http_pending, refuses_more_than_its_limit)
     cr_assert(strstr(http_kit_answer, "\r\nRetry-After: 1\r\n") != NULL, "%s", http_kit_answer);
     cr_assert_eq(set.count, 1);
     close(fd);
+}
+
+Test(http_pending, gives_each_client_a_share_of_its_limit)
+{
+    kind.max = 8;
+    kind.shared = true;
+    kind.busy = "eight are enough";
+    for (int i = 0; i < 6; i++)
+        ask_from(2);
+    expect(ask_from(2), "HTTP/1.1 503", "eight are enough");
+    cr_assert_eq(set.count, 6, "an address has two thirds");
+    ask_from(3);
+    cr_assert_eq(set.count, 7, "there is room for another");
 }
 
 Test(http_pending, refuses_all_once_it_is_closed)
