@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <jansson.h>
 
-/* In the order of the union's branches. */
+/* In the order of the union's branches, which files keep: a new kind of the log is the last one.
+ * The check sees that none is missing. */
 static const enum record_kind log_kinds[] = {
     RECORD_CLAIM, RECORD_COMMAND_GUARD, RECORD_DECISION, RECORD_CONTINUATION,
     RECORD_RESET, RECORD_STATEMENT,     RECORD_EXPIRY};
