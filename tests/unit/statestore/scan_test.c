@@ -45,7 +45,27 @@ static bool note_index(void *ctx, int64_t updated_at, struct text order_id)
     return note(ctx, updated_at, order_id);
 }
 
-static void commit(struct store *store, struct store_batch *batch, int64_t n)
+static struct store_env *env;
+static struct store *store;
+static struct store_batch *batch;
+
+static void begin(void)
+{
+    env = kit_env();
+    store = kit_open(env, kit_path(kit_folder(), "s"));
+    batch = store_batch_new(store);
+}
+
+static void finish(void)
+{
+    store_batch_free(batch);
+    store_close(store);
+    store_env_free(env);
+}
+
+TestSuite(statestore_scan, .init = begin, .fini = finish);
+
+static void commit(int64_t n)
 {
     struct checkpoint checkpoint = kit_checkpoint(n);
     struct error error = {0};
@@ -54,13 +74,10 @@ static void commit(struct store *store, struct store_batch *batch, int64_t n)
 
 Test(statestore_scan, returns_orders_in_pages)
 {
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    struct store_batch *batch = store_batch_new(store);
     store_batch_put_order(batch, TEXT("b"), TEXT("2"));
     store_batch_put_order(batch, TEXT("a"), TEXT("1"));
     store_batch_put_order(batch, TEXT("a-long"), TEXT("3"));
-    commit(store, batch, 3);
+    commit(3);
     struct seen seen = {.limit = 2};
     cr_assert(store_scan_orders(store, TEXT(""), note_order, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 2);
@@ -73,22 +90,16 @@ Test(statestore_scan, returns_orders_in_pages)
     seen = (struct seen){0};
     cr_assert(store_scan_orders(store, TEXT("aa"), note_order, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 1);
-    store_batch_free(batch);
-    store_close(store);
-    store_env_free(env);
 }
 
 Test(statestore_scan, returns_deadlines_between_two_times)
 {
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    struct store_batch *batch = store_batch_new(store);
     const int64_t dues[] = {300, 100, 200, 200, INT64_MAX};
     const char *ids[] = {"c", "z", "b", "a", "never"};
     for (int i = 0; i < 5; i++)
         store_batch_put_deadline(batch, text_of(ids[i]),
                                  &(struct deadline){DEADLINE_START, dues[i], (uint32_t)i});
-    commit(store, batch, 1);
+    commit(1);
     struct seen seen = {0};
     cr_assert(store_scan_deadlines(store, 100, TEXT(""), 200, note_deadline, &seen, NULL) ==
               ERROR_OK);
@@ -112,13 +123,10 @@ Test(statestore_scan, returns_deadlines_between_two_times)
     cr_assert_str_eq(seen.ids[1], "c");
     seen = (struct seen){0};
     store_batch_delete_deadline(batch, TEXT("z"), &(struct deadline){DEADLINE_START, 100, 1});
-    commit(store, batch, 2);
+    commit(2);
     cr_assert(store_scan_deadlines(store, 0, TEXT(""), 100, note_deadline, &seen, NULL) ==
               ERROR_OK);
     cr_assert(seen.count == 0);
-    store_batch_free(batch);
-    store_close(store);
-    store_env_free(env);
 }
 
 static int64_t now_us(void)
@@ -131,9 +139,6 @@ static int64_t now_us(void)
 Test(statestore_scan, skips_tombstones_below_the_low_watermark)
 {
     enum { FIRED = 200000 };
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    struct store_batch *batch = store_batch_new(store);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < FIRED; i++) {
             struct deadline deadline = {DEADLINE_RECOVER, 1000 + i, 0};
@@ -142,11 +147,11 @@ Test(statestore_scan, skips_tombstones_below_the_low_watermark)
             else
                 store_batch_delete_deadline(batch, TEXT("order"), &deadline);
             if (i % 1000 == 999)
-                commit(store, batch, pass * FIRED + i + 1);
+                commit(pass * FIRED + i + 1);
         }
     }
     store_batch_put_deadline(batch, TEXT("order"), &(struct deadline){DEADLINE_RECOVER, 900000, 0});
-    commit(store, batch, 2 * FIRED + 1);
+    commit(2 * FIRED + 1);
     struct seen seen = {0};
     int64_t begin_us = now_us();
     for (int i = 0; i < 100; i++)
@@ -158,21 +163,15 @@ Test(statestore_scan, skips_tombstones_below_the_low_watermark)
     cr_assert(store_scan_deadlines(store, 0, TEXT(""), INT64_MAX, note_deadline, &seen, NULL) ==
               ERROR_OK);
     cr_assert(seen.count == 1 && seen.times[0] == 900000);
-    store_batch_free(batch);
-    store_close(store);
-    store_env_free(env);
 }
 
 Test(statestore_scan, returns_the_history_of_one_order)
 {
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    struct store_batch *batch = store_batch_new(store);
     store_batch_put_history(batch, TEXT("o"), 300, TEXT("second"));
     store_batch_put_history(batch, TEXT("o"), 7, TEXT("first"));
     store_batch_put_history(batch, TEXT("o1"), 8, TEXT("other"));
     store_batch_put_history(batch, TEXT("n"), 9, TEXT("another"));
-    commit(store, batch, 1);
+    commit(1);
     struct seen seen = {0};
     cr_assert(store_scan_history(store, TEXT("o"), 0, note_history, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 2 && seen.times[0] == 7 && seen.times[1] == 300);
@@ -181,17 +180,11 @@ Test(statestore_scan, returns_the_history_of_one_order)
     seen = (struct seen){0};
     cr_assert(store_scan_history(store, TEXT("o"), 8, note_history, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 1 && seen.times[0] == 300);
-    store_batch_free(batch);
-    store_close(store);
-    store_env_free(env);
 }
 
 Test(statestore_scan, returns_index_pages_without_gaps_or_repeats)
 {
     enum { ORDERS = 100, PAGE = 7 };
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    struct store_batch *batch = store_batch_new(store);
     char id[16];
     for (int i = 0; i < ORDERS; i++) {
         snprintf(id, sizeof(id), "o%02d", i);
@@ -201,7 +194,7 @@ Test(statestore_scan, returns_index_pages_without_gaps_or_repeats)
         store_batch_put_index(batch, INDEX_STEP, TEXT("Error"), 6, text_of(id));
     }
     store_batch_delete_index(batch, INDEX_STATE, TEXT("Error"), 1000, TEXT("o00"));
-    commit(store, batch, 1);
+    commit(1);
     int total = 0;
     int64_t before = INT64_MAX;
     char after[ORDER_ID_BYTES_MAX] = "";
@@ -221,15 +214,10 @@ Test(statestore_scan, returns_index_pages_without_gaps_or_repeats)
             break;
     }
     cr_assert(total == ORDERS - 1);
-    store_batch_free(batch);
-    store_close(store);
-    store_env_free(env);
 }
 
 Test(statestore_scan, finds_nothing_for_impossible_ids)
 {
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
     static char long_id[INT16_MAX];
     memset(long_id, 'x', sizeof(long_id));
     const struct text ids[] = {{long_id, sizeof(long_id)}, TEXT("a\0b")};
@@ -243,32 +231,24 @@ Test(statestore_scan, finds_nothing_for_impossible_ids)
                                    NULL) == ERROR_OK);
     }
     cr_assert(seen.count == 0);
-    store_close(store);
-    store_env_free(env);
 }
 
 static bool write_meanwhile(void *ctx, struct text order_id, struct text row)
 {
+    (void)ctx;
     (void)row;
-    struct store *store = ctx;
-    struct store_batch *batch = store_batch_new(store);
     store_batch_delete_order(batch, order_id);
     store_batch_put_order(batch, TEXT("zzz"), TEXT("new"));
-    commit(store, batch, 100);
-    store_batch_free(batch);
+    commit(100);
     return true;
 }
 
 Test(statestore_scan, lets_a_visitor_write)
 {
-    struct store_env *env = kit_env();
-    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
     kit_fold(store, 0, KIT_ORDERS, KIT_ORDERS);
-    cr_assert(store_scan_orders(store, TEXT(""), write_meanwhile, store, NULL) == ERROR_OK);
+    cr_assert(store_scan_orders(store, TEXT(""), write_meanwhile, NULL, NULL) == ERROR_OK);
     struct seen seen = {0};
     cr_assert(store_scan_orders(store, TEXT(""), note_order, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 1);
     cr_assert_str_eq(seen.ids[0], "zzz");
-    store_close(store);
-    store_env_free(env);
 }
