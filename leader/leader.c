@@ -25,7 +25,7 @@ struct leader {
     struct election election;
     struct broker_reader *reader;
     int64_t position;
-    int64_t refreshed; /* the offset for which schemas were read again, -1: none */
+    int64_t refreshed; /* the offset for which schemas are read again, -1: none */
     bool refreshing;
     struct loop_timer timer;      /* the election's next deadline */
     struct loop_timer read_timer; /* reading begins again */
@@ -263,13 +263,11 @@ static void close_reader(struct leader *leader)
     leader->reader = NULL;
 }
 
-static void on_schemas(void *ctx, bool fresh)
+static void on_schemas(void *ctx)
 {
     struct leader *leader = ctx;
     assert(leader->refreshing && !leader->freed);
     leader->refreshing = false;
-    if (!fresh) /* no answer: that proves nothing about the schema */
-        leader->refreshed = -1;
     leader->outstanding--;
     open_reader(leader);
 }

@@ -31,16 +31,14 @@ struct cluster_private {
 
 /* ---- side topics ---- */
 
-void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
-                             void *ctx)
+void cluster_refresh_schemas(struct cluster *cluster, cluster_refreshed done, void *ctx)
 {
     if (codec_misses(cluster->codec))
         side_topic_read_again(&cluster->private->schemas);
     side_topic_refresh(&cluster->private->schemas, done, ctx);
 }
 
-void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
-                               void *ctx)
+void cluster_refresh_workflows(struct cluster *cluster, cluster_refreshed done, void *ctx)
 {
     assert(cluster->workflows != NULL);
     side_topic_refresh(&cluster->private->workflows, done, ctx);

@@ -99,14 +99,13 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
 /* The bytes of the record that it has encoded last, until the next one. */
 struct text cluster_encoded(const struct cluster *cluster);
 
-/* Reads `<p>.schemas` (or `<p>.workflows`) to its present end, then calls `done` (false: no answer
- * within a few seconds). For an unknown fingerprint or workflow version: the record that needs it
- * waits until then. */
-void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
-                             void *ctx);
-void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
-                               void *ctx);
-/* For a `ctx` that is freed while it waits: `done` is not called any more. Returns how many
+/* Reads `<p>.schemas` (or `<p>.workflows`) to its present end, then calls `done`. For an unknown
+ * fingerprint or workflow version: the record that needs it waits until then, and is tried again,
+ * once. A topic that cannot be read delays the record and decides nothing about it. */
+typedef void (*cluster_refreshed)(void *ctx);
+void cluster_refresh_schemas(struct cluster *cluster, cluster_refreshed done, void *ctx);
+void cluster_refresh_workflows(struct cluster *cluster, cluster_refreshed done, void *ctx);
+/* A caller that stops waiting, or is freed, cancels: `done` is not called. Returns how many
  * refreshes with this ctx there were. */
 uint32_t cluster_refresh_cancel(struct cluster *cluster, const void *ctx);
 

@@ -402,6 +402,8 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 
 void follower_ask_offsets(struct follower *follower)
 {
+    if (cluster_refresh_cancel(follower->cluster, follower) > 0)
+        follower->query_outstanding = false; /* restarted: no record waits for schemas any more */
     if (follower->query_outstanding)
         return; /* the answer under way will do */
     follower->query_outstanding = true;

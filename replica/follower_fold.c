@@ -110,19 +110,16 @@ static void caught_up(struct follower *follower)
         follower->ops->caught_up(follower->ctx);
 }
 
-static void on_schemas(void *ctx, bool fresh)
+static void on_schemas(void *ctx)
 {
     struct follower *follower = ctx;
     assert(follower->query_outstanding && !follower->freed);
     follower->query_outstanding = false;
     if (follower->phase == PHASE_SCHEMAS) {
-        if (fresh) /* else they are read again: a side topic delays a record, and decides nothing */
-            follower->schemas_for = follower->schemas_wanted;
+        follower->schemas_for = follower->schemas_wanted;
         follower_run(follower, follower->until);
     } else if (follower->phase == PHASE_STOPPED && follower->bad_at >= 0) {
         follower_stopped_schemas(follower);
-    } else if (follower->phase == PHASE_OFFSETS) {
-        follower_ask_offsets(follower); /* restarted meanwhile: this answers an earlier query */
     }
 }
 

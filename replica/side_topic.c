@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 enum {
-    REFRESH_MS = 5000, /* a refresh takes no longer */
+    ASK_AGAIN_MS = 5000, /* a topic that was created again never reaches the end that it had */
     REOPEN_MS = 1000
 };
 
@@ -17,24 +17,30 @@ enum {
 struct refresh_waiter {
     struct refresh_waiter *next;
     struct refresh_waiter *prev;
-    void (*done)(void *ctx, bool fresh);
+    cluster_refreshed done;
     void *ctx;
-    int64_t high;   /* -1: not known yet */
-    uint64_t query; /* the first query that began after the call */
-    int64_t deadline_ms;
+    int64_t high;         /* -1: not known yet */
+    uint64_t query;       /* the first query that began after the call */
+    int64_t ask_again_ms; /* for another end */
 };
 
+static struct refresh_waiter *next_answered(const struct side_topic *side)
+{
+    struct refresh_waiter *waiter;
+    DL_FOREACH(side->waiters, waiter) {
+        if (waiter->high >= 0 && side->position >= waiter->high)
+            return waiter;
+    }
+    return NULL;
+}
+
+/* `done` may cancel the refreshes of others, or ask for another one. */
 static void answer_waiters(struct side_topic *side)
 {
     struct refresh_waiter *waiter;
-    struct refresh_waiter *next;
-    int64_t now = cluster_now_ms(side->cluster);
-    DL_FOREACH_SAFE(side->waiters, waiter, next) {
-        bool fresh = waiter->high >= 0 && side->position >= waiter->high;
-        if (!fresh && now < waiter->deadline_ms)
-            continue;
+    while ((waiter = next_answered(side)) != NULL) {
         DL_DELETE(side->waiters, waiter);
-        waiter->done(waiter->ctx, fresh);
+        waiter->done(waiter->ctx);
         free(waiter);
     }
 }
@@ -91,6 +97,26 @@ static void open_reader(struct side_topic *side)
         broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &reader_ops, side);
 }
 
+static void ask_for_end(struct side_topic *side);
+
+/* The end is still unknown, or the topic does not reach it. */
+static void ask_again(struct side_topic *side)
+{
+    struct refresh_waiter *waiter;
+    int64_t now = cluster_now_ms(side->cluster);
+    bool late = false;
+    DL_FOREACH(side->waiters, waiter) {
+        if (now < waiter->ask_again_ms)
+            continue;
+        late = true;
+        waiter->high = -1;
+        waiter->query = side->query + 1;
+        waiter->ask_again_ms = now + ASK_AGAIN_MS;
+    }
+    if (late && !side->asking)
+        ask_for_end(side);
+}
+
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct side_topic *side = userdata;
@@ -102,6 +128,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     if (side->reader == NULL)
         open_reader(side);
     answer_waiters(side);
+    ask_again(side);
     if (side->waiters != NULL)
         loop_timer_after(loop, timer, REOPEN_MS);
 }
@@ -137,8 +164,6 @@ void side_topic_read_again(struct side_topic *side)
     loop_timer_after(cluster_loop(side->cluster), &side->timer, 0);
 }
 
-static void ask_for_end(struct side_topic *side);
-
 static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
     struct side_topic *side = ctx;
@@ -168,7 +193,7 @@ static void ask_for_end(struct side_topic *side)
     broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);
 }
 
-void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
+void side_topic_refresh(struct side_topic *side, cluster_refreshed done, void *ctx)
 {
     struct refresh_waiter *waiter = calloc(1, sizeof(*waiter));
     assert(waiter != NULL);
@@ -176,7 +201,7 @@ void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fr
                                       .ctx = ctx,
                                       .high = -1,
                                       .query = side->query + 1,
-                                      .deadline_ms = cluster_now_ms(side->cluster) + REFRESH_MS};
+                                      .ask_again_ms = cluster_now_ms(side->cluster) + ASK_AGAIN_MS};
     DL_APPEND(side->waiters, waiter);
     if (!side->asking)
         ask_for_end(side);

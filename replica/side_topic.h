@@ -37,9 +37,8 @@ void side_topic_init(struct side_topic *side, struct cluster *cluster, const cha
 void side_topic_close(struct side_topic *side);
 /* Reads the topic from its beginning again; refreshes wait for its end as well. */
 void side_topic_read_again(struct side_topic *side);
-/* Calls done(ctx, true) once it is read to the end that it has now; false: it could not be, in
- * time. */
-void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx);
+/* Calls done(ctx) once it is read to the end that it has now, however long that takes. */
+void side_topic_refresh(struct side_topic *side, cluster_refreshed done, void *ctx);
 /* Forgets the refreshes that were asked for with this ctx; returns how many there were. */
 uint32_t side_topic_refresh_cancel(struct side_topic *side, const void *ctx);
 

@@ -41,36 +41,26 @@ void workflow_file_deinit(struct workflow_file *file)
 
 /* ---- deploying ---- */
 
-struct refreshed {
-    bool done;
-    bool fresh;
-};
-
-static void on_refreshed(void *ctx, bool fresh)
+static void on_refreshed(void *ctx)
 {
-    struct refreshed *refreshed = ctx;
-    *refreshed = (struct refreshed){true, fresh};
+    bool *done = ctx;
+    *done = true;
 }
 
 static bool is_refreshed(void *ctx)
 {
-    const struct refreshed *refreshed = ctx;
-    return refreshed->done;
+    const bool *done = ctx;
+    return *done;
 }
 
+/* A busy broker may take its time. */
 static enum error_class refresh(struct cli_session *session, struct error *ret_error)
 {
-    const struct clock *clock = session->context.clock;
-    int64_t until = clock_mono_ms(clock) + REFRESH_MS;
-    do {
-        struct refreshed refreshed = {0};
-        cluster_refresh_workflows(session->cluster, on_refreshed, &refreshed);
-        /* The cluster gives up after a few seconds, in which a busy broker may not answer. */
-        while (!cli_session_wait(session, is_refreshed, &refreshed, REFRESH_MS))
-            ;
-        if (refreshed.fresh)
-            return ERROR_OK;
-    } while (clock_mono_ms(clock) < until);
+    bool done = false;
+    cluster_refresh_workflows(session->cluster, on_refreshed, &done);
+    if (cli_session_wait(session, is_refreshed, &done, REFRESH_MS))
+        return ERROR_OK;
+    cluster_refresh_cancel(session->cluster, &done);
     return error_set(ret_error, CODE_NOT_READ, "cannot read %s to its end",
                      session->cluster->topics.workflows);
 }

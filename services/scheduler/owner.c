@@ -248,7 +248,6 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
     backlog_free(owner->backlog);
     owner_cycle_free(owner);
     assert(owner->metrics->guarding != owner);
-    owner->outstanding -= cluster_refresh_cancel(owner->cluster, owner);
     owner->released = true;
     owner->on_released = released;
     owner->released_ctx = ctx;

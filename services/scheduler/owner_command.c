@@ -7,30 +7,29 @@
 
 /* ---- what is not known yet ---- */
 
-static void on_refreshed(void *ctx, bool fresh)
+static void on_refreshed(void *ctx)
 {
     struct owner *owner = ctx;
-    if (!owner_answered(owner, owner->claim_number) || owner->batch.refreshing == NULL)
-        return;
-    assert(owner_queue_head(owner) != NULL);
-    assert(!*owner->batch.refreshing);
-    /* Otherwise it is read again: a side topic that cannot be read delays a command, and never
-     * decides it. */
-    if (fresh)
-        *owner->batch.refreshing = true;
+    assert(owner_is_running(owner) && owner_queue_head(owner) != NULL);
+    assert(owner->batch.refreshing != NULL && !*owner->batch.refreshing);
+    *owner->batch.refreshing = true;
     owner->batch.refreshing = NULL;
     owner_step_soon(owner);
 }
 
-/* Of the first command. */
-static void begin_refresh(struct owner *owner, bool *ret_fresh, const char *what)
+/* For the first command. False: the topic was read to its end for it already. */
+static bool refresh(struct owner *owner, bool *fresh, const char *topic,
+                    void (*read)(struct cluster *cluster, cluster_refreshed done, void *ctx))
 {
-    assert(owner->batch.refreshing == NULL && !*ret_fresh);
-    assert(ret_fresh == &owner_queue_head(owner)->schemas_fresh ||
-           ret_fresh == &owner_queue_head(owner)->workflows_fresh);
-    owner->batch.refreshing = ret_fresh;
-    owner->blocked_by = what;
-    owner->outstanding++;
+    assert(owner->batch.refreshing == NULL);
+    assert(fresh == &owner_queue_head(owner)->schemas_fresh ||
+           fresh == &owner_queue_head(owner)->workflows_fresh);
+    if (*fresh)
+        return false;
+    owner->batch.refreshing = fresh;
+    owner->blocked_by = topic;
+    read(owner->cluster, on_refreshed, owner);
+    return true;
 }
 
 bool owner_is_refreshing(const struct owner *owner)
@@ -52,15 +51,13 @@ static enum error_class read_head(struct owner *owner, struct command *cmd, stru
 bool owner_read_command(struct owner *owner, struct command *ret_cmd)
 {
     struct error error;
-    struct cluster *cluster = owner->cluster;
     struct pending_command *pending = owner_queue_head(owner);
     if (read_head(owner, ret_cmd, &error) == ERROR_OK)
         return true;
-    if (error.code == CODE_UNKNOWN_SCHEMA && !pending->schemas_fresh) {
-        begin_refresh(owner, &pending->schemas_fresh, cluster->topics.schemas);
-        cluster_refresh_schemas(cluster, on_refreshed, owner);
+    if (error.code == CODE_UNKNOWN_SCHEMA &&
+        refresh(owner, &pending->schemas_fresh, owner->cluster->topics.schemas,
+                cluster_refresh_schemas))
         return false;
-    }
     if (error.class == ERROR_RETRY)
         return false; /* the owner stops when it is the first one */
     *ret_cmd = pending_command_dead(pending, &error, false, &owner->batch.memory.arena);
@@ -117,11 +114,9 @@ bool owner_find_workflow(struct owner *owner, const struct command *cmd, const s
     *ret_workflow = workflow_registry_find(owner->cluster->workflows, details->workflow,
                                            details->workflow_version);
     assert(*ret_workflow == NULL || text_equal((*ret_workflow)->name, details->workflow));
-    if (*ret_workflow != NULL || pending->workflows_fresh)
-        return true;
-    begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
-    cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
-    return false;
+    return *ret_workflow != NULL ||
+           !refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows,
+                    cluster_refresh_workflows);
 }
 
 bool owner_find_target(struct owner *owner, const struct command *cmd, const struct order *order,
@@ -138,9 +133,6 @@ bool owner_find_target(struct owner *owner, const struct command *cmd, const str
         input->target_retired = entry->retired;
         return true;
     }
-    if (pending->workflows_fresh)
-        return true;
-    begin_refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows);
-    cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
-    return false;
+    return !refresh(owner, &pending->workflows_fresh, owner->cluster->topics.workflows,
+                    cluster_refresh_workflows);
 }

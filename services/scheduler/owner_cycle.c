@@ -278,6 +278,7 @@ void owner_cycle_end(struct owner *owner)
     owner_append_end(owner);
     owner->batch.count = 0;
     owner->batch.refreshing = NULL;
+    cluster_refresh_cancel(owner->cluster, owner);
     if (owner_view(owner) != NULL)
         view_hold(owner_view(owner), false);
 }

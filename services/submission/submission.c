@@ -25,8 +25,6 @@ static void wake_all(struct submission *submission)
         http_api_wake(submission->api);
 }
 
-static void on_refreshed(void *ctx, bool fresh);
-
 static void begin_refresh(struct refresh *refresh)
 {
     struct loop *loop = refresh->submission->service->loop;
@@ -40,7 +38,7 @@ static void begin_refresh(struct refresh *refresh)
     refresh->running = true;
     refresh->begun++;
     refresh->begun_ms = now_ms;
-    refresh->read(refresh->submission->cluster, on_refreshed, refresh);
+    refresh->read(refresh);
 }
 
 static void on_refresh_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -50,17 +48,15 @@ static void on_refresh_timer(struct loop *loop, struct loop_timer *timer, void *
     begin_refresh(userdata);
 }
 
-static void on_refreshed(void *ctx, bool fresh)
+static void on_refreshed(void *ctx)
 {
     struct refresh *refresh = ctx;
     assert(refresh->running && refresh->finished < refresh->begun);
     refresh->running = false;
-    if (fresh)
-        refresh->finished = refresh->begun;
+    refresh->finished = refresh->begun;
     if (refresh->wanted > refresh->finished)
         begin_refresh(refresh);
-    if (fresh)
-        wake_all(refresh->submission);
+    wake_all(refresh->submission);
 }
 
 uint64_t refresh_ticket(struct refresh *refresh)
@@ -71,9 +67,30 @@ uint64_t refresh_ticket(struct refresh *refresh)
     return refresh->wanted;
 }
 
-static void read_topics(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx)
+static void read_schemas(struct refresh *refresh)
 {
-    broker_read_topics(cluster->broker, done, ctx);
+    cluster_refresh_schemas(refresh->submission->cluster, on_refreshed, refresh);
+}
+
+static void read_workflows(struct refresh *refresh)
+{
+    cluster_refresh_workflows(refresh->submission->cluster, on_refreshed, refresh);
+}
+
+static void on_topics(void *ctx, bool fresh)
+{
+    struct refresh *refresh = ctx;
+    if (fresh) {
+        on_refreshed(refresh);
+        return;
+    }
+    refresh->running = false;
+    begin_refresh(refresh);
+}
+
+static void read_topics(struct refresh *refresh)
+{
+    broker_read_topics(refresh->submission->cluster->broker, on_topics, refresh);
 }
 
 static bool topic_exists(void *ctx, struct text topic)
@@ -350,9 +367,8 @@ enum error_class submission_open(struct service_context *service, struct broker 
         free(submission);
         return class;
     }
-    submission->schemas = (struct refresh){.read = cluster_refresh_schemas, .bit = FRESH_SCHEMAS};
-    submission->workflows =
-        (struct refresh){.read = cluster_refresh_workflows, .bit = FRESH_WORKFLOWS};
+    submission->schemas = (struct refresh){.read = read_schemas, .bit = FRESH_SCHEMAS};
+    submission->workflows = (struct refresh){.read = read_workflows, .bit = FRESH_WORKFLOWS};
     submission->topics =
         (struct refresh){.read = read_topics, .bit = FRESH_TOPICS, .pause_ms = TOPICS_PAUSE_MS};
     refresh_init(submission, &submission->schemas);

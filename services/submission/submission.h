@@ -24,7 +24,7 @@
  * serves all that wait. */
 struct refresh {
     struct submission *submission;
-    void (*read)(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx);
+    void (*read)(struct refresh *refresh);
     unsigned bit;     /* FRESH_... (validate.h) */
     int64_t pause_ms; /* at least, from the beginning of one reading to that of the next */
     int64_t begun_ms; /* monotonic */

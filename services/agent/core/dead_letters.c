@@ -24,9 +24,7 @@ struct dead_letters {
     struct agent *agent;
     struct kept_record *dead;
     uint32_t dead_count;
-    struct kept_record *waiting; /* for the schemas that are being read */
-    struct kept_record *late;    /* came while they were being read: for the next time */
-    bool refreshing;
+    struct kept_record *waiting; /* each for the schemas, which are being read to their end */
     struct loop_timer timer;
     const struct dead_letters_ops *ops;
     void *ctx;
@@ -76,29 +74,25 @@ static void release(struct kept_record *kept)
     free(kept);
 }
 
-static void release_all(struct kept_record *list)
-{
-    struct kept_record *kept, *next;
-    DL_FOREACH_SAFE(list, kept, next)
-        release(kept);
-}
-
 void dead_letters_stop_waiting(struct dead_letters *letters)
 {
-    cluster_refresh_cancel(letters->agent->cluster, letters);
-    letters->refreshing = false;
-    release_all(letters->waiting);
-    release_all(letters->late);
-    letters->waiting = letters->late = NULL;
+    struct kept_record *kept, *next;
+    DL_FOREACH_SAFE(letters->waiting, kept, next) {
+        cluster_refresh_cancel(letters->agent->cluster, kept);
+        release(kept);
+    }
+    letters->waiting = NULL;
 }
 
 void dead_letters_free(struct dead_letters *letters)
 {
+    struct kept_record *kept, *next;
     if (letters == NULL)
         return;
-    assert(!letters->refreshing);
+    assert(letters->waiting == NULL);
     loop_timer_cancel(letters->agent->service->loop, &letters->timer);
-    release_all(letters->dead);
+    DL_FOREACH_SAFE(letters->dead, kept, next)
+        release(kept);
     free(letters);
 }
 
@@ -173,43 +167,19 @@ uint32_t dead_letters_count(const struct dead_letters *letters)
 
 /* ---- requests that wait for a schema ---- */
 
-static void on_refreshed(void *ctx, bool fresh);
-
-static void refresh(struct dead_letters *letters)
+static void on_refreshed(void *ctx)
 {
-    letters->refreshing = true;
-    DL_CONCAT(letters->waiting, letters->late);
-    letters->late = NULL;
-    cluster_refresh_schemas(letters->agent->cluster, on_refreshed, letters);
-}
-
-static void on_refreshed(void *ctx, bool fresh)
-{
-    struct dead_letters *letters = ctx;
-    assert(letters->refreshing);
-    letters->refreshing = false;
-    if (!fresh) {
-        refresh(letters); /* no answer: that proves nothing about the schema */
-        return;
-    }
-    while (letters->waiting != NULL) {
-        struct kept_record *kept = letters->waiting;
-        DL_DELETE(letters->waiting, kept);
-        letters->ops->schemas_read(letters->ctx, &kept->record, &kept->receipt);
-        release(kept);
-    }
-    if (letters->late != NULL)
-        refresh(letters);
+    struct kept_record *kept = ctx;
+    struct dead_letters *letters = kept->letters;
+    DL_DELETE(letters->waiting, kept);
+    letters->ops->schemas_read(letters->ctx, &kept->record, &kept->receipt);
+    release(kept);
 }
 
 void dead_letters_await_schema(struct dead_letters *letters, const struct broker_record *record,
                                const struct request_receipt *receipt)
 {
     struct kept_record *kept = keep(letters, record, receipt);
-    if (letters->refreshing) {
-        DL_APPEND(letters->late, kept);
-        return;
-    }
     DL_APPEND(letters->waiting, kept);
-    refresh(letters);
+    cluster_refresh_schemas(letters->agent->cluster, on_refreshed, kept);
 }

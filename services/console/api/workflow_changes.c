@@ -137,13 +137,11 @@ static const struct http_pending_kind request_kind = {
 
 static void advance(struct workflow_request *request);
 
-static void on_refreshed(void *ctx, bool fresh)
+static void on_refreshed(void *ctx)
 {
     struct workflow_request *request = ctx;
     assert(request->pending.exchange != NULL && request->pending.to_come == 0);
-    if (!fresh)
-        cluster_refresh_workflows(request->changes->cluster, on_refreshed, request);
-    else if (request->is_deployment)
+    if (request->is_deployment)
         advance(request);
     else
         finish(request);
