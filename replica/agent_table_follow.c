@@ -7,8 +7,7 @@
 
 enum { REOPEN_MS = 5000 };
 
-/* The timer is at the next lapse, or earlier; also the one after which the topic is opened
- * again. */
+/* The timer is at the next lapse, or earlier. */
 static void look_again_at(struct agent_table *table, int64_t due_ms)
 {
     if (!loop_timer_armed(&table->timer) || due_ms < table->timer.due_ms)
@@ -116,35 +115,19 @@ static void on_end(void *ctx, int64_t next_offset)
         return;
     table->complete = true;
     sweep(table);
-    assert(table->reader != NULL);
     agent_table_report_pauses(table); /* before the capacities with which steps start */
     for (group = table->groups; group != NULL && table->ops.changed != NULL; group = group->next)
         for (entry = group->entries; entry != NULL; entry = entry->next)
             table->ops.changed(table->ctx, entry);
 }
 
-static void on_error(void *ctx, const struct error *error)
-{
-    struct agent_table *table = ctx;
-    log_warning_limited("cannot read the agents' health", LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    broker_reader_close(table->reader);
-    table->reader = NULL;
-    look_again_at(table, clock_mono_ms(table->cluster->service->clock) + REOPEN_MS);
-}
-
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+static const struct topic_reader_ops reader_ops = {.record = on_record, .end = on_end};
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct agent_table *table = userdata;
     (void)loop;
     (void)timer;
-    if (table->reader == NULL)
-        table->reader = broker_read(table->cluster->broker, table->cluster->topics.agents, 0,
-                                    BROKER_EARLIEST, &reader_ops, table);
-    sweep(table);
+    sweep(userdata);
 }
 
 struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,
@@ -156,8 +139,8 @@ struct agent_table *agent_table_follow(struct cluster *cluster, const struct age
     table->brokers_lead_ms = INT64_MIN / 2;
     heap_arena_init(&table->heap, 4096);
     loop_timer_init(&table->timer, on_timer, table);
-    table->reader = broker_read(cluster->broker, cluster->topics.agents, 0, BROKER_EARLIEST,
-                                &reader_ops, table);
+    topic_reader_init(&table->reader, cluster, cluster->topics.agents, 0, REOPEN_MS, &reader_ops,
+                      table);
     return table;
 }
 
@@ -165,7 +148,7 @@ void agent_table_unfollow(struct agent_table *table)
 {
     if (table->cluster == NULL)
         return;
-    broker_reader_close(table->reader);
+    topic_reader_close(&table->reader);
     loop_timer_cancel(cluster_loop(table->cluster), &table->timer);
     heap_arena_deinit(&table->heap);
     table->cluster = NULL;

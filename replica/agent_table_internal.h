@@ -5,6 +5,7 @@
 
 #include "platform/hash_table.h"
 #include "replica/agent_table.h"
+#include "replica/topic_reader.h"
 
 struct entry_slot {
     struct agent_entry entry;
@@ -40,7 +41,7 @@ struct agent_table {
     bool complete;
     /* of agent_table_follow.c */
     struct cluster *cluster; /* NULL: nothing is followed */
-    struct broker_reader *reader;
+    struct topic_reader reader;
     struct loop_timer timer;
     struct heap_arena heap;
     /* The brokers' time less the monotonic one, at least: as records show that were just read. */

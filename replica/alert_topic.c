@@ -3,6 +3,7 @@
 #include "replica/alert_topic.h"
 
 #include "platform/logger.h"
+#include "replica/topic_reader.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,9 +13,8 @@ enum { REOPEN_MS = 5000, METADATA_MS = 3000 };
 struct alert_partition {
     struct alert_topic *topic;
     int32_t number;
-    struct broker_reader *reader;
+    struct topic_reader reader;
     bool is_read;
-    struct loop_timer timer; /* opens the reader again */
 };
 
 struct alert_topic {
@@ -52,38 +52,16 @@ static void on_end(void *ctx, int64_t next_offset)
     partition->is_read = true;
 }
 
-static void on_error(void *ctx, const struct error *error)
+static void on_again(void *ctx)
 {
     struct alert_partition *partition = ctx;
     struct alert_topic *topic = partition->topic;
-    log_warning_limited("cannot read alerts", LOG_I64("partition", partition->number),
-                        LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    broker_reader_close(partition->reader);
-    partition->reader = NULL;
     partition->is_read = false;
     if (topic->ops->again != NULL)
         topic->ops->again(topic->ctx, partition->number);
-    loop_timer_after(cluster_loop(topic->cluster), &partition->timer, REOPEN_MS);
 }
 
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
-
-static void partition_open(struct alert_partition *partition)
-{
-    struct cluster *cluster = partition->topic->cluster;
-    assert(partition->reader == NULL && !partition->is_read);
-    partition->reader = broker_read(cluster->broker, cluster->topics.alerts, partition->number,
-                                    BROKER_EARLIEST, &reader_ops, partition);
-}
-
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    (void)loop;
-    (void)timer;
-    partition_open(userdata);
-}
+static const struct topic_reader_ops reader_ops = {on_record, on_end, on_again};
 
 struct alert_topic *alert_topic_follow(struct cluster *cluster, const struct alert_topic_ops *ops,
                                        void *ctx)
@@ -103,8 +81,8 @@ struct alert_topic *alert_topic_follow(struct cluster *cluster, const struct ale
     for (int32_t i = 0; i < topic->partition_count; i++) {
         struct alert_partition *partition = &topic->partitions[i];
         *partition = (struct alert_partition){.topic = topic, .number = i};
-        loop_timer_init(&partition->timer, on_timer, partition);
-        partition_open(partition);
+        topic_reader_init(&partition->reader, cluster, cluster->topics.alerts, i, REOPEN_MS,
+                          &reader_ops, partition);
     }
     return topic;
 }
@@ -113,10 +91,8 @@ void alert_topic_free(struct alert_topic *topic)
 {
     if (topic == NULL)
         return;
-    for (int32_t i = 0; i < topic->partition_count; i++) {
-        broker_reader_close(topic->partitions[i].reader);
-        loop_timer_cancel(cluster_loop(topic->cluster), &topic->partitions[i].timer);
-    }
+    for (int32_t i = 0; i < topic->partition_count; i++)
+        topic_reader_close(&topic->partitions[i].reader);
     heap_arena_deinit(&topic->heap);
     free(topic->partitions);
     free(topic);

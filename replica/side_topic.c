@@ -2,15 +2,14 @@
 /* See side_topic.h. */
 #include "replica/side_topic.h"
 
-#include "platform/logger.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 enum {
     ASK_AGAIN_MS = 5000, /* a topic that was created again never reaches the end that it had */
-    REOPEN_MS = 1000
+    REOPEN_MS = 1000,
+    LOOK_MS = 1000
 };
 
 /* A caller that waits until a side topic is read to the end that it had at the call. */
@@ -48,9 +47,7 @@ static void answer_waiters(struct side_topic *side)
 static void on_record(void *ctx, const struct broker_record *record)
 {
     struct side_topic *side = ctx;
-    assert(!side->closed && side->reader != NULL);
-    if (side->again)
-        return;
+    assert(!side->closed);
     side->record(side->cluster, record);
     side->position = record->offset + 1;
     answer_waiters(side);
@@ -61,41 +58,21 @@ static void on_end(void *ctx, int64_t next_offset)
     struct side_topic *side = ctx;
     bool first = !side->ended;
     assert(!side->closed);
-    if (side->again)
-        return;
     side->position = next_offset;
     side->ended = true;
-    side->trouble = (struct error){.class = ERROR_OK};
     if (first)
         side->first_end(side->cluster);
     answer_waiters(side);
 }
 
-static void open_reader(struct side_topic *side);
-
-static void on_error(void *ctx, const struct error *error)
+/* Refreshes wait for what is read now. */
+static void on_again(void *ctx)
 {
     struct side_topic *side = ctx;
-    /* It may last: logged when it begins or its reason changes, not each time. */
-    if (!error_has_code_of(&side->trouble, error))
-        log_warning("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
-    side->trouble = *error;
-    if (error->class != ERROR_FATAL)
-        return;
-    broker_reader_close(side->reader);
-    side->reader = NULL;
-    loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
-}
-
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
-
-static void open_reader(struct side_topic *side)
-{
-    assert(!side->closed && side->reader == NULL);
     side->position = 0;
-    side->reader =
-        broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &reader_ops, side);
 }
+
+static const struct topic_reader_ops reader_ops = {on_record, on_end, on_again};
 
 static void ask_for_end(struct side_topic *side);
 
@@ -120,27 +97,18 @@ static void ask_again(struct side_topic *side)
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct side_topic *side = userdata;
-    if (side->again) {
-        broker_reader_close(side->reader);
-        side->reader = NULL;
-        side->again = false;
-    }
-    if (side->reader == NULL)
-        open_reader(side);
-    answer_waiters(side);
     ask_again(side);
     if (side->waiters != NULL)
-        loop_timer_after(loop, timer, REOPEN_MS);
+        loop_timer_after(loop, timer, LOOK_MS);
 }
 
 void side_topic_init(struct side_topic *side, struct cluster *cluster, const char *topic,
                      void (*record)(struct cluster *, const struct broker_record *),
                      void (*first_end)(struct cluster *))
 {
-    *side = (struct side_topic){
-        .cluster = cluster, .topic = topic, .record = record, .first_end = first_end};
+    *side = (struct side_topic){.cluster = cluster, .record = record, .first_end = first_end};
     loop_timer_init(&side->timer, on_timer, side);
-    open_reader(side);
+    topic_reader_init(&side->reader, cluster, topic, 0, REOPEN_MS, &reader_ops, side);
 }
 
 void side_topic_close(struct side_topic *side)
@@ -149,8 +117,7 @@ void side_topic_close(struct side_topic *side)
         return;
     assert(side->waiters == NULL);
     side->closed = true;
-    broker_reader_close(side->reader);
-    side->reader = NULL;
+    topic_reader_close(&side->reader);
     loop_timer_cancel(cluster_loop(side->cluster), &side->timer);
 }
 
@@ -158,10 +125,7 @@ void side_topic_read_again(struct side_topic *side)
 {
     assert(!side->closed);
     side->position = 0;
-    if (side->reader == NULL) /* it is about to be opened, at the beginning */
-        return;
-    side->again = true;
-    loop_timer_after(cluster_loop(side->cluster), &side->timer, 0);
+    topic_reader_restart(&side->reader);
 }
 
 static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -190,7 +154,7 @@ static void ask_for_end(struct side_topic *side)
     assert(!side->closed && !side->asking);
     side->asking = true;
     side->query++;
-    broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);
+    broker_offsets(side->cluster->broker, side->reader.topic, 0, on_high, side);
 }
 
 void side_topic_refresh(struct side_topic *side, cluster_refreshed done, void *ctx)
@@ -206,7 +170,7 @@ void side_topic_refresh(struct side_topic *side, cluster_refreshed done, void *c
     if (!side->asking)
         ask_for_end(side);
     if (!loop_timer_armed(&side->timer))
-        loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
+        loop_timer_after(cluster_loop(side->cluster), &side->timer, LOOK_MS);
 }
 
 uint32_t side_topic_refresh_cancel(struct side_topic *side, const void *ctx)

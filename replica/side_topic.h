@@ -5,26 +5,23 @@
 #ifndef REPLICA_SIDE_TOPIC_H
 #define REPLICA_SIDE_TOPIC_H
 
-#include "replica/cluster.h"
+#include "replica/topic_reader.h"
 
 struct refresh_waiter;
 
 /* <p>.schemas or <p>.workflows, followed. One partition. The caller's struct. */
 struct side_topic {
     struct cluster *cluster;
-    const char *topic;
     void (*record)(struct cluster *cluster, const struct broker_record *record);
     void (*first_end)(struct cluster *cluster);
-    struct broker_reader *reader;
+    struct topic_reader reader;
     int64_t position;
-    bool again;           /* it is read from its beginning, as soon as the timer fires */
-    bool ended;           /* the end was reached at least once */
-    struct error trouble; /* why it cannot be read; OK: it can */
+    bool ended; /* the end was reached at least once */
     struct refresh_waiter *waiters;
     bool closed;
-    bool asking;    /* a query for the end of the topic is on its way */
-    uint64_t query; /* its number: one at a time */
-    struct loop_timer timer;
+    bool asking;             /* a query for the end of the topic is on its way */
+    uint64_t query;          /* its number: one at a time */
+    struct loop_timer timer; /* while refreshes wait */
 };
 
 /* Begins to read. `record` is called for each record, `first_end` when the end is reached for the

@@ -3,7 +3,7 @@
  * before it is ready. */
 #include "base/bytes.h"
 #include "platform/logger.h"
-#include "replica/cluster.h"
+#include "replica/topic_reader.h"
 #include "schemas/avro/schema.h"
 #include "tests/lib/site.h"
 
@@ -226,5 +226,61 @@ Test(cluster, reads_the_schemas_again_for_one_that_had_to_go)
     cr_assert_eq(codec_decode(site->cluster->codec, value, true, &heap.arena, &record, &error),
                  ERROR_OK, "%s", error.message);
     heap_arena_deinit(&heap);
+    site_free(site);
+}
+
+/* ---- readers ---- */
+
+struct readings {
+    struct topic_reader reader;
+    int records;
+    int breaks;
+};
+
+static void count_record(void *ctx, const struct broker_record *record)
+{
+    struct readings *readings = ctx;
+    (void)record;
+    readings->records++;
+}
+
+static void count_break(void *ctx)
+{
+    struct readings *readings = ctx;
+    readings->breaks++;
+}
+
+static void put(struct site *site, int count)
+{
+    for (int i = 0; i < count; i++)
+        broker_memory_append(site->kafka, "t.alerts", 0, TEXT("key"), TEXT("value"));
+    settle(site);
+}
+
+Test(topic_reader, begins_again_when_its_topic_was_created_again)
+{
+    static const struct topic_reader_ops ops = {.record = count_record, .again = count_break};
+    struct site *site = site_new();
+    struct readings readings = {.records = 0};
+    broker_memory_topic(site->kafka, "t.alerts", 1);
+    topic_reader_init(&readings.reader, site->cluster, "t.alerts", 0, 5000, &ops, &readings);
+    put(site, 1);
+    cr_assert_eq(readings.records, 1);
+    broker_memory_delete_topic(site->kafka, "t.alerts");
+    settle(site);
+    cr_assert_eq(readings.breaks, 1);
+    broker_memory_topic(site->kafka, "t.alerts", 1);
+    put(site, 2);
+    cr_assert_eq(readings.records, 1, "not yet");
+    advance(site, 6000);
+    cr_assert_eq(readings.records, 3);
+    topic_reader_restart(&readings.reader);
+    topic_reader_restart(&readings.reader);
+    settle(site);
+    cr_assert_eq(readings.records, 5);
+    topic_reader_close(&readings.reader);
+    put(site, 1);
+    cr_assert_eq(readings.records, 5);
+    cr_assert_eq(readings.breaks, 1);
     site_free(site);
 }
