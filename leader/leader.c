@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "replica/topic_reader.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -23,12 +24,9 @@ struct leader {
     const struct leader_ops *ops;
     void *ctx;
     struct election election;
-    struct broker_reader *reader;
-    int64_t position;
-    int64_t refreshed; /* the offset for which schemas are read again, -1: none */
-    bool refreshing;
-    struct loop_timer timer;      /* the election's next deadline */
-    struct loop_timer read_timer; /* reading begins again */
+    struct topic_reader reader;
+    int64_t refreshed;       /* the offset for whose record schemas were read again, -1: none */
+    struct loop_timer timer; /* the election's next deadline */
     struct loop_timer stop_timer; /* the broker does not answer: leave without its answer */
     struct heap_arena scratch;
     int64_t logged_term; /* of the last log line about the leader */
@@ -244,40 +242,19 @@ static void log_change(struct leader *leader)
              LOG_STR("reason", log->reason));
 }
 
-static void on_record(void *ctx, const struct broker_record *record);
-static void on_end(void *ctx, int64_t next_offset);
-static void on_error(void *ctx, const struct error *error);
-
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
-
-static void open_reader(struct leader *leader)
-{
-    leader->reader =
-        broker_read(leader->cluster->broker, leader->cluster->topics.leadership, 0,
-                    leader->position > 0 ? leader->position : BROKER_EARLIEST, &reader_ops, leader);
-}
-
-static void close_reader(struct leader *leader)
-{
-    broker_reader_close(leader->reader);
-    leader->reader = NULL;
-}
-
 static void on_schemas(void *ctx)
 {
     struct leader *leader = ctx;
-    assert(leader->refreshing && !leader->freed);
-    leader->refreshing = false;
+    assert(!leader->freed);
     leader->outstanding--;
-    open_reader(leader);
+    topic_reader_open(&leader->reader, leader->refreshed);
 }
 
 /* A record that we cannot read may count for others: its writer's schema is looked for, once. */
 static void refresh(struct leader *leader, int64_t offset)
 {
-    close_reader(leader);
-    leader->refreshed = leader->position = offset;
-    leader->refreshing = true;
+    topic_reader_close(&leader->reader);
+    leader->refreshed = offset;
     leader->outstanding++;
     cluster_refresh_schemas(leader->cluster, on_schemas, leader);
 }
@@ -288,10 +265,8 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct error error;
     struct record decoded;
     election_log_begins(&leader->election.log, record->offset);
-    if (!text_equal(record->key, leader->election.options.role)) {
-        leader->position = record->offset + 1;
+    if (!text_equal(record->key, leader->election.options.role))
         return;
-    }
     heap_arena_reset(&leader->scratch);
     enum error_class class = codec_decode(leader->cluster->codec, record->value, true,
                                           &leader->scratch.arena, &decoded, &error);
@@ -300,7 +275,6 @@ static void on_record(void *ctx, const struct broker_record *record)
         refresh(leader, record->offset);
         return;
     }
-    leader->position = record->offset + 1;
     if (class == ERROR_OK && decoded.kind != RECORD_LEADERSHIP)
         class =
             error_set(&error, CODE_NOT_LEADERSHIP, "it is a %s", record_kind_name(decoded.kind));
@@ -324,8 +298,7 @@ static void on_record(void *ctx, const struct broker_record *record)
 static void on_end(void *ctx, int64_t next_offset)
 {
     struct leader *leader = ctx;
-    if (next_offset > leader->position)
-        leader->position = next_offset;
+    (void)next_offset;
     if (leader->election.state != ELECTION_READING && leader->election.log.live)
         return;
     election_caught_up(&leader->election, mono(leader));
@@ -333,28 +306,15 @@ static void on_end(void *ctx, int64_t next_offset)
     step(leader);
 }
 
-static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct leader *leader = userdata;
-    (void)loop;
-    (void)timer;
-    if (leader->reader == NULL && !leader->refreshing)
-        open_reader(leader);
-}
-
-static void on_error(void *ctx, const struct error *error)
+static void on_again(void *ctx)
 {
     struct leader *leader = ctx;
-    log_warning_limited("cannot read the election",
-                        LOG_STR("topic", leader->cluster->topics.leadership), LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    close_reader(leader);
-    leader->position = 0;
+    leader->refreshed = -1;
     election_reread(&leader->election);
-    loop_timer_after(leader->cluster->service->loop, &leader->read_timer, REOPEN_MS);
     step(leader);
 }
+
+static const struct topic_reader_ops reader_ops = {on_record, on_end, on_again};
 
 /* ---- life ---- */
 
@@ -424,9 +384,9 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
     add_metrics(leader, configured.role);
     heap_arena_init(&leader->scratch, 4096);
     loop_timer_init(&leader->timer, on_timer, leader);
-    loop_timer_init(&leader->read_timer, on_read_timer, leader);
     loop_timer_init(&leader->stop_timer, on_stop_timer, leader);
-    open_reader(leader);
+    topic_reader_init(&leader->reader, cluster, cluster->topics.leadership, 0, REOPEN_MS,
+                      &reader_ops, leader);
     *ret_leader = leader;
     return ERROR_OK;
 }
@@ -452,9 +412,8 @@ void leader_free(struct leader *leader)
 {
     if (leader == NULL)
         return;
-    close_reader(leader);
+    topic_reader_close(&leader->reader);
     loop_timer_cancel(leader->cluster->service->loop, &leader->timer);
-    loop_timer_cancel(leader->cluster->service->loop, &leader->read_timer);
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
     heap_arena_deinit(&leader->scratch);
     leader->outstanding -= cluster_refresh_cancel(leader->cluster, leader);
