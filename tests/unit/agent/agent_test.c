@@ -10,6 +10,20 @@
 
 enum { SOON = 1000000 + 60000, HEARTBEAT_MS = 2000 };
 
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(1);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(agent, .init = open_world, .fini = close_world);
+
 /* Two orders of one partition, one of another. */
 #define A "A"
 static const char *same_partition_as_a(void)
@@ -22,7 +36,7 @@ static const char *same_partition_as_a(void)
     }
 }
 
-static struct instance *alone(struct world *world, const char *const settings[])
+static struct instance *alone(const char *const settings[])
 {
     struct instance *instance = world_add(world, settings);
     world_rebalance(world);
@@ -31,8 +45,7 @@ static struct instance *alone(struct world *world, const char *const settings[])
 
 Test(agent, commits_a_request_after_its_report)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     char reason[100];
     cr_assert(agent_ready(instance->agent, reason, sizeof(reason)));
     world_request(world, A, DIRECTION_DO, 1, SOON);
@@ -43,13 +56,11 @@ Test(agent, commits_a_request_after_its_report)
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok {\"paid\":1}\n");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, A), 1);
-    world_free(world);
 }
 
 Test(agent, reports_failures_and_undos)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_fail(instance, EFFECT_NONE, false);
     world_request(world, A, DIRECTION_DO, 2, SOON);
@@ -62,13 +73,11 @@ Test(agent, reports_failures_and_undos)
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 Oops none\n"
                                            "A/Pay/do/2 Oops unknown\n"
                                            "A/Pay/undo/1 ok \n");
-    world_free(world);
 }
 
 Test(agent, sanitizes_names_and_outputs)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     agent_call_fail(instance->calls[0],
                     &(struct agent_failure){.name = TEXT("not a name"), .message = TEXT("\xff")});
@@ -76,13 +85,11 @@ Test(agent, sanitizes_names_and_outputs)
     world_request(world, A, DIRECTION_DO, 2, SOON);
     world_succeed(instance, "no JSON");
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 Agent.Error none\nA/Pay/do/2 ok \n");
-    world_free(world);
 }
 
 Test(agent, commits_up_to_the_oldest_unsettled_request)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_request(world, same_partition_as_a(), DIRECTION_DO, 1, SOON);
     struct agent_call *first = instance->calls[0];
@@ -95,26 +102,22 @@ Test(agent, commits_up_to_the_oldest_unsettled_request)
     world_settle(world);
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, A), 2);
-    world_free(world);
 }
 
 Test(agent, commits_without_a_report_past_the_deadline)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, 1000000 + 500);
     world_advance(world, 500);
     world_fail(instance, EFFECT_UNKNOWN, true);
     world_advance(world, 1000);
     cr_assert_str_eq(world_reports(world), "");
     cr_assert_eq(world_committed(instance, A), 1);
-    world_free(world);
 }
 
 Test(agent, sends_invalid_requests_to_the_dead_letters)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     int32_t partition = world_partition(A);
     struct cancel_order cancel = {.order_id = TEXT(A), .by = TEXT("x")};
     struct command cmd = {
@@ -138,14 +141,12 @@ Test(agent, sends_invalid_requests_to_the_dead_letters)
     world_succeed(instance, "");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, A), 4);
-    world_free(world);
 }
 
 /* Its schema is known, and a newer version has raised a limit. */
 Test(agent, keeps_a_request_that_only_a_newer_version_can_read)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     static char avsc[16 * 1024];
     static char name[NAME_BYTES_MAX + 1];
     const char *piece = "{\"name\": \"step\"";
@@ -183,14 +184,12 @@ Test(agent, keeps_a_request_that_only_a_newer_version_can_read)
     cr_assert_leq(world_committed(instance, A), 0);
     cr_assert(!agent_ready(instance->agent, reason, sizeof(reason)));
     cr_assert_not_null(strstr(reason, "upgrade this agent"), "%s", reason);
-    world_free(world);
 }
 
 Test(agent, limits_calls_in_flight)
 {
     static const char *const settings[] = {"agent.in.flight.max", "8", NULL};
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, settings);
+    struct instance *instance = alone(settings);
     char order[16];
     for (int i = 0; i < 100; i++) {
         snprintf(order, sizeof(order), "O%d", i);
@@ -204,13 +203,11 @@ Test(agent, limits_calls_in_flight)
     }
     cr_assert_eq(instance->call_count, 0);
     cr_assert_eq(world_count(world, "t.commands"), 100);
-    world_free(world);
 }
 
 Test(agent, continues_through_a_rebalance_that_changes_nothing)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_rebalance(world);
     world_rebalance(world);
@@ -220,13 +217,11 @@ Test(agent, continues_through_a_rebalance_that_changes_nothing)
     cr_assert_eq(world_committed(instance, A), 1);
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok \n");
     cr_assert_eq(world->calls_started, 1);
-    world_free(world);
 }
 
 Test(agent, reads_again_and_merges_after_a_lost_session)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     broker_memory_revoke(instance->broker, WORLD_GROUP, true);
     world_settle(world);
@@ -237,13 +232,11 @@ Test(agent, reads_again_and_merges_after_a_lost_session)
     cr_assert_eq(world_committed(instance, A), 1);
     cr_assert_eq(world->calls_started, 1);
     cr_assert_eq(world_count_reports(world, A), 1);
-    world_free(world);
 }
 
 Test(agent, reports_revoked_calls_that_the_next_owner_repeats)
 {
-    struct world *world = world_new(1);
-    struct instance *one = alone(world, NULL);
+    struct instance *one = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     struct instance *two = world_add(world, NULL);
     broker_memory_assign(one->broker, WORLD_GROUP, NULL, 0);
@@ -259,13 +252,11 @@ Test(agent, reports_revoked_calls_that_the_next_owner_repeats)
     cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok \nA/Pay/do/1 ok \nA/Pay/do/2 ok \n");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(two, A), 2);
-    world_free(world);
 }
 
 Test(agent, sends_reports_until_the_broker_acknowledges_them)
 {
-    struct world *world = world_new(3);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     struct broker_memory_faults faults = {.append_lost = 1000};
     broker_memory_set_faults(world->kafka, &faults);
@@ -280,30 +271,26 @@ Test(agent, sends_reports_until_the_broker_acknowledges_them)
         world_advance(world, 1000);
     cr_assert_geq(world_count_reports(world, A), 1);
     cr_assert_eq(world_committed(instance, A), 1);
-    world_free(world);
 }
 
 Test(agent, takes_over_from_a_killed_agent)
 {
-    struct world *world = world_new(1);
-    struct instance *one = alone(world, NULL);
+    struct instance *one = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_request(world, "C", DIRECTION_DO, 1, SOON);
     world_succeed(one, "");
     world_advance(world, 1000);
     world_kill(one);
-    struct instance *two = alone(world, NULL);
+    struct instance *two = alone(NULL);
     cr_assert_eq(two->call_count, 1, "only the call without a report");
     world_succeed(two, "");
     cr_assert_eq(world_count_reports(world, A), 1);
     cr_assert_eq(world_count_reports(world, "C"), 1);
-    world_free(world);
 }
 
 Test(agent, skips_requests_that_retention_removed)
 {
-    struct world *world = world_new(1);
-    struct instance *one = alone(world, NULL);
+    struct instance *one = alone(NULL);
     int32_t partition = world_partition(A);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_succeed(one, "");
@@ -312,16 +299,14 @@ Test(agent, skips_requests_that_retention_removed)
     world_request(world, A, DIRECTION_DO, 2, SOON);
     world_request(world, A, DIRECTION_DO, 3, SOON);
     broker_memory_trim(world->kafka, WORLD_REQUESTS, partition, 2);
-    struct instance *two = alone(world, NULL);
+    struct instance *two = alone(NULL);
     cr_assert_eq(two->call_count, 1);
     cr_assert_eq(two->calls[0]->request->ref.attempt, 3);
-    world_free(world);
 }
 
 Test(agent, joins_when_its_topic_is_created)
 {
     static const char *const settings[] = {"agent.name", "late", NULL};
-    struct world *world = world_new(1);
     char reason[200];
     struct instance *instance = world_add(world, settings);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
@@ -334,7 +319,6 @@ Test(agent, joins_when_its_topic_is_created)
     broker_memory_rebalance(world->kafka, "t.agent.late");
     world_settle(world);
     cr_assert(agent_ready(instance->agent, reason, sizeof(reason)), "%s", reason);
-    world_free(world);
 }
 
 /* ---- the clock ---- */
@@ -352,9 +336,8 @@ Test(agent, begins_no_call_with_a_clock_that_is_wrong_from_the_start)
 {
     static const int64_t offs[] = {-3600000, -600, 600, 3600000};
     for (size_t i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
-        struct world *world = world_new(1);
         world->clock.now_wall_ms += offs[i];
-        struct instance *instance = alone(world, NULL);
+        struct instance *instance = alone(NULL);
         world_request(world, A, DIRECTION_DO, 1, world->broker_clock.now_wall_ms + 60000);
         cr_assert_eq(instance->call_count, 0);
         check_clock_off(instance);
@@ -363,14 +346,14 @@ Test(agent, begins_no_call_with_a_clock_that_is_wrong_from_the_start)
         world_rebalance(world);
         cr_assert_eq(agent_phase(instance->agent), AGENT_PHASE_WORKING);
         cr_assert_eq(instance->call_count, 1);
-        world_free(world);
+        close_world();
+        open_world();
     }
 }
 
 Test(agent, leaves_its_group_while_its_clock_is_wrong)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world->clock.now_wall_ms += 3600000;
     world_advance(world, HEARTBEAT_MS);
     check_clock_off(instance);
@@ -383,14 +366,12 @@ Test(agent, leaves_its_group_while_its_clock_is_wrong)
     world_rebalance(world);
     cr_assert_eq(agent_phase(instance->agent), AGENT_PHASE_WORKING);
     cr_assert_eq(instance->call_count, 1);
-    world_free(world);
 }
 
 /* Requests that waited while the agent was away, and answers that come late, prove nothing. */
 Test(agent, does_not_take_late_records_and_answers_for_a_wrong_clock)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     for (int i = 0; i < 40; i++) {
         broker_memory_disconnect(instance->broker);
         world_request(world, A, DIRECTION_DO, (uint32_t)i + 1, world->clock.now_wall_ms + 3600000);
@@ -399,20 +380,17 @@ Test(agent, does_not_take_late_records_and_answers_for_a_wrong_clock)
         world_settle(world);
         cr_assert_eq(agent_phase(instance->agent), AGENT_PHASE_WORKING);
     }
-    world_free(world);
 }
 
 /* Its own health records may be what is broken. */
 Test(agent, begins_calls_although_its_clock_cannot_be_measured)
 {
-    struct world *world = world_new(1);
     broker_memory_set_partition_fault(world->kafka, "t.agents", 0, PARTITION_NO_LEADER);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     cr_assert_eq(instance->call_count, 0);
     world_advance(world, 10000);
     cr_assert_eq(instance->call_count, 1);
-    world_free(world);
 }
 
 /* ---- draining ---- */
@@ -424,8 +402,7 @@ static void note_drained(void *ctx)
 
 Test(agent, reports_and_commits_running_calls_when_drained)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     agent_drain(instance->agent, note_drained, instance);
     world_request(world, "C", DIRECTION_DO, 1, SOON);
@@ -436,37 +413,31 @@ Test(agent, reports_and_commits_running_calls_when_drained)
     world_advance(world, 1000);
     cr_assert(instance->drained);
     world_stop(instance);
-    struct instance *two = alone(world, NULL);
+    struct instance *two = alone(NULL);
     cr_assert_eq(two->call_count, 1, "the other order");
     cr_assert_eq(world_committed(two, A), 1);
-    world_free(world);
 }
 
 Test(agent, drains_at_once_when_idle)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     agent_drain(instance->agent, note_drained, instance);
     world_settle(world);
     cr_assert(instance->drained);
-    world_free(world);
 }
 
 Test(agent, drains_before_the_topic_exists)
 {
     static const char *const settings[] = {"agent.name", "late", NULL};
-    struct world *world = world_new(1);
     struct instance *instance = world_add(world, settings);
     agent_drain(instance->agent, note_drained, instance);
     world_settle(world);
     cr_assert(instance->drained);
-    world_free(world);
 }
 
 Test(agent, stops_with_everything_in_flight)
 {
-    struct world *world = world_new(1);
-    struct instance *instance = alone(world, NULL);
+    struct instance *instance = alone(NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     world_request(world, A, DIRECTION_DO, 2, SOON);
     world_request(world, "C", DIRECTION_DO, 1, SOON);
@@ -476,5 +447,4 @@ Test(agent, stops_with_everything_in_flight)
     agent_call_succeed(instance->calls[1], TEXT(""));
     agent_drain(instance->agent, note_drained, instance);
     world_stop(instance); /* the drain timed out */
-    world_free(world);
 }
