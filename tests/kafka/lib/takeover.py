@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the crash of a scheduler, for test_standby.py and tests/bench/takeovers.py."""
 
+import contextlib
 import decimal
 import json
 import threading
@@ -185,16 +186,23 @@ class Takeover:
         return (second, first) if second.metric("reeve_partitions_running") == 1 else (first,
                                                                                        second)
 
+    @contextlib.contextmanager
+    def reader(self):
+        consumer = confluent_kafka.Consumer({
+            "bootstrap.servers": self.broker.bootstrap, "group.id": "reader",
+            "enable.auto.commit": False, "auto.offset.reset": "error"})
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
     def end_of_log(self, consumer):
         return records.watermarks(consumer, confluent_kafka.TopicPartition(
             self.cluster.topic("events"), 0), 30)[1]
 
     def read_log(self, start):
         """The records of events[0] from that offset to the current end."""
-        consumer = confluent_kafka.Consumer({
-            "bootstrap.servers": self.broker.bootstrap, "group.id": "reader",
-            "enable.auto.commit": False, "auto.offset.reset": "error"})
-        try:
+        with self.reader() as consumer:
             end, found = self.end_of_log(consumer), []
             consumer.assign([confluent_kafka.TopicPartition(
                 self.cluster.topic("events"), 0, start)])
@@ -204,8 +212,6 @@ class Takeover:
                 if not message.error():
                     found.append(records.to_record(message, records.local_schemas()))
             return found
-        finally:
-            consumer.close()
 
     def folded_to(self, service):
         """The next offset that its store has not folded; None: it has no store of the partition."""
@@ -222,7 +228,10 @@ class Takeover:
         claims: the instances of all Claims since orders came in;
         first: the first Decision of the successor; last: the last one of the victim;
         claim_ms, decision_ms: from that one to the Claim and to the first new Decision."""
-        start, begin = self.folded_to(successor), self.folded_to(victim)
+        start = self.folded_to(successor)
+        # /stores may still answer as of a moment before the victim's own Claim.
+        with self.reader() as consumer:
+            begin = self.end_of_log(consumer)
         claims = len(lines_of(successor, "partition claimed"))
         load = Orders(self.cluster)
         load.count = self.next_order
