@@ -2,12 +2,13 @@
 """Three brokers, and a command line whose replication.factor is the default: it never makes a topic
 less durable, except with --allow-weaker."""
 
+import itertools
 import json
 import unittest
 
-from confluent_kafka.admin import AdminClient, ConfigResource
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
-from lib import Broker, Cluster
+from lib import Broker, Cluster, wait_for
 
 OWN_BROKERS = True
 TIMEOUT_SECONDS = 400
@@ -21,6 +22,8 @@ class DefaultSettingsTest(unittest.TestCase):
         cls.broker = Broker(nodes=3)
         cls.addClassCleanup(cls.broker.stop)
         cls.admin = AdminClient({"bootstrap.servers": cls.broker.bootstrap})
+        cls.marks = itertools.count(1)
+        cls.admin.create_topics([NewTopic("mark", 1, 3)])["mark"].result(30)
 
     def cluster(self):
         """A cluster whose command line has no replication.factor, with its topics applied."""
@@ -32,23 +35,42 @@ class DefaultSettingsTest(unittest.TestCase):
         cluster.reeve("topics", "apply", "--app", "web", *FACTOR)
         return cluster
 
+    def alter(self, topic, settings):
+        """What is left out becomes the default."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=settings)
+        self.admin.alter_configs([resource])[resource].result(30)
+
+    def describe(self, topics, **options):
+        """{topic: {name: entry}}."""
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
+        return {resource.name: future.result(30)
+                for resource, future in self.admin.describe_configs(resources, **options).items()}
+
+    def settle(self):
+        """Returns when each broker knows all changes so far. The controller acknowledges a change
+        before the brokers, which answer for topics, have read it; they read changes in order, so
+        that who knows the last one knows all."""
+        mark = str(next(self.marks))
+        self.alter("mark", {"retention.ms": mark})
+        for broker in self.admin.list_topics(timeout=30).brokers:
+            wait_for(f"broker {broker} knows mark {mark}", lambda at=broker: self.describe(
+                ["mark"], broker=at)["mark"]["retention.ms"].value == mark)
+
     def replicas(self, cluster, topic):
+        self.settle()
         found = self.admin.list_topics(timeout=30).topics[topic].partitions.values()
         return {len(partition.replicas) for partition in found}
 
     def settings(self, cluster, name="min.insync.replicas"):
         """{topic: value} of every topic of the cluster."""
-        resources = [ConfigResource(ConfigResource.Type.TOPIC, topic)
-                     for topic in cluster.topics() if topic.startswith(f"{cluster.prefix}.")]
-        return {resource.name: future.result(30)[name].value
-                for resource, future in self.admin.describe_configs(resources).items()}
+        self.settle()
+        topics = [topic for topic in cluster.topics() if topic.startswith(f"{cluster.prefix}.")]
+        return {topic: entries[name].value for topic, entries in self.describe(topics).items()}
 
     def set(self, topic, **settings):
-        """As an operator would; what is left out becomes the default."""
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config={
-            name.replace("_", "."): value for name, value in settings.items()})
-        for future in self.admin.alter_configs([resource]).values():
-            future.result(30)
+        """As an operator would, long before the next command."""
+        self.alter(topic, {name.replace("_", "."): value for name, value in settings.items()})
+        self.settle()
 
     def test_deploy_touches_only_the_topic_that_it_creates(self):
         cluster = self.cluster()
