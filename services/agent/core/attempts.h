@@ -28,6 +28,7 @@
 #include "base/heap_arena.h"
 #include "platform/clock.h"
 #include "platform/loop.h"
+#include "services/agent/answers/answer.h"
 #include "services/agent/core/agent_ops.h"
 
 enum attempt_state {
@@ -48,22 +49,6 @@ struct request_receipt {
     uint32_t epoch;
     uint64_t place;
     struct request_receipt *next;
-};
-
-/* The Decision that requested an attempt. The same attempt may be requested again: by the same
- * Decision (a duplicate, or a new owner of the log that emits it once more), or by a later one of
- * the same log that granted more time. A log that was recreated may request what looks like the
- * same attempt: that is another operation. */
-struct attempt_decision {
-    struct uuid claim_id;
-    int64_t offset;
-    uint64_t order_version;
-};
-
-enum decision_relation {
-    DECISION_SAME,  /* the Decision that is known, or an earlier one of this attempt */
-    DECISION_LATER, /* of this attempt, after the one that is known: more time */
-    DECISION_OF_ANOTHER_LOG
 };
 
 struct active_step;
@@ -189,13 +174,6 @@ uint32_t attempts_running(const struct attempts *attempts);
 /* Memory of the requests in flight. */
 size_t attempts_bytes(const struct attempts *attempts);
 const struct attempts_counts *attempts_counts(const struct attempts *attempts);
-
-struct attempt_decision attempt_decision_of(const struct step_request *request);
-/* Of a request for the attempt that `known` requested, by step, direction and number. Within one
- * log both the offset and the order's version rise from its start to each grant of more time; in a
- * recreated log the order is as old as it was when the attempt began. */
-enum decision_relation attempt_decision_compare(const struct attempt_decision *known,
-                                                const struct step_request *request);
 
 /* Wait before try number `retry` + 1: exponential, half of it jitter by a hash. For tests. */
 int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t retry, uint64_t salt);
