@@ -192,31 +192,31 @@ static void encode_report(const struct report_step *report)
 
 static void feed_row(struct text row)
 {
-    struct agent_attempt attempt = {.request = usual_request()};
+    struct step_request request = usual_request();
+    struct attempt_answer answer;
     bool known = false;
-    heap_arena_init(&attempt.memory, 4096);
-    /* The row is of this attempt. */
+    heap_arena_reset(&site.scratch);
+    /* The row is of this request. */
     if (row.size >= 36) {
-        memcpy(&attempt.request.claim_id, row.data + 4, sizeof(attempt.request.claim_id));
-        memcpy(&attempt.request.decision_offset, row.data + 20, sizeof(int64_t));
-        memcpy(&attempt.request.order_version, row.data + 28, sizeof(uint64_t));
+        memcpy(&request.claim_id, row.data + 4, sizeof(request.claim_id));
+        memcpy(&request.decision_offset, row.data + 20, sizeof(int64_t));
+        memcpy(&request.order_version, row.data + 28, sizeof(uint64_t));
     }
-    if (answer_row_read(row, &attempt, &known) && known) {
-        struct report_step report = {.order_id = attempt.request.order_id,
-                                     .step = attempt.request.ref.step,
+    if (answer_row_read(row, &request, &site.scratch.arena, &answer, &known) && known) {
+        struct report_step report = {.order_id = request.order_id,
+                                     .step = request.ref.step,
                                      .attempt = 1,
-                                     .succeeded = attempt.succeeded,
-                                     .effect = attempt.effect,
-                                     .output = attempt.output,
-                                     .error_name = attempt.error_name,
-                                     .error_message = attempt.error_message,
+                                     .succeeded = answer.succeeded,
+                                     .effect = answer.effect,
+                                     .output = answer.output,
+                                     .error_name = answer.error_name,
+                                     .error_message = answer.error_message,
                                      .agent = TEXT("pay")};
         encode_report(&report);
         char memory[ANSWER_ROW_BYTES_MAX];
-        struct text again = answer_row_write(&attempt, memory);
+        struct text again = answer_row_write(&request, &answer, memory);
         assert(again.size == row.size);
     }
-    heap_arena_deinit(&attempt.memory);
 }
 
 static void feed_callback(struct text body)

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent remembers of an attempt: the Decision that requested it. Pure. */
+/* What an agent remembers of an attempt: its outcome, and the Decision that requested it. Pure. */
 #ifndef SERVICES_AGENT_ANSWERS_ANSWER_H
 #define SERVICES_AGENT_ANSWERS_ANSWER_H
 
 #include "engine/engine.h"
+
+struct attempt_answer {
+    bool accepted; /* nothing is reported from here: the remote service calls back */
+    bool succeeded;
+    enum effect effect; /* the worst of the tries so far */
+    struct text output;
+    struct text error_name; /* also between tries */
+    struct text error_message;
+};
 
 /* The Decision that requested an attempt. The same attempt may be requested again: by the same
  * Decision (a duplicate, or a new owner of the log that emits it once more), or by a later one of

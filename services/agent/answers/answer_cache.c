@@ -168,7 +168,8 @@ static struct answers_key key_of(const struct step_request *request, struct row_
                                 .name = {name->memory, (uint32_t)(at - name->memory)}};
 }
 
-bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt)
+bool answer_cache_recall(struct answer_cache *cache, const struct step_request *request,
+                         struct arena *arena, struct attempt_answer *ret_answer)
 {
     struct row_name name;
     struct text row = {NULL, 0};
@@ -176,9 +177,10 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
     bool known = false;
     if (cache == NULL || cache->answers == NULL)
         return false;
-    const struct answers_key key = key_of(&attempt->request, &name);
+    const struct answers_key key = key_of(request, &name);
     enum error_class class = answers_get(cache->answers, &key, &row, &error);
-    if (class == ERROR_OK && row.data != NULL && !answer_row_read(row, attempt, &known)) {
+    if (class == ERROR_OK && row.data != NULL &&
+        !answer_row_read(row, request, arena, ret_answer, &known)) {
         class = error_set(&error, CODE_STORE_CORRUPT, "an answer is not a row of this version");
         known = false;
     }
@@ -191,15 +193,15 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
     return known;
 }
 
-void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt)
+void answer_cache_note(struct answer_cache *cache, const struct step_request *request,
+                       const struct attempt_answer *answer)
 {
     struct row_name name;
     char row[ANSWER_ROW_BYTES_MAX];
     if (cache == NULL || cache->answers == NULL)
         return;
-    assert(!attempt->noted && attempt->state == ATTEMPT_REPORTING);
-    const struct answers_key key = key_of(&attempt->request, &name);
-    answers_put(cache->answers, &key, answer_row_write(attempt, row));
+    const struct answers_key key = key_of(request, &name);
+    answers_put(cache->answers, &key, answer_row_write(request, answer, row));
     metrics_add(cache->written, 1);
 }
 

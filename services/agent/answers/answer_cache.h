@@ -15,7 +15,7 @@
 #define SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 
 #include "replica/service_main.h"
-#include "services/agent/core/attempts.h"
+#include "services/agent/answers/answer.h"
 #include "statestore/answers.h"
 
 struct answer_cache;
@@ -26,11 +26,13 @@ enum error_class answer_cache_new(struct service_context *service, const char *a
                                   struct answer_cache **ret_cache, struct error *ret_error);
 void answer_cache_free(struct answer_cache *cache);
 
-/* Fills the attempt's outcome (`succeeded`, `effect`, the texts, `accepted`) from what is
- * remembered; texts are the attempt's own. False: nothing is. NULL remembers nothing. */
-bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt);
-/* Notes the outcome for the next answer_cache_write(). */
-void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt);
+/* What is remembered of the requested attempt; its texts are new in the arena. False: nothing is.
+ * NULL remembers nothing. */
+bool answer_cache_recall(struct answer_cache *cache, const struct step_request *request,
+                         struct arena *arena, struct attempt_answer *ret_answer);
+/* Notes the answer for the next answer_cache_write(). */
+void answer_cache_note(struct answer_cache *cache, const struct step_request *request,
+                       const struct attempt_answer *answer);
 /* Writes all that was noted, in one batch. RENEWED: the store was damaged and there is a new one;
  * note everything once more. FAILED: there is no new one either; the service is failing. */
 enum answer_cache_result { ANSWER_CACHE_WRITTEN, ANSWER_CACHE_RENEWED, ANSWER_CACHE_FAILED };

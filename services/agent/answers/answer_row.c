@@ -4,7 +4,6 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
-#include "services/agent/core/sanitize.h"
 
 #include <assert.h>
 
@@ -29,26 +28,27 @@ static void put_text(char **at, struct text text)
     *at = bytes_put_text(bytes_put_le(*at, text.size, 4), text);
 }
 
-struct text answer_row_write(const struct agent_attempt *attempt, char memory[ANSWER_ROW_BYTES_MAX])
+struct text answer_row_write(const struct step_request *request,
+                             const struct attempt_answer *answer, char memory[ANSWER_ROW_BYTES_MAX])
 {
     struct row_head head = {
         .version = ROW_VERSION,
-        .accepted = attempt->accepted,
-        .succeeded = attempt->succeeded,
-        .effect = (uint8_t)attempt->effect,
-        .decision_offset = attempt->request.decision_offset,
-        .order_version = attempt->request.order_version,
-        .complete_by = attempt->request.complete_by,
+        .accepted = answer->accepted,
+        .succeeded = answer->succeeded,
+        .effect = (uint8_t)answer->effect,
+        .decision_offset = request->decision_offset,
+        .order_version = request->order_version,
+        .complete_by = request->complete_by,
     };
     char *at = memory + sizeof(head);
-    memcpy(head.claim_id, &attempt->request.claim_id, sizeof(head.claim_id));
+    memcpy(head.claim_id, &request->claim_id, sizeof(head.claim_id));
     memcpy(memory, &head, sizeof(head));
-    assert(attempt->output.size <= STEP_OUTPUT_BYTES_MAX);
-    assert(attempt->error_name.size <= ERROR_NAME_BYTES_MAX);
-    assert(attempt->error_message.size <= MESSAGE_BYTES_MAX);
-    put_text(&at, attempt->output);
-    put_text(&at, attempt->error_name);
-    put_text(&at, attempt->error_message);
+    assert(answer->output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(answer->error_name.size <= ERROR_NAME_BYTES_MAX);
+    assert(answer->error_message.size <= MESSAGE_BYTES_MAX);
+    put_text(&at, answer->output);
+    put_text(&at, answer->error_name);
+    put_text(&at, answer->error_message);
     return (struct text){memory, (uint32_t)(at - memory)};
 }
 
@@ -72,12 +72,12 @@ static bool is_outcome(const struct row_head *head, struct text error_name)
     return error_name_valid(error_name);
 }
 
-bool answer_row_read(struct text row, struct agent_attempt *attempt, bool *ret_known)
+bool answer_row_read(struct text row, const struct step_request *request, struct arena *arena,
+                     struct attempt_answer *ret_answer, bool *ret_known)
 {
     struct row_head head;
     struct text rest = row;
     struct text output, error_name, error_message;
-    struct arena *arena = &attempt->memory.arena;
     if (row.size < sizeof(head))
         return false;
     memcpy(&head, row.data, sizeof(head));
@@ -90,15 +90,16 @@ bool answer_row_read(struct text row, struct agent_attempt *attempt, bool *ret_k
     struct attempt_decision decision = {.offset = head.decision_offset,
                                         .order_version = head.order_version};
     memcpy(&decision.claim_id, head.claim_id, sizeof(head.claim_id));
-    *ret_known = attempt_decision_compare(&decision, &attempt->request) != DECISION_OF_ANOTHER_LOG;
+    *ret_known = attempt_decision_compare(&decision, request) != DECISION_OF_ANOTHER_LOG;
     if (!*ret_known)
         return true;
-    attempt->noted = true;
-    attempt->accepted = head.accepted != 0;
-    attempt->succeeded = head.succeeded != 0;
-    attempt->effect = (enum effect)head.effect;
-    attempt->output = arena_text(arena, output);
-    attempt->error_name = arena_text(arena, error_name);
-    attempt->error_message = arena_text(arena, error_message);
+    *ret_answer = (struct attempt_answer){
+        .accepted = head.accepted != 0,
+        .succeeded = head.succeeded != 0,
+        .effect = (enum effect)head.effect,
+        .output = arena_text(arena, output),
+        .error_name = arena_text(arena, error_name),
+        .error_message = arena_text(arena, error_message),
+    };
     return true;
 }

@@ -65,9 +65,8 @@ void attempt_pool_recycle(struct attempt_pool *pool, struct agent_attempt *attem
     attempt->step = NULL;
     attempt->receipt = (struct request_receipt){.next = NULL};
     attempt->wait_over = false;
-    attempt->effect = EFFECT_NONE;
-    attempt->accepted = attempt->noted = attempt->succeeded = false;
-    attempt->output = attempt->error_name = attempt->error_message = TEXT("");
+    attempt->answer = (struct attempt_answer){.effect = EFFECT_NONE};
+    attempt->noted = false;
     attempt->prev = attempt->next = NULL;
     assert(attempt->memory.block_size == ATTEMPT_MEMORY_BYTES);
     attempt_pool_put(pool, attempt);

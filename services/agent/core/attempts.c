@@ -196,10 +196,10 @@ static void report(struct attempts *attempts, struct agent_attempt *attempt)
 {
     assert(attempt->step->running != attempt && attempt->step->pending != attempt);
     enter(attempt, ATTEMPT_REPORTING);
-    if (attempt->accepted)
+    if (attempt->answer.accepted)
         attempts->counts.accepted++;
     else
-        attempts->counts.reported[attempt->succeeded]++;
+        attempts->counts.reported[attempt->answer.succeeded]++;
     attempts->ops->report(attempts->ctx, attempt);
 }
 
@@ -212,7 +212,8 @@ static void give_up(struct attempts *attempts, struct agent_attempt *attempt)
     attempt->step->pending = NULL;
     if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
         attempts->ops->unwait(attempts->ctx, attempt);
-    if (attempt->effect != EFFECT_NONE && wall_now(attempts) < attempt->request.complete_by) {
+    if (attempt->answer.effect != EFFECT_NONE &&
+        wall_now(attempts) < attempt->request.complete_by) {
         report(attempts, attempt);
         return;
     }
@@ -326,7 +327,7 @@ static enum offer_outcome report_again(struct attempts *attempts, struct agent_a
     attempt->receipt = *receipt;
     attempt->receipt.next = NULL;
     join(attempts, step, attempt);
-    if (attempt->accepted)
+    if (attempt->answer.accepted)
         release(attempts, attempt, true);
     else
         report(attempts, attempt);
@@ -421,9 +422,9 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
     struct agent_attempt *next = end_try(attempts, attempt);
     assert(output.size <= STEP_OUTPUT_BYTES_MAX);
     assert(next == NULL || next->state == ATTEMPT_WAITING);
-    attempt->succeeded = true;
-    attempt->effect = EFFECT_APPLIED;
-    attempt->output = arena_text(&attempt->memory.arena, output);
+    attempt->answer.succeeded = true;
+    attempt->answer.effect = EFFECT_APPLIED;
+    attempt->answer.output = arena_text(&attempt->memory.arena, output);
     report(attempts, attempt);
     begin_next(attempts, next);
 }
@@ -431,9 +432,9 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
 void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt)
 {
     struct agent_attempt *next = end_try(attempts, attempt);
-    assert(!attempt->succeeded);
-    attempt->accepted = true;
-    attempt->effect = EFFECT_UNKNOWN;
+    assert(!attempt->answer.succeeded);
+    attempt->answer.accepted = true;
+    attempt->answer.effect = EFFECT_UNKNOWN;
     report(attempts, attempt);
     begin_next(attempts, next);
 }
@@ -457,10 +458,10 @@ void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
     struct agent_attempt *next = end_try(attempts, attempt);
     assert(failure->name.size > 0 && failure->name.size <= ERROR_NAME_BYTES_MAX);
     assert(failure->message.size <= MESSAGE_BYTES_MAX);
-    if (failure->effect == EFFECT_APPLIED || attempt->effect == EFFECT_NONE)
-        attempt->effect = failure->effect;
-    keep_text(attempt, &attempt->error_name, failure->name);
-    keep_text(attempt, &attempt->error_message, failure->message);
+    if (failure->effect == EFFECT_APPLIED || attempt->answer.effect == EFFECT_NONE)
+        attempt->answer.effect = failure->effect;
+    keep_text(attempt, &attempt->answer.error_name, failure->name);
+    keep_text(attempt, &attempt->answer.error_message, failure->message);
     if (next != NULL || wall_now(attempts) >= attempt->request.complete_by)
         end_without_report(attempts, attempt);
     else if (!failure->retriable)

@@ -62,16 +62,10 @@ struct agent_attempt {
     struct step_request request;
     struct active_step *step;
     struct request_receipt receipt;
-    int64_t try_started_us; /* monotonic */
-    bool wait_over;         /* in BACKOFF: the wait ended while the partition was not owned */
-    enum effect effect;     /* the worst of the tries so far */
-    /* the report; the error is also kept between tries */
-    bool accepted; /* none is sent from here: the remote service calls back */
-    bool noted;    /* the outcome is in the answer cache already */
-    bool succeeded;
-    struct text output;
-    struct text error_name;
-    struct text error_message;
+    int64_t try_started_us;       /* monotonic */
+    bool wait_over;               /* in BACKOFF: the wait ended while the partition was not owned */
+    struct attempt_answer answer; /* what is reported */
+    bool noted;                   /* the answer is in the answer cache already */
     struct agent_attempt *prev, *next; /* all in flight */
     /* of the driver */
     enum attempt_trial trial;

@@ -160,7 +160,9 @@ static void on_settled(void *ctx, const struct request_receipt *receipt)
 static bool on_recall(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
-    return answer_cache_recall(agent->answers, attempt);
+    attempt->noted = answer_cache_recall(agent->answers, &attempt->request, &attempt->memory.arena,
+                                         &attempt->answer);
+    return attempt->noted;
 }
 
 static void on_extended(void *ctx, struct agent_attempt *attempt)

@@ -54,7 +54,7 @@ void agent_reports_free(struct agent_reports *reports)
 
 static void send_later(struct agent_reports *reports, struct agent_attempt *attempt)
 {
-    assert(attempt->state == ATTEMPT_REPORTING && !attempt->accepted);
+    assert(attempt->state == ATTEMPT_REPORTING && !attempt->answer.accepted);
     attempt->next_unsent = NULL;
     *reports->unsent_last = attempt;
     reports->unsent_last = &attempt->next_unsent;
@@ -90,22 +90,23 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 static struct command report_of(const struct agent *agent, const struct agent_attempt *attempt)
 {
     const struct step_request *request = &attempt->request;
+    const struct attempt_answer *answer = &attempt->answer;
     struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = request->order_id};
     cmd.report_step = (struct report_step){
         .order_id = request->order_id,
         .step = request->ref.step,
         .direction = request->ref.direction,
         .attempt = request->ref.attempt,
-        .succeeded = attempt->succeeded,
-        .effect = attempt->effect,
+        .succeeded = answer->succeeded,
+        .effect = answer->effect,
         .agent = text_of(agent->name),
         .instance = text_of(agent->service->instance_id),
     };
-    if (attempt->succeeded) {
-        cmd.report_step.output = attempt->output;
+    if (answer->succeeded) {
+        cmd.report_step.output = answer->output;
     } else {
-        cmd.report_step.error_name = attempt->error_name;
-        cmd.report_step.error_message = attempt->error_message;
+        cmd.report_step.error_name = answer->error_name;
+        cmd.report_step.error_message = answer->error_message;
     }
     return cmd;
 }
@@ -128,7 +129,7 @@ static bool append(struct agent_reports *reports, struct agent_attempt *attempt)
     struct cluster *cluster = reports->agent->cluster;
     struct command cmd = report_of(reports->agent, attempt);
     struct error error;
-    assert(attempt->state == ATTEMPT_REPORTING && !attempt->accepted);
+    assert(attempt->state == ATTEMPT_REPORTING && !attempt->answer.accepted);
     FAILPOINT("agent.report");
     return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
                           RECORD_REPORT_STEP, &cmd, on_appended, reports,
@@ -154,7 +155,8 @@ static bool remember_all(struct agent_reports *reports)
              attempt = attempt->next_unsent) {
             if (attempt->noted)
                 continue;
-            answer_cache_note(cache, attempt);
+            assert(attempt->state == ATTEMPT_REPORTING);
+            answer_cache_note(cache, &attempt->request, &attempt->answer);
             some = true;
         }
         result = some ? answer_cache_write(cache) : ANSWER_CACHE_WRITTEN;
@@ -175,7 +177,7 @@ static void on_remember(struct loop *loop, struct loop_deferred *deferred, void 
     reports->fresh_last = &reports->fresh;
     while (attempt != NULL) {
         struct agent_attempt *next = attempt->next_unsent;
-        if (attempt->accepted) {
+        if (attempt->answer.accepted) {
             attempts_reported(reports->agent->attempts, attempt);
             agent_progress(reports->agent);
         } else if (reports->unsent != NULL || !append(reports, attempt)) {

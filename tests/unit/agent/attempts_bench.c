@@ -68,11 +68,11 @@ static void on_report(void *ctx, struct agent_attempt *attempt)
 {
     struct bench *bench = ctx;
     note_attempt(bench, "report", attempt);
-    if (attempt->succeeded)
-        note(bench, " %.*s\n", TEXT_ARG(attempt->output));
+    if (attempt->answer.succeeded)
+        note(bench, " %.*s\n", TEXT_ARG(attempt->answer.output));
     else
-        note(bench, " %.*s \"%.*s\" %s\n", TEXT_ARG(attempt->error_name),
-             TEXT_ARG(attempt->error_message), effect_name(attempt->effect));
+        note(bench, " %.*s \"%.*s\" %s\n", TEXT_ARG(attempt->answer.error_name),
+             TEXT_ARG(attempt->answer.error_message), effect_name(attempt->answer.effect));
     cr_assert_lt(bench->report_count, BENCH_HELD_MAX);
     bench->reports[bench->report_count++] = attempt;
 }
@@ -87,10 +87,10 @@ static bool on_recall(void *ctx, struct agent_attempt *attempt)
     struct bench *bench = ctx;
     if (!bench->remembers)
         return false;
-    attempt->accepted = bench->remembers_accepted;
-    attempt->succeeded = !attempt->accepted;
-    attempt->effect = EFFECT_APPLIED;
-    attempt->output = TEXT("{\"old\":1}");
+    attempt->answer.accepted = bench->remembers_accepted;
+    attempt->answer.succeeded = !attempt->answer.accepted;
+    attempt->answer.effect = EFFECT_APPLIED;
+    attempt->answer.output = TEXT("{\"old\":1}");
     return true;
 }
 

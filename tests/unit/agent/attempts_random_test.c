@@ -111,7 +111,7 @@ static void on_unwait(void *ctx, struct agent_attempt *attempt)
 static void on_report(void *ctx, struct agent_attempt *attempt)
 {
     struct world *world = ctx;
-    if (attempt->succeeded)
+    if (attempt->answer.succeeded)
         world->successes_reported++;
     else
         cr_assert_lt(clock_wall_ms(&world->clock.clock), attempt->request.complete_by);

@@ -29,7 +29,7 @@ Test(attempts_recall, settles_an_accepted_call_without_a_report)
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
     bench_accept(bench);
-    cr_assert(bench->reports[0]->accepted);
+    cr_assert(bench->reports[0]->answer.accepted);
     cr_assert_eq(attempts_running(bench->attempts), 0);
     bench->log_size = 0;
     bench_acknowledge(bench);

@@ -87,7 +87,7 @@ Test(attempts, reports_the_effect_of_the_worst_try)
         bench_fail(bench, cases[i].first, true, 0);
         bench_pass(bench);
         bench_fail(bench, cases[i].second, false, 0);
-        cr_assert_eq(bench->reports[0]->effect, cases[i].expected, "case %zu", i);
+        cr_assert_eq(bench->reports[0]->answer.effect, cases[i].expected, "case %zu", i);
         bench_acknowledge(bench);
     }
     bench_end(bench);
