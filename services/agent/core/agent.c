@@ -206,8 +206,10 @@ static void begin_calls(struct agent *agent)
     agent_intake_continue(agent->intake);
 }
 
-void agent_measure_clock(struct agent *agent, int64_t sent_us, int64_t appended_at)
+/* Leaves the group when this shows that the clock is off, and joins it again when it is right. */
+static void measure_clock(void *ctx, int64_t sent_us, int64_t appended_at)
 {
+    struct agent *agent = ctx;
     struct clock_guard *guard = &agent->clock_guard;
     clock_guard_measure(guard, agent->service->clock, sent_us, appended_at);
     if (guard->bad && agent->phase == AGENT_PHASE_WORKING) {
@@ -221,6 +223,23 @@ void agent_measure_clock(struct agent *agent, int64_t sent_us, int64_t appended_
     if (!agent->clock_measured)
         begin_calls(agent);
 }
+
+/* ---- the health report ---- */
+
+static void describe(void *ctx, struct agent_health *record)
+{
+    const struct agent *agent = ctx;
+    uint32_t capacity = agent_capacity(agent);
+    uint32_t limit = agent_breaker_limit(agent->breaker);
+    record->capacity = limit < capacity ? limit : capacity;
+    /* Including those between two tries or being reported: they take up capacity. */
+    record->in_flight = attempts_in_flight(agent->attempts);
+    record->queued = agent_queued(agent);
+    record->partitions = agent_intake_partitions(agent->intake);
+    record->circuit = text_of(agent_circuit_name(agent_breaker_state(agent->breaker)));
+}
+
+static const struct health_report_ops health_ops = {describe, measure_clock};
 
 /* ---- the circuit ---- */
 
@@ -312,7 +331,7 @@ static void on_left(void *ctx)
 void agent_progress(struct agent *agent)
 {
     agent_breaker_progress(agent->breaker);
-    health_report_load(agent->health);
+    health_report_load(agent->health, attempts_in_flight(agent->attempts));
     if (agent->phase != AGENT_PHASE_DRAINING || attempts_in_flight(agent->attempts) > 0 ||
         !agent_intake_idle(agent->intake) || !agent_callbacks_idle(agent->callbacks))
         return;
@@ -423,7 +442,8 @@ static void create_modules(struct agent *agent)
     agent->callbacks = agent_callbacks_new(agent);
     agent->intake = agent_intake_new(agent);
     agent->breaker = agent_breaker_new(agent);
-    agent->health = health_report_new(agent);
+    agent->health =
+        health_report_new(agent->cluster, agent->name, agent_capacity(agent), &health_ops, agent);
     clock_guard_init(&agent->clock_guard, config_ms(service->config, "clock.skew.max.ms"));
 }
 

@@ -78,6 +78,8 @@ void agent_intake_continue(struct agent_intake *intake);
 void agent_intake_settled(struct agent_intake *intake, const struct request_receipt *receipt);
 /* A queued request may begin, if the circuit limits the calls. */
 void agent_intake_call_ended(struct agent_intake *intake);
+/* Partitions that are assigned. */
+uint32_t agent_intake_partitions(const struct agent_intake *intake);
 /* No settled request waits for its commit, no dead letter for its acknowledgement. */
 bool agent_intake_idle(const struct agent_intake *intake);
 /* Commits what may be committed, now. */

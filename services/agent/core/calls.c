@@ -24,7 +24,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
     assert(attempt->state == ATTEMPT_RUNNING && attempt->call.time_left_ms > 0);
     FAILPOINT("agent.try");
     agent_breaker_call_began(agent->breaker, attempt);
-    health_report_load(agent->health);
+    health_report_load(agent->health, attempts_in_flight(agent->attempts));
     if (attempt->request.ref.direction == DIRECTION_DO) {
         agent->ops->execute(agent->ctx, &attempt->call);
         return;
@@ -47,6 +47,7 @@ static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
     int64_t took_us = clock_mono_us(agent->service->clock) - attempt->try_started_us;
     agent_metrics_call(agent->metrics, outcome, took_us);
     health_report_call_ended(agent->health, took_us, unhealthy, why);
+    health_report_load(agent->health, attempts_in_flight(agent->attempts));
     agent_breaker_call_ended(agent->breaker, attempt, unhealthy, why);
     agent_intake_call_ended(agent->intake);
     FAILPOINT("agent.called");

@@ -59,18 +59,9 @@ enum agent_phase agent_phase(const struct agent *agent);
 uint32_t agent_capacity(const struct agent *agent);
 /* Requests that were read and have not begun. */
 uint32_t agent_queued(const struct agent *agent);
-/* Partitions that are assigned to it. */
-uint32_t agent_partitions(const struct agent *agent);
 /* The URL for callbacks about this request, new in the arena; empty: this instance accepts none. */
 struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
                                struct arena *arena);
-
-/* ---- for the health report ---- */
-
-/* A health record that was sent at the monotonic time `sent_us` has its answer; the append time is
- * that of broker_appended_at(). Leaves the group when this shows that the clock is off, and joins
- * it again when it is right. */
-void agent_measure_clock(struct agent *agent, int64_t sent_us, int64_t appended_at);
 
 /* ---- for the circuit breaker ---- */
 

@@ -446,9 +446,8 @@ uint32_t agent_queued(const struct agent *agent)
     return agent->intake->queue.count;
 }
 
-uint32_t agent_partitions(const struct agent *agent)
+uint32_t agent_intake_partitions(const struct agent_intake *intake)
 {
-    const struct agent_intake *intake = agent->intake;
     uint32_t count = 0;
     for (size_t i = 0; i < intake->partition_count && !intake->suspended && !intake->halted; i++)
         count += intake->partitions[i]->state != PARTITION_CLOSED;

@@ -3,7 +3,6 @@
 #include "services/agent/health/health_report.h"
 
 #include "platform/logger.h"
-#include "services/agent/health/breaker.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +21,11 @@ struct past_call {
 };
 
 struct health_report {
-    struct agent *agent;
+    struct service_context *service;
+    struct cluster *cluster;
+    const char *agent; /* its name */
+    const struct health_report_ops *ops;
+    void *ctx;
     char key[WHO_BYTES_MAX + 1 + NAME_BYTES_MAX + 1];
     bool started;
     bool stopped;
@@ -32,7 +35,6 @@ struct health_report {
     int64_t record_sent_us;
     uint32_t reported_load;
     uint32_t load_step; /* a difference of this size is reported */
-    uint32_t capacity;
     int64_t heartbeat_ms;
     struct past_call calls[HEALTH_CALLS]; /* a ring */
     uint64_t call_count;
@@ -44,19 +46,23 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 
 static int64_t now_ms(const struct health_report *health)
 {
-    return clock_mono_ms(agent_service(health->agent)->clock);
+    return clock_mono_ms(health->service->clock);
 }
 
-struct health_report *health_report_new(struct agent *agent)
+struct health_report *health_report_new(struct cluster *cluster, const char *agent,
+                                        uint32_t capacity, const struct health_report_ops *ops,
+                                        void *ctx)
 {
     struct health_report *health = calloc(1, sizeof(*health));
-    const struct service_context *service = agent_service(agent);
     assert(health != NULL);
+    health->service = cluster->service;
+    health->cluster = cluster;
     health->agent = agent;
-    health->capacity = agent_capacity(agent);
-    health->load_step = health->capacity / LOAD_STEPS > 1 ? health->capacity / LOAD_STEPS : 1;
-    health->heartbeat_ms = config_ms(service->config, "agent.heartbeat.ms");
-    snprintf(health->key, sizeof(health->key), "%s/%s", service->instance_id, agent_name(agent));
+    health->ops = ops;
+    health->ctx = ctx;
+    health->load_step = capacity / LOAD_STEPS > 1 ? capacity / LOAD_STEPS : 1;
+    health->heartbeat_ms = config_ms(health->service->config, "agent.heartbeat.ms");
+    snprintf(health->key, sizeof(health->key), "%s/%s", health->service->instance_id, agent);
     loop_timer_init(&health->timer, on_timer, health);
     return health;
 }
@@ -65,7 +71,7 @@ void health_report_free(struct health_report *health)
 {
     if (health == NULL)
         return;
-    loop_timer_cancel(agent_service(health->agent)->loop, &health->timer);
+    loop_timer_cancel(health->service->loop, &health->timer);
     free(health);
 }
 
@@ -107,23 +113,15 @@ static void summarize_calls(const struct health_report *health, struct agent_hea
 
 static struct agent_health record_of(const struct health_report *health)
 {
-    const struct agent *agent = health->agent;
-    const struct agent_breaker *breaker = agent_breaker(agent);
-    uint32_t limit = agent_breaker_limit(breaker);
     struct agent_health record = {
-        .agent = text_of(agent_name(agent)),
-        .instance = text_of(agent_service(agent)->instance_id),
-        .capacity = limit < health->capacity ? limit : health->capacity,
-        /* Including those between two tries or being reported: they take up capacity. */
-        .in_flight = attempts_in_flight(agent_attempts(agent)),
-        .queued = agent_queued(agent),
-        .partitions = agent_partitions(agent),
-        .circuit = text_of(agent_circuit_name(agent_breaker_state(breaker))),
+        .agent = text_of(health->agent),
+        .instance = text_of(health->service->instance_id),
         .version = TEXT(REEVE_VERSION),
         .last_error = text_of(health->last_error),
         .heartbeat_ms = health->heartbeat_ms,
-        .reported_at = clock_wall_ms(agent_service(agent)->clock),
+        .reported_at = clock_wall_ms(health->service->clock),
     };
+    health->ops->describe(health->ctx, &record);
     summarize_calls(health, &record);
     return record;
 }
@@ -140,7 +138,7 @@ static void send_at(struct health_report *health, int64_t due_ms)
     if (due_ms < earliest)
         due_ms = earliest;
     if (!loop_timer_armed(&health->timer) || due_ms < health->timer.due_ms)
-        loop_timer_set(agent_service(health->agent)->loop, &health->timer, due_ms);
+        loop_timer_set(health->service->loop, &health->timer, due_ms);
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -151,24 +149,23 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     assert(health->waiting);
     health->waiting = false;
     if (!health->stopped)
-        agent_measure_clock(health->agent, health->record_sent_us,
-                            broker_appended_at(agent_cluster(health->agent)->broker));
+        health->ops->answered(health->ctx, health->record_sent_us,
+                              broker_appended_at(health->cluster->broker));
     if (error != NULL && error_is(error))
         log_warning_limited("a health record was not delivered",
-                            LOG_STR("topic", agent_cluster(health->agent)->topics.agents),
-                            LOG_ERR(error));
+                            LOG_STR("topic", health->cluster->topics.agents), LOG_ERR(error));
 }
 
 static void send(struct health_report *health)
 {
-    struct cluster *cluster = agent_cluster(health->agent);
+    struct cluster *cluster = health->cluster;
     struct agent_health record = record_of(health);
     struct error error;
     assert(!health->waiting && !health->stopped);
     health->reported_load = record.in_flight;
     health->waiting = true;
     health->reported = true;
-    health->record_sent_us = clock_mono_us(agent_service(health->agent)->clock);
+    health->record_sent_us = clock_mono_us(health->service->clock);
     if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.agents, 0,
                        text_of(health->key), RECORD_AGENT_HEALTH, &record, on_appended, health, 0,
                        &error) != ERROR_OK)
@@ -208,12 +205,12 @@ static void on_tombstone(void *ctx, uint64_t token, int64_t offset, const struct
 /* Appended after the last record, by the same producer to the same partition: it stays last. */
 void health_report_stop(struct health_report *health)
 {
-    struct cluster *cluster = agent_cluster(health->agent);
+    struct cluster *cluster = health->cluster;
     struct error error;
     if (health->stopped)
         return;
     health->stopped = true;
-    loop_timer_cancel(agent_service(health->agent)->loop, &health->timer);
+    loop_timer_cancel(health->service->loop, &health->timer);
     if (!health->reported)
         return;
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
@@ -240,19 +237,16 @@ void health_report_call_ended(struct health_report *health, int64_t took_us, boo
                               struct text why)
 {
     struct past_call *call = &health->calls[health->call_count++ % HEALTH_CALLS];
-    *call = (struct past_call){.ended_ms = loop_now_ms(agent_service(health->agent)->loop),
-                               .took_us = took_us,
-                               .unhealthy = unhealthy};
+    *call = (struct past_call){
+        .ended_ms = loop_now_ms(health->service->loop), .took_us = took_us, .unhealthy = unhealthy};
     if (unhealthy)
         keep_error(health, why);
-    health_report_load(health);
 }
 
-void health_report_load(struct health_report *health)
+void health_report_load(struct health_report *health, uint32_t in_flight)
 {
-    uint32_t load = attempts_in_flight(agent_attempts(health->agent));
-    uint32_t differs =
-        load > health->reported_load ? load - health->reported_load : health->reported_load - load;
+    uint32_t reported = health->reported_load;
+    uint32_t differs = in_flight > reported ? in_flight - reported : reported - in_flight;
     if (differs >= health->load_step)
         send_at(health, health->sent_ms + HEALTH_LOAD_MS);
 }

@@ -6,7 +6,7 @@
 #ifndef SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
 #define SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
 
-#include "services/agent/core/core.h"
+#include "replica/cluster.h"
 
 enum {
     HEALTH_GAP_MS = 100,     /* between two records, whatever happens */
@@ -18,7 +18,21 @@ enum {
 
 struct health_report;
 
-struct health_report *health_report_new(struct agent *agent);
+/* What the report asks of its agent. */
+struct health_report_ops {
+    /* Fills in what only the agent knows: `capacity`, `in_flight`, `queued`, `partitions` and
+     * `circuit`. */
+    void (*describe)(void *ctx, struct agent_health *record);
+    /* A record that was sent at the monotonic time `sent_us` has its answer; the append time is
+     * that of broker_appended_at(). */
+    void (*answered)(void *ctx, int64_t sent_us, int64_t appended_at);
+};
+
+/* New. `agent` (its name), `ops` and `ctx` are borrowed. `capacity`: what the load is compared with
+ * to see whether it has changed much. */
+struct health_report *health_report_new(struct cluster *cluster, const char *agent,
+                                        uint32_t capacity, const struct health_report_ops *ops,
+                                        void *ctx);
 /* After cluster_close(). NULL does nothing. */
 void health_report_free(struct health_report *health);
 /* The cluster is ready: reporting begins. */
@@ -31,7 +45,7 @@ void health_report_stop(struct health_report *health);
 void health_report_call_ended(struct health_report *health, int64_t took_us, bool unhealthy,
                               struct text why);
 /* Calls began or ended: reports the load if it has changed much. */
-void health_report_load(struct health_report *health);
+void health_report_load(struct health_report *health, uint32_t in_flight);
 /* The last error, from a probe. */
 void health_report_error(struct health_report *health, struct text why);
 /* Something changed that matters to routing: reports it soon. */
