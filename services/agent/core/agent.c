@@ -60,11 +60,6 @@ const char *agent_name(const struct agent *agent)
     return agent->name;
 }
 
-struct service_context *agent_service(const struct agent *agent)
-{
-    return agent->service;
-}
-
 struct cluster *agent_cluster(const struct agent *agent)
 {
     return agent->cluster;
@@ -83,11 +78,6 @@ const struct attempts *agent_attempts(const struct agent *agent)
 struct agent_breaker *agent_breaker(const struct agent *agent)
 {
     return agent->breaker;
-}
-
-struct health_report *agent_health_report(const struct agent *agent)
-{
-    return agent->health;
 }
 
 enum agent_phase agent_phase(const struct agent *agent)
@@ -192,8 +182,9 @@ static void ignore_left(void *ctx)
     (void)ctx;
 }
 
-void agent_leave(struct agent *agent)
+static void commit_and_leave(void *ctx)
 {
+    struct agent *agent = ctx;
     if (agent->group == NULL)
         return;
     agent_intake_commit(agent->intake);
@@ -215,7 +206,7 @@ static void measure_clock(void *ctx, int64_t sent_us, int64_t appended_at)
     if (guard->bad && agent->phase == AGENT_PHASE_WORKING) {
         loop_timer_cancel(agent->service->loop, &agent->timer);
         stop_for_clock(agent);
-        agent_leave(agent);
+        commit_and_leave(agent);
     } else if (!guard->bad && agent->phase == AGENT_PHASE_CLOCK_OFF) {
         log_info("this machine's clock is right again");
         join(agent);
@@ -243,26 +234,31 @@ static const struct health_report_ops health_ops = {describe, measure_clock};
 
 /* ---- the circuit ---- */
 
-void agent_halt(struct agent *agent)
+static bool halt(void *ctx)
 {
-    assert(agent->phase == AGENT_PHASE_WORKING);
+    struct agent *agent = ctx;
+    if (agent->phase != AGENT_PHASE_WORKING)
+        return false;
     enter(agent, AGENT_PHASE_CIRCUIT_OPEN);
     agent_intake_halt(agent->intake);
     attempts_drain(agent->attempts);
     agent_intake_commit(agent->intake);
     health_report_now(agent->health);
+    return true;
 }
 
-bool agent_commit_all(struct agent *agent)
+static bool commit_all(void *ctx)
 {
+    struct agent *agent = ctx;
     if (attempts_in_flight(agent->attempts) > 0)
         return false;
     agent_intake_commit(agent->intake);
     return agent_intake_idle(agent->intake);
 }
 
-void agent_resume(struct agent *agent)
+static void resume(void *ctx)
 {
+    struct agent *agent = ctx;
     assert(agent->phase != AGENT_PHASE_CIRCUIT_OPEN || agent->group == NULL);
     assert(agent_breaker_state(agent->breaker) != AGENT_CIRCUIT_OPEN);
     attempts_continue(agent->attempts);
@@ -271,13 +267,8 @@ void agent_resume(struct agent *agent)
         join(agent);
 }
 
-bool agent_begin_probe(struct agent *agent, struct agent_probe *probe)
-{
-    if (agent->ops->probe == NULL)
-        return false;
-    agent->ops->probe(agent->ctx, probe);
-    return true;
-}
+static const struct agent_breaker_ops breaker_ops = {halt, commit_all, commit_and_leave, resume,
+                                                     agent_begin_probe};
 
 /* ---- the topic ---- */
 
@@ -330,9 +321,10 @@ static void on_left(void *ctx)
 
 void agent_progress(struct agent *agent)
 {
-    agent_breaker_progress(agent->breaker);
-    health_report_load(agent->health, attempts_in_flight(agent->attempts));
-    if (agent->phase != AGENT_PHASE_DRAINING || attempts_in_flight(agent->attempts) > 0 ||
+    uint32_t in_flight = attempts_in_flight(agent->attempts);
+    agent_breaker_progress(agent->breaker, in_flight);
+    health_report_load(agent->health, in_flight);
+    if (agent->phase != AGENT_PHASE_DRAINING || in_flight > 0 ||
         !agent_intake_idle(agent->intake) || !agent_callbacks_idle(agent->callbacks))
         return;
     enter(agent, AGENT_PHASE_LEAVING);
@@ -441,9 +433,9 @@ static void create_modules(struct agent *agent)
     agent->reports = agent_reports_new(agent);
     agent->callbacks = agent_callbacks_new(agent);
     agent->intake = agent_intake_new(agent);
-    agent->breaker = agent_breaker_new(agent);
     agent->health =
         health_report_new(agent->cluster, agent->name, agent_capacity(agent), &health_ops, agent);
+    agent->breaker = agent_breaker_new(service, agent->name, agent->health, &breaker_ops, agent);
     clock_guard_init(&agent->clock_guard, config_ms(service->config, "clock.skew.max.ms"));
 }
 

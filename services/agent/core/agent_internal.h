@@ -18,6 +18,11 @@ struct agent_intake;
 struct agent_metrics;
 struct agent_reports;
 struct answer_cache;
+struct health_report;
+
+struct agent_probe {
+    struct agent *agent;
+};
 
 struct agent {
     struct service_context *service;
@@ -35,6 +40,7 @@ struct agent {
     struct agent_callbacks *callbacks;
     struct agent_metrics *metrics;
     struct agent_breaker *breaker;
+    struct agent_probe probe; /* of ops */
     struct health_report *health;
     struct clock_guard clock_guard;
     bool clock_measured;       /* or it took too long: calls may begin */
@@ -57,6 +63,8 @@ bool agent_clock_is_measured(const struct agent *agent);
 /* ---- calls.c ---- */
 
 extern const struct attempts_ops agent_attempts_ops; /* ctx: the agent */
+/* For the breaker; ctx: the agent. */
+bool agent_begin_probe(void *ctx);
 
 /* ---- intake.c, partitions.c ---- */
 

@@ -30,6 +30,7 @@
 #include "platform/loop.h"
 #include "services/agent/answers/answer.h"
 #include "services/agent/core/agent_ops.h"
+#include "services/agent/health/breaker.h"
 
 enum attempt_state {
     ATTEMPT_BLANK,   /* not offered yet */
@@ -39,9 +40,6 @@ enum attempt_state {
     ATTEMPT_REPORTING,
     ATTEMPT_STATE_COUNT
 };
-
-/* What a running call is to a half-open circuit (health/breaker.h). */
-enum attempt_trial { ATTEMPT_NO_TRIAL, ATTEMPT_TRIAL, ATTEMPT_LAST_TRIAL };
 
 /* Names the record of a request: handed back to intake.c when it is settled. */
 struct request_receipt {
@@ -68,7 +66,7 @@ struct agent_attempt {
     bool noted;                   /* the answer is in the answer cache already */
     struct agent_attempt *prev, *next; /* all in flight */
     /* of the driver */
-    enum attempt_trial trial;
+    enum breaker_trial trial;
     struct loop_timer timer;
     struct agent_attempt *next_unsent;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the vtable: what the attempts start, and how the SDK's agent_call_ functions end it. */
+/* Calls of the vtable: what the attempts start, how the SDK's agent_call_ functions end it, and the
+ * probe of an unhealthy service. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_cache.h"
@@ -23,7 +24,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
     struct agent *agent = ctx;
     assert(attempt->state == ATTEMPT_RUNNING && attempt->call.time_left_ms > 0);
     FAILPOINT("agent.try");
-    agent_breaker_call_began(agent->breaker, attempt);
+    attempt->trial = agent_breaker_call_began(agent->breaker, attempt->request.order_id);
     health_report_load(agent->health, attempts_in_flight(agent->attempts));
     if (attempt->request.ref.direction == DIRECTION_DO) {
         agent->ops->execute(agent->ctx, &attempt->call);
@@ -48,7 +49,12 @@ static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
     agent_metrics_call(agent->metrics, outcome, took_us);
     health_report_call_ended(agent->health, took_us, unhealthy, why);
     health_report_load(agent->health, attempts_in_flight(agent->attempts));
-    agent_breaker_call_ended(agent->breaker, attempt, unhealthy, why);
+    agent_breaker_call_ended(agent->breaker,
+                             &(struct breaker_call){.order_id = attempt->request.order_id,
+                                                    .began_ms = attempt->try_started_us / 1000,
+                                                    .trial = attempt->trial,
+                                                    .unhealthy = unhealthy,
+                                                    .why = why});
     agent_intake_call_ended(agent->intake);
     FAILPOINT("agent.called");
 }
@@ -175,3 +181,22 @@ static void on_extended(void *ctx, struct agent_attempt *attempt)
 
 const struct attempts_ops agent_attempts_ops = {on_start,   on_wait,   on_unwait,  on_report,
                                                 on_settled, on_recall, on_extended};
+
+/* ---- probes ---- */
+
+bool agent_begin_probe(void *ctx)
+{
+    struct agent *agent = ctx;
+    if (agent->ops->probe == NULL)
+        return false;
+    agent->probe.agent = agent;
+    agent->ops->probe(agent->ctx, &agent->probe);
+    return true;
+}
+
+void agent_probe_end(struct agent_probe *probe, bool healthy, struct text why)
+{
+    struct agent *agent = probe->agent;
+    heap_arena_reset(&agent->scratch);
+    agent_breaker_probed(agent->breaker, healthy, agent_message(why, &agent->scratch.arena));
+}

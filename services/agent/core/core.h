@@ -29,7 +29,6 @@ enum agent_phase {
 
 struct agent;
 struct agent_breaker;
-struct health_report;
 
 /* REJECT Config: no agent can have this name; "" is none. */
 enum error_class agent_name_check(const char *name, struct error *ret_error);
@@ -44,17 +43,9 @@ void agent_drain(struct agent *agent, void (*drained)(void *ctx), void *ctx);
 /* The loop must have stopped. NULL or half-built is allowed. */
 void agent_free(struct agent *agent);
 
-/* ---- what it is and how it is doing; pointers are borrowed ---- */
+/* ---- what it is and how it is doing ---- */
 
 const char *agent_name(const struct agent *agent);
-struct service_context *agent_service(const struct agent *agent);
-struct cluster *agent_cluster(const struct agent *agent);
-/* For tests: NULL while it is not a member. */
-struct broker_group *agent_group(const struct agent *agent);
-const struct attempts *agent_attempts(const struct agent *agent);
-struct agent_breaker *agent_breaker(const struct agent *agent);
-struct health_report *agent_health_report(const struct agent *agent);
-enum agent_phase agent_phase(const struct agent *agent);
 /* Calls at the same time. */
 uint32_t agent_capacity(const struct agent *agent);
 /* Requests that were read and have not begun. */
@@ -63,20 +54,13 @@ uint32_t agent_queued(const struct agent *agent);
 struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
                                struct arena *arena);
 
-/* ---- for the circuit breaker ---- */
+/* ---- for tests; pointers are borrowed ---- */
 
-/* Reads and begins nothing more, drops the requests in its queue and gives up the attempts that are
- * not running: the circuit is open. agent_leave and agent_resume follow. */
-void agent_halt(struct agent *agent);
-/* True: nothing is in flight, and everything that was settled is committed. Starts those commits.
- */
-bool agent_commit_all(struct agent *agent);
-/* Leaves the group, after a last commit. Running calls may end and report. Does nothing if it is
- * not a member. */
-void agent_leave(struct agent *agent);
-/* Attempts may start again; joins the group again after agent_halt. */
-void agent_resume(struct agent *agent);
-/* False: the agent has no probe. Otherwise agent_probe_end follows, from inside or later. */
-bool agent_begin_probe(struct agent *agent, struct agent_probe *probe);
+struct cluster *agent_cluster(const struct agent *agent);
+/* NULL while it is not a member. */
+struct broker_group *agent_group(const struct agent *agent);
+const struct attempts *agent_attempts(const struct agent *agent);
+struct agent_breaker *agent_breaker(const struct agent *agent);
+enum agent_phase agent_phase(const struct agent *agent);
 
 #endif

@@ -3,7 +3,6 @@
 #include "services/agent/health/breaker.h"
 
 #include "platform/logger.h"
-#include "services/agent/core/sanitize.h"
 #include "services/agent/health/health_report.h"
 
 #include <assert.h>
@@ -14,14 +13,13 @@ enum {
     LEAVE_MS_MAX = 1000 /* for calls to end and be committed before the group is left */
 };
 
-struct agent_probe {
-    struct agent_breaker *breaker;
-};
-
 struct agent_breaker {
-    struct agent *agent;
+    const struct service_context *service;
+    const char *agent; /* its name */
+    struct health_report *health;
+    const struct agent_breaker_ops *ops;
+    void *ctx;
     struct circuit circuit;
-    struct agent_probe probe;
     bool probing;
     bool stopped;
     bool leaving; /* open, and still a member of the group */
@@ -36,12 +34,12 @@ struct agent_breaker {
 
 static struct loop *loop_of(const struct agent_breaker *breaker)
 {
-    return agent_service(breaker->agent)->loop;
+    return breaker->service->loop;
 }
 
 static int64_t now_ms(const struct agent_breaker *breaker)
 {
-    return clock_mono_ms(agent_service(breaker->agent)->clock);
+    return clock_mono_ms(breaker->service->clock);
 }
 
 /* ---- leaving ---- */
@@ -50,7 +48,7 @@ static void leave(struct agent_breaker *breaker)
 {
     breaker->leaving = false;
     loop_timer_cancel(loop_of(breaker), &breaker->leave_timer);
-    agent_leave(breaker->agent);
+    breaker->ops->leave(breaker->ctx);
 }
 
 static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -60,9 +58,9 @@ static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *us
     leave(userdata);
 }
 
-void agent_breaker_progress(struct agent_breaker *breaker)
+void agent_breaker_progress(struct agent_breaker *breaker, uint32_t in_flight)
 {
-    if (breaker->leaving && attempts_in_flight(agent_attempts(breaker->agent)) == 0)
+    if (breaker->leaving && in_flight == 0)
         loop_defer(loop_of(breaker), &breaker->react);
 }
 
@@ -81,12 +79,11 @@ static void on_react(struct loop *loop, struct loop_deferred *deferred, void *us
     (void)deferred;
     if (breaker->stopped || breaker->circuit.state != AGENT_CIRCUIT_OPEN)
         return;
-    if (agent_phase(breaker->agent) == AGENT_PHASE_WORKING) {
+    if (breaker->ops->halt(breaker->ctx)) {
         breaker->leaving = true;
         loop_timer_after(loop, &breaker->leave_timer, LEAVE_MS_MAX);
-        agent_halt(breaker->agent);
     }
-    if (breaker->leaving && agent_commit_all(breaker->agent))
+    if (breaker->leaving && breaker->ops->commit_all(breaker->ctx))
         leave(breaker);
 }
 
@@ -95,44 +92,41 @@ static void on_react(struct loop *loop, struct loop_deferred *deferred, void *us
 static void on_opened(struct agent_breaker *breaker)
 {
     log_warning("the remote service is unhealthy, its circuit is open: leaving the group",
-                LOG_STR("agent", agent_name(breaker->agent)), LOG_STR("why", breaker->why),
+                LOG_STR("agent", breaker->agent), LOG_STR("why", breaker->why),
                 LOG_I64("open_ms", circuit_open_ms(&breaker->circuit)));
     wait_open(breaker);
     loop_defer(loop_of(breaker), &breaker->react);
-    health_report_now(agent_health_report(breaker->agent));
+    health_report_now(breaker->health);
 }
 
-void agent_breaker_call_began(struct agent_breaker *breaker, struct agent_attempt *attempt)
+enum breaker_trial agent_breaker_call_began(struct agent_breaker *breaker, struct text order_id)
 {
-    attempt->trial = ATTEMPT_NO_TRIAL;
     if (breaker->circuit.state != AGENT_CIRCUIT_HALF_OPEN)
-        return;
-    bool last = agent_breaker_puts_last(breaker, attempt->request.order_id);
-    attempt->trial = last ? ATTEMPT_LAST_TRIAL : ATTEMPT_TRIAL;
+        return BREAKER_NO_TRIAL;
+    bool last = agent_breaker_puts_last(breaker, order_id);
     *(last ? &breaker->last_calls : &breaker->trials) += 1;
+    return last ? BREAKER_LAST_TRIAL : BREAKER_TRIAL;
 }
 
 static void on_closed(struct agent_breaker *breaker)
 {
     log_info("the remote service is healthy again, its circuit is closed",
-             LOG_STR("agent", agent_name(breaker->agent)));
-    health_report_now(agent_health_report(breaker->agent));
+             LOG_STR("agent", breaker->agent));
+    health_report_now(breaker->health);
 }
 
-void agent_breaker_call_ended(struct agent_breaker *breaker, const struct agent_attempt *attempt,
-                              bool unhealthy, struct text why)
+void agent_breaker_call_ended(struct agent_breaker *breaker, const struct breaker_call *call)
 {
     struct circuit *circuit = &breaker->circuit;
-    int64_t began_ms = attempt->try_started_us / 1000;
-    bool counts = began_ms >= circuit->counts_from_ms;
-    if (counts && attempt->trial == ATTEMPT_TRIAL && breaker->trials > 0)
+    bool counts = call->began_ms >= circuit->counts_from_ms;
+    if (counts && call->trial == BREAKER_TRIAL && breaker->trials > 0)
         breaker->trials--;
-    if (counts && attempt->trial == ATTEMPT_LAST_TRIAL && breaker->last_calls > 0)
+    if (counts && call->trial == BREAKER_LAST_TRIAL && breaker->last_calls > 0)
         breaker->last_calls--;
-    if (unhealthy)
-        snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
+    if (call->unhealthy)
+        snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(call->why));
     if (breaker->stopped ||
-        !circuit_ended(circuit, attempt->request.order_id, began_ms, now_ms(breaker), unhealthy))
+        !circuit_ended(circuit, call->order_id, call->began_ms, now_ms(breaker), call->unhealthy))
         return;
     if (circuit->state == AGENT_CIRCUIT_OPEN)
         on_opened(breaker);
@@ -181,15 +175,12 @@ static void half_open(struct agent_breaker *breaker)
     if (breaker->leaving)
         leave(breaker);
     log_info("the circuit is half-open: calling the remote service again",
-             LOG_STR("agent", agent_name(breaker->agent)));
-    agent_resume(breaker->agent);
+             LOG_STR("agent", breaker->agent));
+    breaker->ops->resume(breaker->ctx);
 }
 
-void agent_probe_end(struct agent_probe *probe, bool healthy, struct text why)
+void agent_breaker_probed(struct agent_breaker *breaker, bool healthy, struct text why)
 {
-    struct agent_breaker *breaker = probe->breaker;
-    uint8_t memory[2 * MESSAGE_BYTES_MAX];
-    struct arena arena;
     assert(breaker->probing);
     breaker->probing = false;
     if (breaker->stopped)
@@ -198,15 +189,13 @@ void agent_probe_end(struct agent_probe *probe, bool healthy, struct text why)
         half_open(breaker);
         return;
     }
-    arena_init(&arena, memory, sizeof(memory));
-    why = agent_message(why, &arena);
     snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
     circuit_open_again(&breaker->circuit, now_ms(breaker));
     wait_open(breaker);
-    log_warning_limited("the remote service is still unhealthy",
-                        LOG_STR("agent", agent_name(breaker->agent)), LOG_STR("why", breaker->why),
+    log_warning_limited("the remote service is still unhealthy", LOG_STR("agent", breaker->agent),
+                        LOG_STR("why", breaker->why),
                         LOG_I64("open_ms", circuit_open_ms(&breaker->circuit)));
-    health_report_error(agent_health_report(breaker->agent), why);
+    health_report_error(breaker->health, why);
 }
 
 static void on_open_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -217,7 +206,7 @@ static void on_open_timer(struct loop *loop, struct loop_timer *timer, void *use
     assert(breaker->circuit.state == AGENT_CIRCUIT_OPEN);
     assert(!breaker->probing && !breaker->stopped);
     breaker->probing = true;
-    if (agent_begin_probe(breaker->agent, &breaker->probe))
+    if (breaker->ops->probe(breaker->ctx))
         return;
     breaker->probing = false;
     half_open(breaker);
@@ -231,13 +220,18 @@ void agent_breaker_reason(const struct agent_breaker *breaker, char *ret_reason,
 
 /* ---- new and free ---- */
 
-struct agent_breaker *agent_breaker_new(struct agent *agent)
+struct agent_breaker *agent_breaker_new(const struct service_context *service, const char *agent,
+                                        struct health_report *health,
+                                        const struct agent_breaker_ops *ops, void *ctx)
 {
     struct agent_breaker *breaker = calloc(1, sizeof(*breaker));
-    const struct config *config = agent_service(agent)->config;
+    const struct config *config = service->config;
     assert(breaker != NULL);
+    breaker->service = service;
     breaker->agent = agent;
-    breaker->probe.breaker = breaker;
+    breaker->health = health;
+    breaker->ops = ops;
+    breaker->ctx = ctx;
     loop_deferred_init(&breaker->react, on_react, breaker);
     loop_timer_init(&breaker->leave_timer, on_leave_timer, breaker);
     loop_timer_init(&breaker->open_timer, on_open_timer, breaker);
