@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/submission/order_api.h"
 
-#include "base/numbers.h"
 #include "base/utf8.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
+#include "platform/http/query.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
@@ -108,19 +108,6 @@ static void on_late(struct http_pending *pending)
 static const struct http_pending_kind query_kind = {
     .draining = HTTP_SHUTTING_DOWN, .late = on_late, .free = query_free};
 
-static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
-{
-    const char *text = http_query(exchange, "wait");
-    *ret_wait_ms = 0;
-    if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
-                         *ret_wait_ms <= ORDER_LOOKUP_WAIT_MAX))
-        return true;
-    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
-                       "wait: expected a time of up to %ds, as in 30s",
-                       ORDER_LOOKUP_WAIT_MAX / 1000);
-    return false;
-}
-
 static void begin_query(struct order_api *api, struct http_exchange *exchange, int64_t wait_ms)
 {
     struct order_query *query = calloc(1, sizeof(*query));
@@ -151,7 +138,7 @@ static void on_get(struct http_exchange *exchange, void *userdata)
                            "submission.console.url is not set");
     } else if (order_id_validate(order_id, &error) != ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
-    } else if (read_wait(exchange, &wait_ms)) {
+    } else if (http_query_wait(exchange, ORDER_LOOKUP_WAIT_MAX, &wait_ms)) {
         begin_query(api, exchange, wait_ms);
     }
 }

@@ -1,86 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API's parameters, and the handlers that are short. docs/reference/console-api.md is the
- * users' reference. */
+/* What handlers share, and the handlers that are short. docs/reference/console-api.md is the users'
+ * reference. */
 #include "services/console/api/api.h"
 #include "services/console/api/search_api.h"
 #include "services/console/render/render.h"
 
-#include "base/numbers.h"
-#include "base/rfc3339.h"
-
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <strings.h>
+#include "platform/http/query.h"
 
 enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
 
-/* ---- parameters: each function answers 400 and returns false if its value is wrong ---- */
-
-bool api_read_state(struct http_exchange *exchange, bool *ret_given, enum order_state *ret_state)
-{
-    char list[128];
-    const char *text = http_query(exchange, "state");
-    if (text == NULL || text[0] == '\0') {
-        *ret_given = false;
-        return true;
-    }
-    for (int state = 0; state < ORDER_STATE_COUNT; state++) {
-        if (strcasecmp(order_state_name((enum order_state)state), text) == 0) {
-            *ret_given = true;
-            *ret_state = (enum order_state)state;
-            return true;
-        }
-    }
-    enum_names_list(&order_state_names, list, sizeof(list));
-    http_respond_error(exchange, 400, CODE_BAD_REQUEST, "state: expected %s", list);
-    return false;
-}
-
-bool api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback, int64_t min,
-                  int64_t max, int64_t *ret_value)
-{
-    int64_t value = fallback;
-    const char *text = http_query(exchange, name);
-    if (text != NULL && !number_parse(text_of(text), min, max, &value)) {
-        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
-                           "%s: expected an integer from %lld to %lld", name, (long long)min,
-                           (long long)max);
-        return false;
-    }
-    *ret_value = value;
-    return true;
-}
-
-bool api_read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
-                   int64_t *ret_time)
-{
-    int64_t time = 0;
-    struct text text = text_of(http_query(exchange, name));
-    if (!text_empty(text) && (!rfc3339_parse(text, &time) || time < 0)) {
-        http_respond_error(exchange, 400, CODE_BAD_REQUEST,
-                           "%s: expected a time from 1970 on, as 2010-12-01T08:26:00Z", name);
-        return false;
-    }
-    *ret_given = !text_empty(text);
-    *ret_time = time;
-    return true;
-}
-
-bool api_read_text(struct http_exchange *exchange, const char *name, uint32_t max,
-                   struct text *ret_text)
-{
-    struct text text = text_of(http_query(exchange, name));
-    if (text.size > max) {
-        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s is %u bytes; the limit is %u", name,
-                           text.size, max);
-        return false;
-    }
-    *ret_text = text;
-    return true;
-}
-
-/* The {id} of the path. Borrowed from the exchange. */
 bool api_read_order_id(struct http_exchange *exchange, struct text *ret_order_id)
 {
     struct error error;
@@ -170,7 +98,8 @@ void serve_alerts(struct console *console, struct http_exchange *exchange)
 {
     struct search search = {.alert_open = true, .clock = console->service->clock};
     int64_t open = 0;
-    if (!api_read_int(exchange, "open", 0, 0, 1, &open) || !search_api_read_page(exchange, &search))
+    if (!http_query_int(exchange, "open", 0, 0, 1, &open) ||
+        !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
     search_api_put_page(console, &search, body, "orders", render_order_alert);
@@ -204,23 +133,12 @@ static bool has_ended(struct console *console, struct text order_id)
     return ended;
 }
 
-static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
-{
-    const char *text = http_query(exchange, "wait");
-    *ret_wait_ms = 0;
-    if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
-                         *ret_wait_ms <= ORDER_WAIT_MS_MAX))
-        return true;
-    http_respond_error(exchange, 400, CODE_BAD_REQUEST,
-                       "wait: expected a time of up to %ds, as in 30s", ORDER_WAIT_MS_MAX / 1000);
-    return false;
-}
-
 void serve_order(struct console *console, struct http_exchange *exchange)
 {
     struct text order_id;
     int64_t wait_ms = 0;
-    if (!api_read_order_id(exchange, &order_id) || !read_wait(exchange, &wait_ms))
+    if (!api_read_order_id(exchange, &order_id) ||
+        !http_query_wait(exchange, ORDER_WAIT_MS_MAX, &wait_ms))
         return;
     if (wait_ms > 0 && !has_ended(console, order_id))
         order_waits_add(console->order_waits, exchange, order_id, wait_ms);
@@ -233,7 +151,7 @@ void serve_order(struct console *console, struct http_exchange *exchange)
 void serve_agents(struct console *console, struct http_exchange *exchange)
 {
     struct text agent;
-    if (!api_read_text(exchange, "agent", NAME_BYTES_MAX, &agent))
+    if (!http_query_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
     render_put(body, "agents", render_agents(console->agents, agent));
@@ -250,10 +168,12 @@ static bool read_changes_filter(struct http_exchange *exchange, struct changes_f
     struct changes_filter filter = {.order_id = http_query(exchange, "order"),
                                     .workflow = http_query(exchange, "workflow")};
     struct text text;
-    if (!api_read_text(exchange, "order", ORDER_ID_BYTES_MAX, &text) ||
-        !api_read_text(exchange, "workflow", NAME_BYTES_MAX, &text) ||
-        !api_read_state(exchange, &filter.has_state, &filter.state))
+    uint32_t state = 0;
+    if (!http_query_text(exchange, "order", ORDER_ID_BYTES_MAX, &text) ||
+        !http_query_text(exchange, "workflow", NAME_BYTES_MAX, &text) ||
+        !http_query_enum(exchange, "state", &order_state_names, &filter.has_state, &state))
         return false;
+    filter.state = (enum order_state)state;
     *ret_filter = filter;
     return true;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the handlers of the API share. Each function that reads a parameter answers 400 and returns
- * false if its value is wrong. */
+/* What the handlers of the API share. */
 #ifndef SERVICES_CONSOLE_API_H
 #define SERVICES_CONSOLE_API_H
 
@@ -8,20 +7,7 @@
 
 #include <jansson.h>
 
-/* The query's `state`, in any case; *ret_given: it is there and not empty. */
-bool api_read_state(struct http_exchange *exchange, bool *ret_given, enum order_state *ret_state);
-/* The query's `name`, an integer; `fallback` if it is not given. */
-bool api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback, int64_t min,
-                  int64_t max, int64_t *ret_value);
-/* The query's `name`, a time of RFC 3339, in milliseconds since the epoch; 0 if it is not given, or
- * empty. */
-bool api_read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
-                   int64_t *ret_time);
-/* The query's `name`; empty if it is not given. Borrowed from the exchange. */
-bool api_read_text(struct http_exchange *exchange, const char *name, uint32_t max,
-                   struct text *ret_text);
-
-/* The {id} of the path. Borrowed from the exchange. */
+/* The {id} of the path. Borrowed from the exchange. False: it was answered with 400. */
 bool api_read_order_id(struct http_exchange *exchange, struct text *ret_order_id);
 
 /* body.incomplete: the partitions whose orders may be missing; left out if there are none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/history: what was decided about an order, from the log. */
+#include "platform/http/query.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -131,9 +132,9 @@ void serve_history(struct console *console, struct http_exchange *exchange)
     struct error error = {0};
     int64_t limit_max = console->history_max;
     if (!api_read_order_id(exchange, &order_id) ||
-        !api_read_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
-                      limit_max, &limit) ||
-        !api_read_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
+        !http_query_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
+                        limit_max, &limit) ||
+        !http_query_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
         return;
     struct console_partition *partition = api_partition_of(console, order_id);
     struct history history = {.console = console,

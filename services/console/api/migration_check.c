@@ -2,6 +2,7 @@
 /* GET /api/orders/{id}/migrate: whether the order could be moved to another version of its workflow
  * now. The engine decides, as the scheduler's would, and nothing is appended. */
 #include "engine/engine.h"
+#include "platform/http/query.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -10,9 +11,9 @@ static bool read_query(struct http_exchange *exchange, struct migrate_order *ret
     int64_t from = 0;
     int64_t to = 0;
     struct migrate_order cmd = {.version = 0};
-    if (!api_read_text(exchange, "workflow", NAME_BYTES_MAX, &cmd.workflow) ||
-        !api_read_int(exchange, "from_version", 0, 0, INT32_MAX, &from) ||
-        !api_read_int(exchange, "version", 0, 0, INT32_MAX, &to))
+    if (!http_query_text(exchange, "workflow", NAME_BYTES_MAX, &cmd.workflow) ||
+        !http_query_int(exchange, "from_version", 0, 0, INT32_MAX, &from) ||
+        !http_query_int(exchange, "version", 0, 0, INT32_MAX, &to))
         return false;
     if (to == 0) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "version: expected 1 to %d", INT32_MAX);

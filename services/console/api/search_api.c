@@ -2,6 +2,7 @@
 /* Parameters that select orders, and the answers that list or count these. */
 #include "services/console/api/search_api.h"
 
+#include "platform/http/query.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -13,7 +14,7 @@ bool search_api_read_page(struct http_exchange *exchange, struct search *search)
 {
     int64_t limit;
     const char *cursor = http_query(exchange, "cursor");
-    if (!api_read_int(exchange, "limit", LIST_LIMIT, 1, SEARCH_PAGE_MAX, &limit))
+    if (!http_query_int(exchange, "limit", LIST_LIMIT, 1, SEARCH_PAGE_MAX, &limit))
         return false;
     search->limit = (uint32_t)limit;
     search->has_after = cursor != NULL && cursor[0] != '\0';
@@ -56,8 +57,8 @@ static bool read_attributes(struct http_exchange *exchange, struct search *searc
 
 static bool read_range(struct http_exchange *exchange, struct search *search)
 {
-    if (!api_read_time(exchange, "since", &search->has_since, &search->since) ||
-        !api_read_time(exchange, "until", &search->has_until, &search->until))
+    if (!http_query_time(exchange, "since", &search->has_since, &search->since) ||
+        !http_query_time(exchange, "until", &search->has_until, &search->until))
         return false;
     if (!search->has_since || !search->has_until || search->since < search->until)
         return true;
@@ -68,8 +69,8 @@ static bool read_range(struct http_exchange *exchange, struct search *search)
 static bool read_workflow(struct http_exchange *exchange, struct search *search)
 {
     int64_t version;
-    if (!api_read_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
-        !api_read_int(exchange, "workflow_version", 0, 1, INT32_MAX, &version))
+    if (!http_query_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
+        !http_query_int(exchange, "workflow_version", 0, 1, INT32_MAX, &version))
         return false;
     search->workflow_version = (uint32_t)version;
     if (version == 0 || !text_empty(search->workflow))
@@ -83,7 +84,7 @@ static bool read_workflow(struct http_exchange *exchange, struct search *search)
 static bool read_alert(struct http_exchange *exchange, struct search *search)
 {
     struct text alert;
-    if (!api_read_text(exchange, "alert", NAME_BYTES_MAX, &alert))
+    if (!http_query_text(exchange, "alert", NAME_BYTES_MAX, &alert))
         return false;
     search->alert_open = text_equal(alert, TEXT("open"));
     if (text_empty(alert) || search->alert_open)
@@ -96,15 +97,17 @@ static bool read_alert(struct http_exchange *exchange, struct search *search)
 static bool read_filters(struct http_exchange *exchange, struct search *search)
 {
     int64_t paused = 0;
-    if (!api_read_state(exchange, &search->has_state, &search->state) ||
-        !api_read_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
-        !api_read_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
+    uint32_t state = 0;
+    if (!http_query_enum(exchange, "state", &order_state_names, &search->has_state, &state) ||
+        !http_query_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
+        !http_query_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
         !read_workflow(exchange, search) ||
-        !api_read_text(exchange, "customer", CUSTOMER_BYTES_MAX, &search->customer) ||
-        !api_read_text(exchange, "id_prefix", ORDER_ID_BYTES_MAX, &search->id_prefix) ||
-        !api_read_int(exchange, "paused", 0, 0, 1, &paused) || !read_attributes(exchange, search) ||
-        !read_range(exchange, search))
+        !http_query_text(exchange, "customer", CUSTOMER_BYTES_MAX, &search->customer) ||
+        !http_query_text(exchange, "id_prefix", ORDER_ID_BYTES_MAX, &search->id_prefix) ||
+        !http_query_int(exchange, "paused", 0, 0, 1, &paused) ||
+        !read_attributes(exchange, search) || !read_range(exchange, search))
         return false;
+    search->state = (enum order_state)state;
     search->paused = paused == 1;
     return read_alert(exchange, search);
 }

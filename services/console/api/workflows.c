@@ -3,6 +3,7 @@
  * is deployed, and how many orders there are of it. The counts come from the partitions, whatever
  * the number of orders. */
 #include "base/numbers.h"
+#include "platform/http/query.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "workflow/diff.h"
@@ -156,8 +157,8 @@ static json_t *render_difference(const struct workflow_difference *difference)
 void serve_workflow_diff(struct console *console, struct http_exchange *exchange)
 {
     int64_t versions[2] = {0, 0};
-    if (!api_read_int(exchange, "left", 0, 0, INT32_MAX, &versions[0]) ||
-        !api_read_int(exchange, "right", 0, 0, INT32_MAX, &versions[1]))
+    if (!http_query_int(exchange, "left", 0, 0, INT32_MAX, &versions[0]) ||
+        !http_query_int(exchange, "right", 0, 0, INT32_MAX, &versions[1]))
         return;
     if (versions[0] == 0 || versions[1] == 0) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST,

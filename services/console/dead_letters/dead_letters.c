@@ -5,8 +5,8 @@
 #include "base/base64.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "platform/http/query.h"
 #include "platform/logger.h"
-#include "services/console/api/api.h"
 #include "services/console/api/body.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
@@ -37,7 +37,7 @@ void dead_letter_api_serve_one(struct dead_letter_api *letters, struct http_exch
     int64_t offset;
     int64_t bytes;
     if (!read_place(exchange, &partition, &offset) ||
-        !api_read_int(exchange, "bytes", 0, 0, 1, &bytes))
+        !http_query_int(exchange, "bytes", 0, 0, 1, &bytes))
         return;
     struct operation *operation =
         operation_new(letters, exchange, OPERATION_GET, partition, offset);

@@ -7,8 +7,7 @@
  * Whether an older one is open is known once everything behind it was searched for resolutions.
  * After a restart, a request that goes on far back reads that first. Each request reads at most
  * SCAN_MAX records: its answer may have fewer dead letters than `limit`, or none, and a cursor. */
-#include "base/numbers.h"
-#include "services/console/api/api.h"
+#include "platform/http/query.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
 #include "services/console/render/render.h"
@@ -67,12 +66,12 @@ static bool read_parameters(struct http_exchange *exchange, struct listing *list
     const char *cursor = http_query(exchange, "cursor");
     struct text code, topic;
     bool given;
-    if (!api_read_time(exchange, "since", &given, &filter->since) ||
-        !api_read_time(exchange, "until", &given, &filter->until) ||
-        !api_read_int(exchange, "all", 0, 0, 1, &all) ||
-        !api_read_int(exchange, "limit", LIST_LIMIT, 1, DEAD_LETTER_PAGE_MAX, &limit) ||
-        !api_read_text(exchange, "code", DEAD_LETTER_CODE_KEPT, &code) ||
-        !api_read_text(exchange, "topic", TOPIC_NAME_SIZE - 1, &topic))
+    if (!http_query_time(exchange, "since", &given, &filter->since) ||
+        !http_query_time(exchange, "until", &given, &filter->until) ||
+        !http_query_int(exchange, "all", 0, 0, 1, &all) ||
+        !http_query_int(exchange, "limit", LIST_LIMIT, 1, DEAD_LETTER_PAGE_MAX, &limit) ||
+        !http_query_text(exchange, "code", DEAD_LETTER_CODE_KEPT, &code) ||
+        !http_query_text(exchange, "topic", TOPIC_NAME_SIZE - 1, &topic))
         return false;
     snprintf(listing->code, sizeof(listing->code), "%.*s", TEXT_ARG(code));
     filter->code = text_of(listing->code);
