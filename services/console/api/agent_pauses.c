@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
-#include "services/console/api/body.h"
 #include "services/console/render/render.h"
+#include "services/console/render/request_body.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -217,7 +217,7 @@ static enum error_class read_body(struct agent_pauses *pauses, struct http_excha
     struct agent_pause record = {.agent = {0}};
     json_t *body = NULL;
     heap_arena_reset(&pauses->heap);
-    if (api_body_read(exchange, &body, ret_error) != ERROR_OK)
+    if (request_body_read(exchange, &body, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         json_codec_decode(record_kind_info(RECORD_AGENT_PAUSE)->binding, fields, 0, body,

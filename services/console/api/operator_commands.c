@@ -5,8 +5,8 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
-#include "services/console/api/body.h"
 #include "services/console/render/render.h"
+#include "services/console/render/request_body.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -283,7 +283,7 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     if (!http_pendings_admit(&commands->pendings, exchange))
         return;
     heap_arena_reset(&commands->heap);
-    if (api_body_read(exchange, &body, &error) != ERROR_OK ||
+    if (request_body_read(exchange, &body, &error) != ERROR_OK ||
         read_command(body, kind, fields, order_id, &commands->heap.arena, &cmd, &error) !=
             ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);

@@ -6,9 +6,9 @@
 #include "base/utf8.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
-#include "services/console/api/body.h"
 #include "services/console/api/workflow_topics.h"
 #include "services/console/render/render.h"
+#include "services/console/render/request_body.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -276,7 +276,7 @@ static enum error_class read_change(struct workflow_request *request,
     static const char *const fields[] = {"by", "reason", NULL};
     struct workflow_activation record = {.version = 0};
     json_t *body = NULL;
-    if (api_body_read(exchange, &body, ret_error) != ERROR_OK)
+    if (request_body_read(exchange, &body, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, fields, 0, body,
@@ -403,7 +403,7 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
         return;
     struct workflow_request *request = request_new(changes);
     request->is_deployment = true;
-    bool is_read = api_body_read(exchange, &body, &error) == ERROR_OK &&
+    bool is_read = request_body_read(exchange, &body, &error) == ERROR_OK &&
                    read_fields(request, body, &error) == ERROR_OK;
     json_decref(body);
     if (!is_read)

@@ -7,10 +7,10 @@
 #include "base/utf8.h"
 #include "platform/http/query.h"
 #include "platform/logger.h"
-#include "services/console/api/body.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
 #include "services/console/render/render.h"
+#include "services/console/render/request_body.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -166,7 +166,8 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
     struct operation *operation = operation_new(letters, exchange, kind, partition, offset);
     if (operation == NULL)
         return;
-    if (api_body_read(exchange, &body, &error) == ERROR_OK && read_body(operation, body, &error)) {
+    if (request_body_read(exchange, &body, &error) == ERROR_OK &&
+        read_body(operation, body, &error)) {
         log_info(kind == OPERATION_REPLAY ? "an operator replays a dead letter"
                                           : "an operator discards a dead letter",
                  LOG_I64("partition", partition), LOG_I64("offset", offset),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/console/api/body.h"
+#include "services/console/render/request_body.h"
 
 #include "schemas/json_codec.h"
 
 #include <assert.h>
 
-enum error_class api_body_read(const struct http_exchange *exchange, json_t **ret_body,
-                               struct error *ret_error)
+enum error_class request_body_read(const struct http_exchange *exchange, json_t **ret_body,
+                                   struct error *ret_error)
 {
     const char *user = http_user(exchange);
     enum error_class class = json_codec_parse(http_body(exchange), ret_body, ret_error);
