@@ -8,9 +8,7 @@
 
 #include "platform/http/pending.h"
 #include "services/console/api/agent_pauses.h"
-#include "services/console/api/alerts.h"
 #include "services/console/api/operator_commands.h"
-#include "services/console/api/owners.h"
 #include "services/console/api/service_list.h"
 #include "services/console/api/workflow_changes.h"
 #include "services/console/dead_letters/dead_letters.h"
@@ -18,6 +16,8 @@
 #include "services/console/live/events.h"
 #include "services/console/live/order_waits.h"
 #include "services/console/metrics.h"
+#include "services/console/model/alerts.h"
+#include "services/console/model/owners.h"
 #include "services/console/model/partition.h"
 
 struct console {

@@ -16,7 +16,7 @@
 
 #include "platform/http/server.h"
 #include "replica/cluster.h"
-#include "services/console/api/owners.h"
+#include "services/console/model/owners.h"
 
 struct dead_letter_api;
 

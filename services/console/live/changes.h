@@ -8,7 +8,7 @@
 
 #include "platform/http/server.h"
 #include "replica/cluster.h"
-#include "services/console/api/owners.h"
+#include "services/console/model/owners.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 /* The end offsets of the commands topic are fetched every PROBE_MS, and on request, at most once a
  * second; requests that come meanwhile wait for the same answer. That the brokers answer also shows
  * that the read model is not old. */
-#include "services/console/api/owners.h"
+#include "services/console/model/owners.h"
 
 #include "platform/http/pending.h"
 #include "services/console/render/render.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/console/api/alerts.h"
+#include "services/console/model/alerts.h"
 
 #include "base/utf8.h"
 #include "replica/alert_topic.h"

@@ -5,7 +5,7 @@
 
 #include "platform/http/server.h"
 #include "replica/verdict.h"
-#include "services/console/api/alerts.h"
+#include "services/console/model/alerts.h"
 #include "services/console/model/partition.h"
 
 #include <jansson.h>
