@@ -2,7 +2,7 @@
 /* The console service: its life. See console.h. */
 #include "services/console/console.h"
 #include "services/console/api/order_at.h"
-#include "services/console/api/routes.h"
+#include "services/console/routes.h"
 #include "services/console/web/web.h"
 
 #include "platform/logger.h"

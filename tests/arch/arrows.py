@@ -21,7 +21,7 @@ WITHIN = {
     "services/console": ("services", "services/console/api", "services/console/dead_letters",
                          "services/console/live", "services/console/model",
                          "services/console/web"),
-    "services/console/api": ("services", "services/console", "services/console/model",
+    "services/console/api": ("services/console", "services/console/model",
                              "services/console/render"),
     "services/console/dead_letters": ("services/console/model", "services/console/render"),
     "services/console/live": ("services/console/model", "services/console/render"),

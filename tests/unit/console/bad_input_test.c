@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each path of the API answers to a request that is wrong: 400 and one line that names the
  * parameter, the field or the part of the path. */
-#include "services/console/api/routes.h"
+#include "services/console/routes.h"
 #include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>

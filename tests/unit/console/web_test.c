@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages' files as a browser gets them. */
 #include "base/text.h"
-#include "services/console/api/routes.h"
+#include "services/console/routes.h"
 #include "services/console/web/assets.h"
 #include "services/console/web/web.h"
 #include "services/services.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of the API: a row of routes.def each. */
-#ifndef SERVICES_CONSOLE_API_ROUTES_H
-#define SERVICES_CONSOLE_API_ROUTES_H
+#ifndef SERVICES_CONSOLE_ROUTES_H
+#define SERVICES_CONSOLE_ROUTES_H
 
 #include "platform/http/routes.h"
 

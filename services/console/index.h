@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api: the routes of the console as a text. */
-#ifndef SERVICES_CONSOLE_API_INDEX_H
-#define SERVICES_CONSOLE_API_INDEX_H
+#ifndef SERVICES_CONSOLE_INDEX_H
+#define SERVICES_CONSOLE_INDEX_H
 
 #include "platform/http/server.h"
 

@@ -5,7 +5,7 @@
  *            state= step= ...
  *     POST /api/orders/{id}/cancel            undo the order, before its pivot
  *            "by" "reason" */
-#include "services/console/api/index.h"
+#include "services/console/index.h"
 
 #include "services/services.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the API's routes, made of routes.def: each row becomes a function that calls what
  * the row says, and a row of the table. */
-#include "services/console/api/routes.h"
+#include "services/console/routes.h"
 #include "services/console/api/api.h"
-#include "services/console/api/index.h"
 #include "services/console/api/search_api.h"
+#include "services/console/index.h"
 
 /* Before that, there are no partitions, and nothing that a handler needs. */
 static bool is_open(struct http_exchange *exchange, void *userdata)
@@ -64,7 +64,7 @@ static const struct {
     }
 #define GET(name, path, open, query, summary, call) HANDLER(name, NULL, call)
 #define POST(name, path, body, body_max, summary, call) HANDLER(name, body, call)
-#include "services/console/api/routes.def"
+#include "services/console/routes.def"
 #undef GET
 #undef POST
 
@@ -88,7 +88,7 @@ static const struct {
      .body_max = (bytes) > 0 ? (size_t)(bytes) : OPERATOR_COMMAND_BODY_MAX, \
      .summary = (text)},
 static const struct http_route rows[] = {
-#include "services/console/api/routes.def"
+#include "services/console/routes.def"
 };
 
 const struct http_routes api_routes = HTTP_ROUTES(rows);
