@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console service: its life. See console.h. */
 #include "services/console/console.h"
+#include "services/console/api/api.h"
 #include "services/console/api/order_at.h"
 #include "services/console/routes.h"
 #include "services/console/web/web.h"
@@ -54,6 +55,11 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                  console, &console->partitions[number], ret_error);
 }
 
+static void answer_order(void *ctx, struct http_exchange *exchange)
+{
+    serve_order(ctx, exchange);
+}
+
 static void on_commands_settled(void *ctx)
 {
     struct console *console = ctx;
@@ -79,8 +85,8 @@ static void on_cluster_ready(void *ctx)
     console->changes = changes_new(console->cluster, console->owners);
     console->events =
         events_new(cluster_loop(console->cluster), console->service->metrics, console->changes);
-    console->order_waits =
-        order_waits_new(cluster_loop(console->cluster), console_answer_order, console);
+    console->order_waits = order_waits_new(cluster_loop(console->cluster), console->partitions,
+                                           console->partition_count, answer_order, console);
     console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
     console->pauses = agent_pauses_new(console->cluster);
     console->agents = agent_pauses_table(console->pauses);

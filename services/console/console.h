@@ -53,7 +53,4 @@ void console_free(struct console *console);
 /* Whether every partition has been folded to its end; else the reason, in one line. */
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);
 
-/* Answers with the order of the path, as it is now. */
-void console_answer_order(void *console, struct http_exchange *exchange);
-
 #endif

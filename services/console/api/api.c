@@ -109,10 +109,11 @@ void serve_alerts(struct console *console, struct http_exchange *exchange)
 
 /* ---- one order ---- */
 
-void console_answer_order(void *ctx, struct http_exchange *exchange)
+void serve_order(struct console *console, struct http_exchange *exchange)
 {
-    struct console *console = ctx;
-    struct text order_id = text_of(http_param(exchange, "id"));
+    struct text order_id;
+    if (!api_read_order_id(exchange, &order_id))
+        return;
     struct console_partition *partition = api_partition_of(console, order_id);
     const struct order *order = api_find_order(exchange, console, order_id);
     if (order == NULL)
@@ -120,30 +121,6 @@ void console_answer_order(void *ctx, struct http_exchange *exchange)
     json_t *body = render_order(order, console_partition_number(partition));
     view_tidy(console_partition_view(partition));
     owners_respond(console->owners, exchange, body);
-}
-
-static bool has_ended(struct console *console, struct text order_id)
-{
-    struct view *view = console_partition_view(api_partition_of(console, order_id));
-    const struct order *order = NULL;
-    struct error error;
-    bool ended = view_order(view, order_id, &order, &error) == ERROR_OK && order != NULL &&
-                 order_ended(order);
-    view_tidy(view);
-    return ended;
-}
-
-void serve_order(struct console *console, struct http_exchange *exchange)
-{
-    struct text order_id;
-    int64_t wait_ms = 0;
-    if (!api_read_order_id(exchange, &order_id) ||
-        !http_query_wait(exchange, ORDER_WAIT_MS_MAX, &wait_ms))
-        return;
-    if (wait_ms > 0 && !has_ended(console, order_id))
-        order_waits_add(console->order_waits, exchange, order_id, wait_ms);
-    else
-        console_answer_order(console, exchange);
 }
 
 /* ---- the rest ---- */
@@ -161,35 +138,6 @@ void serve_agents(struct console *console, struct http_exchange *exchange)
                json_boolean(agent_table_is_complete(console->agents) &&
                             owners_data_age_ms(console->owners) == 0));
     owners_respond(console->owners, exchange, body);
-}
-
-static bool read_changes_filter(struct http_exchange *exchange, struct changes_filter *ret_filter)
-{
-    struct changes_filter filter = {.order_id = http_query(exchange, "order"),
-                                    .workflow = http_query(exchange, "workflow")};
-    struct text text;
-    uint32_t state = 0;
-    if (!http_query_text(exchange, "order", ORDER_ID_BYTES_MAX, &text) ||
-        !http_query_text(exchange, "workflow", NAME_BYTES_MAX, &text) ||
-        !http_query_enum(exchange, "state", &order_state_names, &filter.has_state, &state))
-        return false;
-    filter.state = (enum order_state)state;
-    *ret_filter = filter;
-    return true;
-}
-
-void serve_watch(struct console *console, struct http_exchange *exchange)
-{
-    struct changes_filter filter;
-    if (read_changes_filter(exchange, &filter))
-        changes_serve(console->changes, &filter, exchange);
-}
-
-void serve_events(struct console *console, struct http_exchange *exchange)
-{
-    struct changes_filter filter;
-    if (read_changes_filter(exchange, &filter))
-        events_serve(console->events, &filter, exchange);
 }
 
 void serve_command(struct console *console, enum command_kind kind, const char *const fields[],

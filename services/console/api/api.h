@@ -26,6 +26,7 @@ const struct order *api_find_order(struct http_exchange *exchange, struct consol
 
 /* ---- handlers, which the rows of routes.def call: each answers the exchange, now or later ---- */
 
+/* As it is now: its `wait` is read by live/order_waits.h. */
 void serve_order(struct console *console, struct http_exchange *exchange);
 void serve_history(struct console *console, struct http_exchange *exchange);
 void serve_order_at(struct console *console, struct http_exchange *exchange);
@@ -42,7 +43,5 @@ void serve_workflows(struct console *console, struct http_exchange *exchange);
 void serve_workflow(struct console *console, struct http_exchange *exchange);
 void serve_workflow_diff(struct console *console, struct http_exchange *exchange);
 void serve_workflow_graph(struct console *console, struct http_exchange *exchange);
-void serve_watch(struct console *console, struct http_exchange *exchange);
-void serve_events(struct console *console, struct http_exchange *exchange);
 
 #endif

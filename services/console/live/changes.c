@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "platform/http/pending.h"
+#include "platform/http/query.h"
 #include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 
@@ -264,13 +265,29 @@ uint64_t changes_watch(struct changes *changes)
     return changes->next;
 }
 
-void changes_serve(struct changes *changes, const struct changes_filter *filter,
-                   struct http_exchange *exchange)
+bool changes_filter_read(struct http_exchange *exchange, struct changes_filter *ret_filter)
 {
+    struct changes_filter filter = {.order_id = http_query(exchange, "order"),
+                                    .workflow = http_query(exchange, "workflow")};
+    struct text text;
+    uint32_t state = 0;
+    if (!http_query_text(exchange, "order", ORDER_ID_BYTES_MAX, &text) ||
+        !http_query_text(exchange, "workflow", NAME_BYTES_MAX, &text) ||
+        !http_query_enum(exchange, "state", &order_state_names, &filter.has_state, &state))
+        return false;
+    filter.state = (enum order_state)state;
+    *ret_filter = filter;
+    return true;
+}
+
+void changes_serve(struct changes *changes, struct http_exchange *exchange)
+{
+    struct changes_filter filter;
     const char *cursor = http_query(exchange, "after");
     uint64_t seen = changes->next;
     bool known = cursor == NULL || changes_cursor_read(changes, cursor, &seen);
-    if (!http_pendings_admit(&changes->watchers, exchange))
+    if (!changes_filter_read(exchange, &filter) ||
+        !http_pendings_admit(&changes->watchers, exchange))
         return;
     changes_watch(changes);
     if (cursor == NULL || !known) {
@@ -280,7 +297,7 @@ void changes_serve(struct changes *changes, const struct changes_filter *filter,
     struct watcher *watcher = calloc(1, sizeof(*watcher));
     assert(watcher != NULL);
     watcher->seen = seen;
-    watcher->filter = *filter;
+    watcher->filter = filter;
     if (!http_pending_wait(&changes->watchers, &watcher->pending, exchange, CHANGES_WAIT_MS)) {
         free(watcher);
         return;

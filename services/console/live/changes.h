@@ -48,13 +48,15 @@ void changes_forget(struct changes *changes);
  *     order=ID, state=STATE, workflow=NAME   only these
  *
  *     {"changes": [...], "cursor": "...", "reset": false} */
-void changes_serve(struct changes *changes, const struct changes_filter *filter,
-                   struct http_exchange *exchange);
+void changes_serve(struct changes *changes, struct http_exchange *exchange);
 /* Answers the watchers; accepts no more. */
 void changes_drain(struct changes *changes);
 uint32_t changes_watchers(const struct changes *changes);
 
 /* ---- for the streams of events.c; changes are numbered in the order in which they come ---- */
+
+/* The filter that the query gives. False: the exchange was answered with 400. */
+bool changes_filter_read(struct http_exchange *exchange, struct changes_filter *ret_filter);
 
 /* The number of the next change. A client watches from now on, for CHANGES_IDLE_MS. */
 uint64_t changes_watch(struct changes *changes);

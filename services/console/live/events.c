@@ -135,10 +135,12 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         serve_stream(stream, now);
 }
 
-void events_serve(struct events *events, const struct changes_filter *filter,
-                  struct http_exchange *exchange)
+void events_serve(struct events *events, struct http_exchange *exchange)
 {
+    struct changes_filter filter;
     const char *cursor = http_header(exchange, "Last-Event-ID");
+    if (!changes_filter_read(exchange, &filter))
+        return;
     uint64_t next = changes_watch(events->changes);
     if (cursor == NULL)
         cursor = http_query(exchange, "after");
@@ -149,7 +151,7 @@ void events_serve(struct events *events, const struct changes_filter *filter,
     struct event_stream *stream = calloc(1, sizeof(*stream));
     assert(stream != NULL);
     stream->events = events;
-    stream->filter = *filter;
+    stream->filter = filter;
     stream->seen = next;
     stream->must_reset =
         cursor != NULL && !changes_cursor_read(events->changes, cursor, &stream->seen);

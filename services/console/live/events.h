@@ -26,10 +26,11 @@ void events_free(struct events *events);
 /* Begins a stream. Last-Event-ID, or after=CURSOR, is the cursor to go on from; without one the
  * stream begins with the next change.
  *
+ *     order=ID, state=STATE, workflow=NAME: as of GET /api/watch
+ *
  *     event: changes   data: {"changes": [...]}, as GET /api/watch has them
  *     event: reset     changes were missed: read the orders again
  *     event: reload    the stream ends because the client does not read */
-void events_serve(struct events *events, const struct changes_filter *filter,
-                  struct http_exchange *exchange);
+void events_serve(struct events *events, struct http_exchange *exchange);
 
 #endif

@@ -4,27 +4,25 @@
 #ifndef SERVICES_CONSOLE_ORDER_WAITS_H
 #define SERVICES_CONSOLE_ORDER_WAITS_H
 
-#include "base/text.h"
 #include "platform/http/server.h"
-#include "platform/loop.h"
-
-enum { ORDER_WAIT_MS_MAX = 60000 };
+#include "services/console/model/partition.h"
 
 struct order_waits;
 
-/* `answer` answers an exchange, about the order as it is by then. */
-struct order_waits *order_waits_new(struct loop *loop,
+/* The partitions are borrowed. `answer` answers an exchange, about the order as it is by then. */
+struct order_waits *order_waits_new(struct loop *loop, struct console_partition *const partitions[],
+                                    int32_t count,
                                     void (*answer)(void *ctx, struct http_exchange *exchange),
                                     void *ctx);
-/* Answers all of them; accepts no more: later ones are answered at once. NULL is allowed. */
+/* Answers all of them; accepts no more: later ones are answered at once. NULL is allowed. Before
+ * the partitions are freed. */
 void order_waits_drain(struct order_waits *waits);
 void order_waits_free(struct order_waits *waits);
 
-/* Answers the exchange once the order has ended, after `wait_ms`, or once its client has gone (503
- * at once if no share is left for it, see http_pending_wait()). The id is borrowed from the
- * exchange. */
-void order_waits_add(struct order_waits *waits, struct http_exchange *exchange,
-                     struct text order_id, int64_t wait_ms);
+/* Answers the exchange once the order of the path's {id} has ended, after its `wait`, or once its
+ * client has gone (503 at once if no share is left for it, see http_pending_wait()). Without a
+ * `wait`, at once. */
+void order_waits_serve(struct order_waits *waits, struct http_exchange *exchange);
 /* The order has ended: its requests are answered in the loop's next turn. */
 void order_waits_ended(struct order_waits *waits, struct text order_id);
 
