@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console service: its life. See console.h. */
 #include "services/console/console.h"
-#include "services/console/api/api.h"
 #include "services/console/api/order_at.h"
 #include "services/console/routes.h"
 #include "services/console/web/web.h"
@@ -44,15 +43,16 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                        struct error *ret_error)
 {
     char path[PATH_MAX];
-    size_t cache = CACHE_BYTES / (size_t)console->cluster->partition_count;
+    struct api *api = &console->api;
+    size_t cache = CACHE_BYTES / (size_t)api->cluster->partition_count;
     snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
     struct view_options options = {.env = console->stores,
-                                   .codec = console->cluster->codec,
+                                   .codec = api->cluster->codec,
                                    .path = path,
                                    .cache_bytes = cache > CACHE_BYTES_MIN ? cache : CACHE_BYTES_MIN,
                                    .history = true};
-    return console_partition_new(console->cluster, number, &options, on_decided, on_renewed,
-                                 console, &console->partitions[number], ret_error);
+    return console_partition_new(api->cluster, number, &options, on_decided, on_renewed, console,
+                                 &api->partitions[number], ret_error);
 }
 
 static void answer_order(void *ctx, struct http_exchange *exchange)
@@ -69,29 +69,30 @@ static void on_commands_settled(void *ctx)
 static void on_cluster_ready(void *ctx)
 {
     struct console *console = ctx;
+    struct api *api = &console->api;
+    struct cluster *cluster = api->cluster;
     struct error error;
-    int32_t count = console->cluster->partition_count;
-    console->partitions = calloc((size_t)count, sizeof(struct console_partition *));
-    assert(console->partitions != NULL);
-    for (int32_t i = 0; i < count; i++) {
+    api->partitions = calloc((size_t)cluster->partition_count, sizeof(struct console_partition *));
+    assert(api->partitions != NULL);
+    for (int32_t i = 0; i < cluster->partition_count; i++) {
         if (open_partition(console, i, &error) != ERROR_OK) {
             service_fail(console->service, &error);
             return;
         }
-        console->partition_count++;
+        api->partition_count++;
     }
-    console->alerts = alerts_new(console->cluster);
-    console->owners = owners_new(console->cluster, console->partitions, console->alerts);
-    console->changes = changes_new(console->cluster, console->owners);
+    api->alerts = alerts_new(cluster);
+    api->owners = owners_new(cluster, api->partitions, api->alerts);
+    console->changes = changes_new(cluster, api->owners);
     console->events =
-        events_new(cluster_loop(console->cluster), console->service->metrics, console->changes);
-    console->order_waits = order_waits_new(cluster_loop(console->cluster), console->partitions,
-                                           console->partition_count, answer_order, console);
-    console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
-    console->pauses = agent_pauses_new(console->cluster);
-    console->agents = agent_pauses_table(console->pauses);
-    console->workflow_changes = workflow_changes_new(console->cluster, console->agents);
-    console->dead_letters = dead_letter_api_new(console->cluster, console->owners);
+        events_new(cluster_loop(cluster), console->service->metrics, console->changes);
+    console->order_waits = order_waits_new(cluster_loop(cluster), api->partitions,
+                                           api->partition_count, answer_order, api);
+    console->commands = operator_commands_new(cluster, on_commands_settled, console);
+    console->pauses = agent_pauses_new(cluster);
+    api->agents = agent_pauses_table(console->pauses);
+    console->workflow_changes = workflow_changes_new(cluster, api->agents);
+    console->dead_letters = dead_letter_api_new(cluster, api->owners);
 }
 
 /* ---- life ---- */
@@ -99,8 +100,8 @@ static void on_cluster_ready(void *ctx)
 static void report_stores(void *ctx, struct view_report *report)
 {
     struct console *console = ctx;
-    for (int32_t i = 0; i < console->partition_count; i++)
-        view_report_add(report, i, console_partition_view(console->partitions[i]));
+    for (int32_t i = 0; i < console->api.partition_count; i++)
+        view_report_add(report, i, console_partition_view(console->api.partitions[i]));
 }
 
 static enum error_class open_cluster(struct console *console, struct broker *broker,
@@ -108,9 +109,9 @@ static enum error_class open_cluster(struct console *console, struct broker *bro
 {
     if (broker == NULL)
         return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
-                            on_cluster_ready, console, &console->cluster, ret_error);
+                            on_cluster_ready, console, &console->api.cluster, ret_error);
     return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
-                           on_cluster_ready, console, &console->cluster, ret_error);
+                           on_cluster_ready, console, &console->api.cluster, ret_error);
 }
 
 enum error_class console_new(struct service_context *service, struct broker *broker,
@@ -129,9 +130,9 @@ enum error_class console_new(struct service_context *service, struct broker *bro
         return class;
     }
     console->stores = stores_new(service->config);
-    console->history_max = (uint32_t)config_int(service->config, "console.history.max");
-    order_at_init(console);
-    heap_arena_init(&console->scratch, 64 * 1024);
+    console->api.history_max = (uint32_t)config_int(service->config, "console.history.max");
+    order_at_init(&console->api);
+    heap_arena_init(&console->api.scratch, 64 * 1024);
     console->metrics = console_metrics_new(console);
     http_server_routes(service->http, &api_routes, console);
     web_add_routes(service->http);
@@ -142,58 +143,39 @@ enum error_class console_new(struct service_context *service, struct broker *bro
 
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size)
 {
-    char what[ERROR_MESSAGE_SIZE] = "";
-    int32_t behind = 0;
-    if (console->owners == NULL) {
-        snprintf(ret_reason, reason_size, "is reading schemas and workflows");
-        return false;
-    }
-    for (int32_t i = 0; i < console->partition_count; i++) {
-        struct console_partition *partition = console->partitions[i];
-        if (console_partition_was_ready(partition))
-            continue;
-        if (behind++ == 0)
-            console_partition_waits_for(partition, what, sizeof(what));
-        if (console_partition_is_stopped(partition, NULL)) {
-            console_partition_is_current(partition, ret_reason, reason_size);
-            return false;
-        }
-    }
-    if (behind > 0)
-        snprintf(ret_reason, reason_size,
-                 "%d partition%s being read from the log; the first waits for %s", behind,
-                 behind == 1 ? " is" : "s are", what);
-    return behind == 0;
+    return console_partitions_are_ready(console->api.partitions, console->api.partition_count,
+                                        ret_reason, reason_size);
 }
 
 void console_free(struct console *console)
 {
-    http_pendings_drain(&console->replays);
+    struct api *api = &console->api;
+    http_pendings_drain(&api->replays);
     order_waits_drain(console->order_waits);
-    if (console->owners != NULL)
-        owners_drain(console->owners);
+    if (api->owners != NULL)
+        owners_drain(api->owners);
     service_list_free(console->services);
     events_free(console->events);
     order_waits_free(console->order_waits);
     dead_letter_api_drain(console->dead_letters);
     changes_free(console->changes);
-    alerts_free(console->alerts);
+    alerts_free(api->alerts);
     agent_pauses_drain(console->pauses);
     workflow_changes_drain(console->workflow_changes);
-    for (int32_t i = 0; i < console->partition_count; i++)
-        console_partition_free(console->partitions[i]);
-    console->partition_count = 0;
-    cluster_close(console->cluster);
+    for (int32_t i = 0; i < api->partition_count; i++)
+        console_partition_free(api->partitions[i]);
+    api->partition_count = 0;
+    cluster_close(api->cluster);
     operator_commands_free(console->commands);
     dead_letter_api_free(console->dead_letters);
-    owners_free(console->owners);
+    owners_free(api->owners);
     agent_pauses_free(console->pauses);
     workflow_changes_free(console->workflow_changes);
     store_env_free(console->stores);
     view_report_free(console->report);
-    heap_arena_deinit(&console->scratch);
+    heap_arena_deinit(&api->scratch);
     console_metrics_free(console->metrics);
-    free(console->partitions);
+    free(api->partitions);
     free(console);
 }
 
@@ -221,7 +203,7 @@ static bool degraded(void *state, char *ret_reason, size_t reason_size)
 {
     const struct console *console = state;
     char reason[VERDICT_REASON_SIZE];
-    if (console->owners == NULL || owners_stalled(console->owners, reason, NULL) == 0)
+    if (console->api.owners == NULL || owners_stalled(console->api.owners, reason, NULL) == 0)
         return false;
     snprintf(ret_reason, reason_size, "%s", reason);
     return true;
@@ -230,13 +212,13 @@ static bool degraded(void *state, char *ret_reason, size_t reason_size)
 static void drain(void *state)
 {
     struct console *console = state;
-    if (console->owners == NULL) {
+    if (console->api.owners == NULL) {
         service_drained(console->service);
         return;
     }
     events_drain(console->events);
     order_waits_drain(console->order_waits);
-    http_pendings_drain(&console->replays);
+    http_pendings_drain(&console->api.replays);
     changes_drain(console->changes);
     operator_commands_drain(console->commands);
 }

@@ -6,8 +6,8 @@
 #ifndef SERVICES_CONSOLE_CONSOLE_H
 #define SERVICES_CONSOLE_CONSOLE_H
 
-#include "platform/http/pending.h"
 #include "services/console/api/agent_pauses.h"
+#include "services/console/api/api.h"
 #include "services/console/api/operator_commands.h"
 #include "services/console/api/service_list.h"
 #include "services/console/api/workflow_changes.h"
@@ -16,31 +16,20 @@
 #include "services/console/live/events.h"
 #include "services/console/live/order_waits.h"
 #include "services/console/metrics.h"
-#include "services/console/model/alerts.h"
-#include "services/console/model/owners.h"
-#include "services/console/model/partition.h"
 
 struct console {
     struct service_context *service;
-    struct cluster *cluster;
     struct store_env *stores;
-    struct console_partition **partitions; /* all of them once the cluster is ready; NULL before */
-    int32_t partition_count;               /* 0 before */
+    struct api api; /* the read model */
     struct changes *changes;
     struct events *events;
     struct order_waits *order_waits;
     struct operator_commands *commands;
-    struct alerts *alerts;
     struct dead_letter_api *dead_letters;
-    struct owners *owners;
     struct agent_pauses *pauses;
     struct workflow_changes *workflow_changes;
     struct service_list *services;
-    struct http_pendings replays;     /* orders that are being folded as they were: order_at.c */
-    const struct agent_table *agents; /* of `pauses` */
     struct view_report *report;
-    struct heap_arena scratch; /* of one answer */
-    uint32_t history_max;
     struct console_metrics *metrics;
 };
 
@@ -50,7 +39,8 @@ enum error_class console_new(struct service_context *service, struct broker *bro
                              struct console **ret_console, struct error *ret_error);
 /* For tests and the service: answers the outstanding requests. */
 void console_free(struct console *console);
-/* Whether every partition has been folded to its end; else the reason, in one line. */
+/* For tests and the service: whether every partition has been folded to its end; else the reason,
+ * in one line. */
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);
 
 #endif

@@ -26,7 +26,8 @@ static double oldest_error_age(struct console *console)
 {
     struct oldest_order oldest;
     int64_t now = clock_wall_ms(console->service->clock);
-    if (!oldest_order_find(console->partitions, console->partition_count, STATS_IN_ERROR, &oldest))
+    if (!oldest_order_find(console->api.partitions, console->api.partition_count, STATS_IN_ERROR,
+                           &oldest))
         return 0;
     return now > oldest.since ? (double)(now - oldest.since) / 1000 : 0;
 }
@@ -36,7 +37,7 @@ static void refresh_alerts(struct console_metrics *metrics, uint64_t orders_in_e
 {
     uint32_t of_partitions = 0;
     uint32_t others = 0;
-    alerts_count_open(metrics->console->alerts, &of_partitions, &others);
+    alerts_count_open(metrics->console->api.alerts, &of_partitions, &others);
     metrics_set(metrics->alerts[ABOUT_ORDERS], (double)orders_in_error);
     metrics_set(metrics->alerts[ABOUT_PARTITIONS], of_partitions);
     metrics_set(metrics->alerts[ABOUT_OTHERS], others);
@@ -50,10 +51,10 @@ static void refresh(void *ctx)
     uint64_t by_state[ORDER_STATE_COUNT] = {0};
     int64_t lag = 0;
     uint32_t stopped = 0;
-    if (console->owners == NULL)
+    if (console->api.owners == NULL)
         return;
-    for (int32_t i = 0; i < console->partition_count; i++) {
-        struct console_partition *partition = console->partitions[i];
+    for (int32_t i = 0; i < console->api.partition_count; i++) {
+        struct console_partition *partition = console->api.partitions[i];
         const uint64_t *counts = console_partition_counts(partition)->by_state;
         lag += console_partition_lag(partition);
         stopped += console_partition_is_stopped(partition, NULL);
@@ -64,7 +65,7 @@ static void refresh(void *ctx)
     metrics_set(metrics->stopped, stopped);
     char reason[VERDICT_REASON_SIZE];
     int64_t waited_ms = 0;
-    owners_stalled(console->owners, reason, &waited_ms);
+    owners_stalled(console->api.owners, reason, &waited_ms);
     metrics_set(metrics->undecided, (double)waited_ms / 1000);
     metrics_set(metrics->watchers, changes_watchers(console->changes));
     metrics_set(metrics->streams, http_server_streams(console->service->http));

@@ -2,15 +2,15 @@
 /* The table of the API's routes, made of routes.def: each row becomes a function that calls what
  * the row says, and a row of the table. */
 #include "services/console/routes.h"
-#include "services/console/api/api.h"
 #include "services/console/api/search_api.h"
+#include "services/console/console.h"
 #include "services/console/index.h"
 
 /* Before that, there are no partitions, and nothing that a handler needs. */
 static bool is_open(struct http_exchange *exchange, void *userdata)
 {
     const struct console *console = userdata;
-    if (console->owners != NULL)
+    if (console->api.owners != NULL)
         return true;
     http_respond_error(exchange, 503, CODE_STARTING,
                        "the console is still reading schemas and workflows");

@@ -130,9 +130,9 @@ static void open_site(void)
     log_writer_open(&site.writer, site.kafka, site.codec, &site.clock.clock);
     site.may_stop = false;
     start();
-    for (int i = 0; i < TURNS_MAX && site.console->owners == NULL; i++)
+    for (int i = 0; i < TURNS_MAX && site.console->api.owners == NULL; i++)
         turn(1);
-    assert(site.console->owners != NULL);
+    assert(site.console->api.owners != NULL);
 }
 
 static void close_site(void)
@@ -242,9 +242,9 @@ static void run_to_end(void)
     broker_memory_connect(site.broker);
     for (int i = 0; i < TURNS_MAX; i++) {
         turn(i < TURNS_MAX / 2 ? TURN_MS : 1000);
-        if (site.console->owners == NULL)
+        if (site.console->api.owners == NULL)
             continue;
-        struct console_partition *partition = site.console->partitions[0];
+        struct console_partition *partition = site.console->api.partitions[0];
         bool stopped = console_partition_is_stopped(partition, NULL);
         assert(!stopped || site.may_stop);
         int64_t next = view_checkpoint(console_partition_view(partition))->next_event_offset;

@@ -339,7 +339,7 @@ static bool is_current(const struct tools_console *console, char *ret_reason, si
     const struct world *world = console->tools->world;
     bool current = console_is_ready(console->console, ret_reason, size);
     for (int32_t p = 0; p < world->partitions && current; p++) {
-        struct console_partition *partition = console->console->partitions[p];
+        struct console_partition *partition = console->console->api.partitions[p];
         current = console_partition_is_current(partition, ret_reason, size) &&
                   view_checkpoint(console_partition_view(partition))->next_event_offset ==
                       log_end(world, "p.events", p);

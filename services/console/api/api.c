@@ -23,12 +23,12 @@ bool api_read_order_id(struct http_exchange *exchange, struct text *ret_order_id
 
 /* ---- incomplete answers ---- */
 
-void api_put_incomplete(struct console *console, json_t *body)
+void api_put_incomplete(struct api *api, json_t *body)
 {
     char reason[REASON_SIZE];
     json_t *list = NULL;
-    for (int32_t i = 0; i < console->partition_count; i++) {
-        if (console_partition_is_current(console->partitions[i], reason, sizeof(reason)))
+    for (int32_t i = 0; i < api->partition_count; i++) {
+        if (console_partition_is_current(api->partitions[i], reason, sizeof(reason)))
             continue;
         if (list == NULL)
             list = json_array();
@@ -41,9 +41,9 @@ void api_put_incomplete(struct console *console, json_t *body)
         render_put(body, "incomplete", list);
 }
 
-struct console_partition *api_partition_of(struct console *console, struct text order_id)
+struct console_partition *api_partition_of(struct api *api, struct text order_id)
 {
-    return console->partitions[broker_partition_of(order_id, console->partition_count)];
+    return api->partitions[broker_partition_of(order_id, api->partition_count)];
 }
 
 void api_respond_damaged(struct http_exchange *exchange, struct console_partition *partition)
@@ -54,13 +54,12 @@ void api_respond_damaged(struct http_exchange *exchange, struct console_partitio
 }
 
 /* Nothing is kept of an order that has expired. */
-void api_respond_missing(struct http_exchange *exchange, struct console *console,
-                         struct text order_id)
+void api_respond_missing(struct http_exchange *exchange, struct api *api, struct text order_id)
 {
     char reason[REASON_SIZE];
-    struct console_partition *partition = api_partition_of(console, order_id);
+    struct console_partition *partition = api_partition_of(api, order_id);
     int32_t number = console_partition_number(partition);
-    int64_t waiting = owners_undecided(console->owners, number);
+    int64_t waiting = owners_undecided(api->owners, number);
     if (!console_partition_is_current(partition, reason, sizeof(reason)))
         http_respond_error(exchange, 503, CODE_NOT_READY, "%s", reason);
     else if (waiting > 0)
@@ -76,74 +75,66 @@ void api_respond_missing(struct http_exchange *exchange, struct console *console
                            TEXT_ARG(order_id));
 }
 
-const struct order *api_find_order(struct http_exchange *exchange, struct console *console,
+const struct order *api_find_order(struct http_exchange *exchange, struct api *api,
                                    struct text order_id)
 {
     struct error error;
     const struct order *order = NULL;
-    struct console_partition *partition = api_partition_of(console, order_id);
+    struct console_partition *partition = api_partition_of(api, order_id);
     if (view_order(console_partition_view(partition), order_id, &order, &error) != ERROR_OK) {
         console_partition_damaged(partition, &error);
         api_respond_damaged(exchange, partition);
         return NULL;
     }
     if (order == NULL)
-        api_respond_missing(exchange, console, order_id);
+        api_respond_missing(exchange, api, order_id);
     return order;
 }
 
 /* ---- lists ---- */
 
-void serve_alerts(struct console *console, struct http_exchange *exchange)
+void serve_alerts(struct api *api, struct http_exchange *exchange)
 {
-    struct search search = {.alert_open = true, .clock = console->service->clock};
+    struct search search = {.alert_open = true, .clock = api->cluster->service->clock};
     int64_t open = 0;
     if (!http_query_int(exchange, "open", 0, 0, 1, &open) ||
         !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
-    search_api_put_page(console, &search, body, "orders", render_order_alert);
-    render_put(body, "partitions", alerts_render(console->alerts, open == 1));
-    owners_respond(console->owners, exchange, body);
+    search_api_put_page(api, &search, body, "orders", render_order_alert);
+    render_put(body, "partitions", alerts_render(api->alerts, open == 1));
+    owners_respond(api->owners, exchange, body);
 }
 
 /* ---- one order ---- */
 
-void serve_order(struct console *console, struct http_exchange *exchange)
+void serve_order(struct api *api, struct http_exchange *exchange)
 {
     struct text order_id;
     if (!api_read_order_id(exchange, &order_id))
         return;
-    struct console_partition *partition = api_partition_of(console, order_id);
-    const struct order *order = api_find_order(exchange, console, order_id);
+    struct console_partition *partition = api_partition_of(api, order_id);
+    const struct order *order = api_find_order(exchange, api, order_id);
     if (order == NULL)
         return;
     json_t *body = render_order(order, console_partition_number(partition));
     view_tidy(console_partition_view(partition));
-    owners_respond(console->owners, exchange, body);
+    owners_respond(api->owners, exchange, body);
 }
 
 /* ---- the rest ---- */
 
-void serve_agents(struct console *console, struct http_exchange *exchange)
+void serve_agents(struct api *api, struct http_exchange *exchange)
 {
     struct text agent;
     if (!http_query_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
-    render_put(body, "agents", render_agents(console->agents, agent));
-    render_put(body, "pauses", render_agent_pauses(console->agents));
+    render_put(body, "agents", render_agents(api->agents, agent));
+    render_put(body, "pauses", render_agent_pauses(api->agents));
     /* An instance whose heartbeats cannot be heard may well be running. */
-    render_put(body, "complete",
-               json_boolean(agent_table_is_complete(console->agents) &&
-                            owners_data_age_ms(console->owners) == 0));
-    owners_respond(console->owners, exchange, body);
-}
-
-void serve_command(struct console *console, enum command_kind kind, const char *const fields[],
-                   struct http_exchange *exchange)
-{
-    struct text order_id;
-    if (api_read_order_id(exchange, &order_id))
-        operator_commands_serve(console->commands, kind, fields, order_id, exchange);
+    render_put(
+        body, "complete",
+        json_boolean(agent_table_is_complete(api->agents) && owners_data_age_ms(api->owners) == 0));
+    owners_respond(api->owners, exchange, body);
 }

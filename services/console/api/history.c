@@ -7,7 +7,7 @@
 enum { HISTORY_LIMIT = 1000, HISTORY_BYTES_MAX = 8 << 20 /* of Decisions in one answer */ };
 
 struct history {
-    struct console *console;
+    struct api *api;
     struct console_partition *partition;
     json_t *entries;
     uint32_t limit;
@@ -22,26 +22,25 @@ struct history {
 /* Statuses are what the Decision makes the scheduler send, whether it has sent them yet or not. */
 static json_t *render_entry(const struct history *history, const struct decision *decision)
 {
-    struct console *console = history->console;
-    struct arena *arena = &console->scratch.arena;
+    struct api *api = history->api;
+    struct arena *arena = &api->scratch.arena;
     int32_t partition = console_partition_number(history->partition);
     json_t *entry = render_decision(decision, partition, decision->offset, arena);
-    render_put(entry, "updates",
-               render_updates(decision, partition, &console->cluster->topics, arena));
+    render_put(entry, "updates", render_updates(decision, partition, &api->cluster->topics, arena));
     return entry;
 }
 
 static bool visit_decision(void *ctx, int64_t offset, struct text value)
 {
     struct history *history = ctx;
-    struct console *console = history->console;
+    struct api *api = history->api;
     struct record record;
     history->more =
         json_array_size(history->entries) == history->limit || history->bytes >= HISTORY_BYTES_MAX;
     if (history->more)
         return false;
-    heap_arena_reset(&console->scratch);
-    if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
+    heap_arena_reset(&api->scratch);
+    if (codec_decode(api->cluster->codec, value, true, &api->scratch.arena, &record,
                      &history->error) != ERROR_OK)
         return false;
     if (record.kind == RECORD_STATEMENT)
@@ -68,10 +67,10 @@ static bool is_whole(const struct history *history)
 static bool find_statement(void *ctx, int64_t offset, struct text value)
 {
     struct history *history = ctx;
-    struct console *console = history->console;
+    struct api *api = history->api;
     struct record record;
-    heap_arena_reset(&console->scratch);
-    if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
+    heap_arena_reset(&api->scratch);
+    if (codec_decode(api->cluster->codec, value, true, &api->scratch.arena, &record,
                      &history->error) != ERROR_OK)
         return false;
     if (record.kind == RECORD_STATEMENT)
@@ -106,7 +105,7 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
         return;
     }
     if (json_array_size(history->entries) == 0 && after < 0 && history->order == NULL) {
-        api_respond_missing(exchange, history->console, order_id);
+        api_respond_missing(exchange, history->api, order_id);
         json_decref(history->entries);
         return;
     }
@@ -121,26 +120,24 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
     render_put(body, "begins_at",
                history->begins_at >= 0 ? json_integer(history->begins_at) : json_null());
     render_put(body, "whole", json_boolean(is_whole(history)));
-    owners_respond(history->console->owners, exchange, body);
+    owners_respond(history->api->owners, exchange, body);
 }
 
-void serve_history(struct console *console, struct http_exchange *exchange)
+void serve_history(struct api *api, struct http_exchange *exchange)
 {
     struct text order_id;
     int64_t limit;
     int64_t after;
     struct error error = {0};
-    int64_t limit_max = console->history_max;
+    int64_t limit_max = api->history_max;
     if (!api_read_order_id(exchange, &order_id) ||
         !http_query_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
                         limit_max, &limit) ||
         !http_query_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
         return;
-    struct console_partition *partition = api_partition_of(console, order_id);
-    struct history history = {.console = console,
-                              .partition = partition,
-                              .limit = (uint32_t)limit,
-                              .entries = json_array()};
+    struct console_partition *partition = api_partition_of(api, order_id);
+    struct history history = {
+        .api = api, .partition = partition, .limit = (uint32_t)limit, .entries = json_array()};
     bool settled = console_partition_settle(partition);
     struct view *view = console_partition_view(partition);
     if (settled &&

@@ -26,25 +26,25 @@ static bool read_query(struct http_exchange *exchange, struct migrate_order *ret
 }
 
 /* The Decision that the command would get now. */
-static struct decision decide(struct console *console, const struct order *order,
+static struct decision decide(struct api *api, const struct order *order,
                               const struct migrate_order *migrate)
 {
-    const struct workflow_registry *registry = console->cluster->workflows;
+    const struct workflow_registry *registry = api->cluster->workflows;
     const struct order_details *details = &order->details;
     const struct workflow_entry *target =
         workflow_registry_entry(registry, details->workflow, migrate->version);
     struct decision decision;
     struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = migrate->order_id};
     struct decide_input input = {
-        .now = clock_wall_ms(console->service->clock),
-        .margin_ms = config_ms(console->service->config, "clock.skew.max.ms"),
-        .instance = text_of(console->service->instance_id),
+        .now = clock_wall_ms(api->cluster->service->clock),
+        .margin_ms = config_ms(api->cluster->service->config, "clock.skew.max.ms"),
+        .instance = text_of(api->cluster->service->instance_id),
         .workflow = workflow_registry_find(registry, details->workflow, details->workflow_version),
         .target = target != NULL ? target->workflow : NULL,
         .target_retired = target != NULL && target->retired,
     };
     cmd.migrate_order = *migrate;
-    engine_decide(order, &cmd, &input, &console->scratch.arena, &decision);
+    engine_decide(order, &cmd, &input, &api->scratch.arena, &decision);
     return decision;
 }
 
@@ -65,20 +65,20 @@ static void respond(struct http_exchange *exchange, const struct order *order,
     http_respond_json(exchange, 200, body);
 }
 
-void serve_migration_check(struct console *console, struct http_exchange *exchange)
+void serve_migration_check(struct api *api, struct http_exchange *exchange)
 {
     struct migrate_order migrate;
     struct text order_id;
     const struct order *order = NULL;
     if (!api_read_order_id(exchange, &order_id) || !read_query(exchange, &migrate))
         return;
-    struct console_partition *partition = api_partition_of(console, order_id);
-    order = api_find_order(exchange, console, order_id);
+    struct console_partition *partition = api_partition_of(api, order_id);
+    order = api_find_order(exchange, api, order_id);
     if (order == NULL)
         return;
     migrate.order_id = order_id;
-    heap_arena_reset(&console->scratch);
-    struct decision decision = decide(console, order, &migrate);
+    heap_arena_reset(&api->scratch);
+    struct decision decision = decide(api, order, &migrate);
     respond(exchange, order, &decision);
     view_tidy(console_partition_view(partition));
 }

@@ -5,6 +5,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
@@ -274,13 +275,14 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
 }
 
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
-                             const char *const fields[], struct text order_id,
-                             struct http_exchange *exchange)
+                             const char *const fields[], struct http_exchange *exchange)
 {
+    struct text order_id;
     struct command cmd;
     struct error error;
     json_t *body = NULL;
-    if (!http_pendings_admit(&commands->pendings, exchange))
+    if (!api_read_order_id(exchange, &order_id) ||
+        !http_pendings_admit(&commands->pendings, exchange))
         return;
     heap_arena_reset(&commands->heap);
     if (request_body_read(exchange, &body, &error) != ERROR_OK ||

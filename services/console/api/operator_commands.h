@@ -28,11 +28,10 @@ struct operator_commands *operator_commands_new(struct cluster *cluster, void (*
 void operator_commands_free(struct operator_commands *commands);
 void operator_commands_drain(struct operator_commands *commands);
 
-/* Answers the exchange later; at once when the body is wrong. `fields`: those that the body may
- * have; ends with NULL. */
+/* Answers the exchange later; at once when it is wrong. The path's {id} is the order. `fields`:
+ * those that the body may have; ends with NULL. */
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
-                             const char *const fields[], struct text order_id,
-                             struct http_exchange *exchange);
+                             const char *const fields[], struct http_exchange *exchange);
 /* An admitted Decision, just folded from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);

@@ -20,8 +20,8 @@ enum {
 };
 
 struct order_replay {
-    struct http_pending pending; /* of console->replays */
-    struct console *console;
+    struct http_pending pending; /* of api->replays */
+    struct api *api;
     struct text order_id;          /* borrowed from the exchange */
     struct loop_deferred deferred; /* the next slice */
     int64_t from;                  /* where that begins */
@@ -42,7 +42,7 @@ struct order_replay {
 static bool visit(void *ctx, int64_t offset, struct text value)
 {
     struct order_replay *replay = ctx;
-    struct heap_arena *scratch = &replay->console->scratch;
+    struct heap_arena *scratch = &replay->api->scratch;
     struct record record;
     if (offset > replay->through)
         return false;
@@ -57,7 +57,7 @@ static bool visit(void *ctx, int64_t offset, struct text value)
     if (replay->too_long)
         return false;
     heap_arena_reset(scratch);
-    if (codec_decode(replay->console->cluster->codec, value, true, &scratch->arena, &record,
+    if (codec_decode(replay->api->cluster->codec, value, true, &scratch->arena, &record,
                      &replay->error) != ERROR_OK)
         return false;
     if (record.kind == RECORD_STATEMENT)
@@ -99,7 +99,7 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
     else {
         json_t *body = render_order(&replay->order, console_partition_number(partition));
         render_put(body, "at_offset", json_integer(replay->at));
-        owners_respond(replay->console->owners, exchange, body);
+        owners_respond(replay->api->owners, exchange, body);
     }
 }
 
@@ -120,7 +120,7 @@ static void respond_without_history(struct http_exchange *exchange,
                            "%lld is not kept",
                            TEXT_ARG(order_id), (long long)start);
     else
-        api_respond_missing(exchange, replay->console, order_id);
+        api_respond_missing(exchange, replay->api, order_id);
 }
 
 static void replay_free(struct http_pending *pending)
@@ -152,7 +152,7 @@ static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *u
 {
     struct order_replay *replay = userdata;
     struct error error = {0};
-    struct console_partition *partition = api_partition_of(replay->console, replay->order_id);
+    struct console_partition *partition = api_partition_of(replay->api, replay->order_id);
     bool settled = console_partition_settle(partition);
     replay->slice_end = replay->decisions + ORDER_AT_SLICE;
     replay->slice_bytes_end = replay->bytes + SLICE_BYTES_MAX;
@@ -172,36 +172,36 @@ static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *u
     http_pending_settle(&replay->pending);
 }
 
-static void begin(struct console *console, struct http_exchange *exchange, struct text order_id,
+static void begin(struct api *api, struct http_exchange *exchange, struct text order_id,
                   int64_t through)
 {
-    if (!http_pendings_admit(&console->replays, exchange))
+    if (!http_pendings_admit(&api->replays, exchange))
         return;
     struct order_replay *replay = calloc(1, sizeof(*replay));
     assert(replay != NULL);
-    replay->console = console;
+    replay->api = api;
     replay->order_id = order_id;
     replay->through = through;
     replay->at = -1;
     heap_arena_init(&replay->heap, 4096);
     loop_deferred_init(&replay->deferred, run_slice, replay);
-    http_pending_begin(&console->replays, &replay->pending, exchange, 0);
-    run_slice(cluster_loop(console->cluster), &replay->deferred, replay);
+    http_pending_begin(&api->replays, &replay->pending, exchange, 0);
+    run_slice(cluster_loop(api->cluster), &replay->deferred, replay);
 }
 
-void order_at_init(struct console *console)
+void order_at_init(struct api *api)
 {
-    http_pendings_init(&console->replays, &replay_kind, cluster_loop(console->cluster), NULL, NULL);
+    http_pendings_init(&api->replays, &replay_kind, cluster_loop(api->cluster), NULL, NULL);
 }
 
-void serve_order_at(struct console *console, struct http_exchange *exchange)
+void serve_order_at(struct api *api, struct http_exchange *exchange)
 {
     int64_t through = 0;
     struct text order_id;
     if (!api_read_order_id(exchange, &order_id))
         return;
     if (number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &through))
-        begin(console, exchange, order_id, through);
+        begin(api, exchange, order_id, through);
     else
         http_respond_error(exchange, 400, CODE_BAD_REQUEST,
                            "offset: expected the offset of a Decision, from 0");

@@ -5,9 +5,9 @@
 
 enum { ORDER_AT_SLICE = 500 /* Decisions that are folded in one turn of the loop */ };
 
-struct console;
+struct api;
 
-/* Initializes console->replays. */
-void order_at_init(struct console *console);
+/* Initializes api->replays. */
+void order_at_init(struct api *api);
 
 #endif

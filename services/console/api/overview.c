@@ -149,13 +149,12 @@ static json_t *render_causes(struct stats *stats)
 
 /* ---- the oldest order that has not ended ---- */
 
-static json_t *render_oldest(struct console *console)
+static json_t *render_oldest(struct api *api)
 {
     struct oldest_order oldest;
     const struct order *order = NULL;
     struct error error;
-    if (!oldest_order_find(console->partitions, console->partition_count, STATS_UNFINISHED,
-                           &oldest))
+    if (!oldest_order_find(api->partitions, api->partition_count, STATS_UNFINISHED, &oldest))
         return json_null();
     struct text id = {oldest.id, oldest.id_size};
     struct view *view = console_partition_view(oldest.partition);
@@ -171,55 +170,55 @@ static json_t *render_oldest(struct console *console)
 
 /* ---- partitions and the whole ---- */
 
-static json_t *render_partitions(struct console *console)
+static json_t *render_partitions(struct api *api)
 {
     json_int_t owned = 0;
     json_int_t stopped = 0;
-    for (int32_t i = 0; i < console->partition_count; i++) {
-        owned += console_partition_claim(console->partitions[i])->known;
-        stopped += console_partition_is_stopped(console->partitions[i], NULL);
+    for (int32_t i = 0; i < api->partition_count; i++) {
+        owned += console_partition_claim(api->partitions[i])->known;
+        stopped += console_partition_is_stopped(api->partitions[i], NULL);
     }
     char reason[VERDICT_REASON_SIZE] = "";
-    uint32_t stalled = owners_stalled(console->owners, reason, NULL);
+    uint32_t stalled = owners_stalled(api->owners, reason, NULL);
     json_t *object = json_object();
-    render_put(object, "total", json_integer(console->partition_count));
+    render_put(object, "total", json_integer(api->partition_count));
     render_put(object, "owned", json_integer(owned));
     render_put(object, "stopped", json_integer(stopped));
-    render_put(object, "lag", json_integer(owners_lag(console->owners)));
+    render_put(object, "lag", json_integer(owners_lag(api->owners)));
     render_put(object, "stalled", json_integer(stalled));
     render_put(object, "stalled_reason", json_codec_text_or_null(text_of(reason)));
     return object;
 }
 
-static void put_states(struct console *console, json_t *body)
+static void put_states(struct api *api, json_t *body)
 {
     uint64_t by_state[ORDER_STATE_COUNT] = {0};
-    for (int32_t i = 0; i < console->partition_count; i++)
+    for (int32_t i = 0; i < api->partition_count; i++)
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
-            by_state[state] += console_partition_counts(console->partitions[i])->by_state[state];
+            by_state[state] += console_partition_counts(api->partitions[i])->by_state[state];
     render_put(body, "by_state", render_by_state(by_state));
     render_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
 }
 
-void serve_overview(struct console *console, struct http_exchange *exchange)
+void serve_overview(struct api *api, struct http_exchange *exchange)
 {
-    int64_t now = clock_wall_ms(console->service->clock);
+    int64_t now = clock_wall_ms(api->cluster->service->clock);
     struct stats *stats = calloc(1, sizeof(*stats));
     assert(stats != NULL);
-    for (int32_t i = 0; i < console->partition_count; i++)
-        stats_merge(stats, console_partition_stats(console->partitions[i]));
+    for (int32_t i = 0; i < api->partition_count; i++)
+        stats_merge(stats, console_partition_stats(api->partitions[i]));
     json_t *body = json_object();
     put_rates(body, stats, now);
     render_put(body, "in_flight", render_steps(stats));
     render_put(body, "in_flight_of_others", json_integer(stats->other_steps));
-    render_put(body, "latency", render_durations(stats, console->cluster->workflows, now));
+    render_put(body, "latency", render_durations(stats, api->cluster->workflows, now));
     render_put(body, "errors", render_causes(stats));
     render_put(body, "errors_of_other_causes", json_integer(stats->other_causes));
-    render_put(body, "oldest", render_oldest(console));
-    render_put(body, "partitions", render_partitions(console));
-    put_states(console, body);
-    api_put_incomplete(console, body);
+    render_put(body, "oldest", render_oldest(api));
+    render_put(body, "partitions", render_partitions(api));
+    put_states(api, body);
+    api_put_incomplete(api, body);
     stats_deinit(stats);
     free(stats);
-    owners_respond(console->owners, exchange, body);
+    owners_respond(api->owners, exchange, body);
 }

@@ -116,49 +116,49 @@ static bool read_filters(struct http_exchange *exchange, struct search *search)
 
 /* One order of the list; an order that is no longer readable is left out: its partition is not
  * current. */
-static void add_hit(struct console *console, json_t *list, const struct search_hit *hit,
+static void add_hit(struct api *api, json_t *list, const struct search_hit *hit,
                     json_t *(*render)(const struct order *order, int32_t partition))
 {
     struct error error;
     const struct order *order = NULL;
     struct view *view = console_partition_view(hit->partition);
-    heap_arena_reset(&console->scratch);
+    heap_arena_reset(&api->scratch);
     enum error_class class =
-        view_read_order(view, search_cursor_id(&hit->at), &console->scratch.arena, &order, &error);
+        view_read_order(view, search_cursor_id(&hit->at), &api->scratch.arena, &order, &error);
     if (class != ERROR_OK)
         console_partition_damaged(hit->partition, &error);
     else if (order != NULL)
         json_array_append_new(list, render(order, console_partition_number(hit->partition)));
 }
 
-void search_api_put_page(struct console *console, const struct search *search, json_t *body,
+void search_api_put_page(struct api *api, const struct search *search, json_t *body,
                          const char *name,
                          json_t *(*render)(const struct order *order, int32_t partition))
 {
     char cursor[SEARCH_CURSOR_SIZE];
     struct search_page page;
     json_t *list = json_array();
-    search_run(console->partitions, console->partition_count, search, &page);
+    search_run(api->partitions, api->partition_count, search, &page);
     for (uint32_t i = 0; i < page.count; i++)
-        add_hit(console, list, &page.hits[i], render);
+        add_hit(api, list, &page.hits[i], render);
     render_put(body, name, list);
     render_put(body, "sorted_by", json_string(search_sort_name(page.sort)));
     if (page.has_next)
         search_cursor_encode(&page.next, cursor);
     render_put(body, "next", page.has_next ? json_string(cursor) : json_null());
-    api_put_incomplete(console, body);
+    api_put_incomplete(api, body);
     search_page_deinit(&page);
 }
 
-void search_api_serve_list(struct console *console, struct http_exchange *exchange)
+void search_api_serve_list(struct api *api, struct http_exchange *exchange)
 {
-    struct search search = {.clock = console->service->clock};
+    struct search search = {.clock = api->cluster->service->clock};
     if (!read_filters(exchange, &search) || !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
-    search_api_put_page(console, &search, body, "orders", render_order_summary);
-    owners_put_waiting(console->owners, body);
-    owners_respond(console->owners, exchange, body);
+    search_api_put_page(api, &search, body, "orders", render_order_summary);
+    owners_put_waiting(api->owners, body);
+    owners_respond(api->owners, exchange, body);
 }
 
 static bool read_by(struct http_exchange *exchange, bool *ret_by_state)
@@ -188,22 +188,22 @@ static void put_by_state(json_t *body, const struct search_numbers *numbers)
     render_put(body, "by_state", by_state);
 }
 
-void search_api_serve_count(struct console *console, struct http_exchange *exchange)
+void search_api_serve_count(struct api *api, struct http_exchange *exchange)
 {
     bool by_state = false;
-    struct search search = {.clock = console->service->clock};
+    struct search search = {.clock = api->cluster->service->clock};
     struct search_numbers numbers;
     if (!read_filters(exchange, &search) || !read_by(exchange, &by_state))
         return;
     json_t *body = json_object();
     if (by_state)
-        search_count_states(console->partitions, console->partition_count, &search, &numbers);
+        search_count_states(api->partitions, api->partition_count, &search, &numbers);
     else
-        numbers.all.orders = search_count(console->partitions, console->partition_count, &search,
-                                          &numbers.all.exact);
+        numbers.all.orders =
+            search_count(api->partitions, api->partition_count, &search, &numbers.all.exact);
     put_number(body, numbers.all);
     if (by_state)
         put_by_state(body, &numbers);
-    api_put_incomplete(console, body);
-    owners_respond(console->owners, exchange, body);
+    api_put_incomplete(api, body);
+    owners_respond(api->owners, exchange, body);
 }

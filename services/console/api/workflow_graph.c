@@ -62,7 +62,7 @@ static void respond_picture(struct http_exchange *exchange, const struct workflo
     free(picture);
 }
 
-void serve_workflow_graph(struct console *console, struct http_exchange *exchange)
+void serve_workflow_graph(struct api *api, struct http_exchange *exchange)
 {
     struct text name = text_of(http_param(exchange, "name"));
     struct text format_name = text_of(http_query(exchange, "format"));
@@ -80,7 +80,7 @@ void serve_workflow_graph(struct console *console, struct http_exchange *exchang
         return;
     }
     const struct workflow *workflow =
-        workflow_registry_find(console->cluster->workflows, name, (uint32_t)version);
+        workflow_registry_find(api->cluster->workflows, name, (uint32_t)version);
     if (workflow == NULL)
         http_respond_error(exchange, 404, CODE_UNKNOWN_WORKFLOW,
                            "version %lld of this workflow is not deployed", (long long)version);

@@ -7,13 +7,14 @@
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "workflow/diff.h"
+#include "workflow/lifecycle.h"
 
 /* Of all partitions; order_counts_deinit(). */
-static struct order_counts sum_up(const struct console *console)
+static struct order_counts sum_up(const struct api *api)
 {
     struct order_counts sum = {0};
-    for (int32_t i = 0; i < console->partition_count; i++)
-        order_counts_merge(&sum, console_partition_counts(console->partitions[i]));
+    for (int32_t i = 0; i < api->partition_count; i++)
+        order_counts_merge(&sum, console_partition_counts(api->partitions[i]));
     return sum;
 }
 
@@ -57,17 +58,17 @@ static json_t *render_by_version(const struct order_counts *counts)
     return versions;
 }
 
-void serve_counts(struct console *console, struct http_exchange *exchange)
+void serve_counts(struct api *api, struct http_exchange *exchange)
 {
-    struct order_counts sum = sum_up(console);
+    struct order_counts sum = sum_up(api);
     json_t *body = json_object();
     render_put(body, "orders", json_integer((json_int_t)total_of(sum.by_state)));
     render_put(body, "by_state", render_by_state(sum.by_state));
     render_put(body, "by_workflow", render_by_workflow(&sum));
     render_put(body, "by_version", render_by_version(&sum));
-    api_put_incomplete(console, body);
+    api_put_incomplete(api, body);
     order_counts_deinit(&sum);
-    owners_respond(console->owners, exchange, body);
+    owners_respond(api->owners, exchange, body);
 }
 
 /* ---- workflows ---- */
@@ -85,46 +86,46 @@ static json_t *render_orders(const struct order_counts *counts, const struct wor
     return orders;
 }
 
-static json_t *render_version(const struct console *console, const struct workflow_entry *entry,
+static json_t *render_version(const struct api *api, const struct workflow_entry *entry,
                               const struct order_counts *counts)
 {
-    const struct workflow_registry *registry = console->cluster->workflows;
+    const struct workflow_registry *registry = api->cluster->workflows;
     json_t *object = render_workflow(entry, workflow_lifecycle_is_active(registry, entry));
     render_put(object, "orders", render_orders(counts, entry->workflow));
     render_put(object, "lint", render_problems(entry->warnings, entry->warning_count));
     return object;
 }
 
-void serve_workflows(struct console *console, struct http_exchange *exchange)
+void serve_workflows(struct api *api, struct http_exchange *exchange)
 {
-    struct order_counts sum = sum_up(console);
+    struct order_counts sum = sum_up(api);
     json_t *body = json_object();
     json_t *list = json_array();
-    const struct workflow_registry *registry = console->cluster->workflows;
+    const struct workflow_registry *registry = api->cluster->workflows;
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++) {
         const struct workflow_entry *entry = workflow_registry_at(registry, i);
-        json_array_append_new(list, render_version(console, entry, &sum));
+        json_array_append_new(list, render_version(api, entry, &sum));
     }
     render_put(body, "workflows", list);
-    api_put_incomplete(console, body);
+    api_put_incomplete(api, body);
     order_counts_deinit(&sum);
-    owners_respond(console->owners, exchange, body);
+    owners_respond(api->owners, exchange, body);
 }
 
 /* The version of the path's {name}, or NULL after the exchange was answered. */
-static const struct workflow_entry *find_version(const struct console *console,
+static const struct workflow_entry *find_version(const struct api *api,
                                                  struct http_exchange *exchange, int64_t version)
 {
     struct text name = text_of(http_param(exchange, "name"));
     const struct workflow_entry *entry =
-        workflow_registry_entry(console->cluster->workflows, name, (uint32_t)version);
+        workflow_registry_entry(api->cluster->workflows, name, (uint32_t)version);
     if (entry == NULL)
         http_respond_error(exchange, 404, CODE_UNKNOWN_WORKFLOW,
                            "version %lld of this workflow is not deployed", (long long)version);
     return entry;
 }
 
-void serve_workflow(struct console *console, struct http_exchange *exchange)
+void serve_workflow(struct api *api, struct http_exchange *exchange)
 {
     int64_t version = 0;
     if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
@@ -132,14 +133,14 @@ void serve_workflow(struct console *console, struct http_exchange *exchange)
                            "the version in the path: expected an integer from 1 to %d", INT32_MAX);
         return;
     }
-    const struct workflow_entry *entry = find_version(console, exchange, version);
+    const struct workflow_entry *entry = find_version(api, exchange, version);
     if (entry == NULL)
         return;
-    struct order_counts sum = sum_up(console);
-    json_t *body = render_version(console, entry, &sum);
-    api_put_incomplete(console, body);
+    struct order_counts sum = sum_up(api);
+    json_t *body = render_version(api, entry, &sum);
+    api_put_incomplete(api, body);
     order_counts_deinit(&sum);
-    owners_respond(console->owners, exchange, body);
+    owners_respond(api->owners, exchange, body);
 }
 
 /* ---- differences ---- */
@@ -154,7 +155,7 @@ static json_t *render_difference(const struct workflow_difference *difference)
     return object;
 }
 
-void serve_workflow_diff(struct console *console, struct http_exchange *exchange)
+void serve_workflow_diff(struct api *api, struct http_exchange *exchange)
 {
     int64_t versions[2] = {0, 0};
     if (!http_query_int(exchange, "left", 0, 0, INT32_MAX, &versions[0]) ||
@@ -165,17 +166,17 @@ void serve_workflow_diff(struct console *console, struct http_exchange *exchange
                            "left and right: expected two versions, from 1 to %d", INT32_MAX);
         return;
     }
-    const struct workflow_entry *left = find_version(console, exchange, versions[0]);
+    const struct workflow_entry *left = find_version(api, exchange, versions[0]);
     const struct workflow_entry *right =
-        left != NULL ? find_version(console, exchange, versions[1]) : NULL;
+        left != NULL ? find_version(api, exchange, versions[1]) : NULL;
     if (right == NULL)
         return;
     const struct workflow_difference *differences = NULL;
     json_t *list = json_array();
     json_t *body = json_object();
-    heap_arena_reset(&console->scratch);
+    heap_arena_reset(&api->scratch);
     uint32_t count =
-        workflow_diff(left->workflow, right->workflow, &console->scratch.arena, &differences);
+        workflow_diff(left->workflow, right->workflow, &api->scratch.arena, &differences);
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, render_difference(&differences[i]));
     render_put(body, "workflow", json_codec_text(left->definition.name));

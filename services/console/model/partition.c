@@ -304,20 +304,9 @@ int32_t console_partition_number(const struct console_partition *partition)
     return partition->number;
 }
 
-bool console_partition_was_ready(const struct console_partition *partition)
-{
-    return partition->was_ready;
-}
-
 bool console_partition_is_live(const struct console_partition *partition)
 {
     return partition->caught_up;
-}
-
-void console_partition_waits_for(const struct console_partition *partition, char *ret_text,
-                                 size_t size)
-{
-    follower_waits_for(partition->follower, ret_text, size);
 }
 
 bool console_partition_is_stopped(const struct console_partition *partition,
@@ -340,6 +329,30 @@ bool console_partition_is_current(const struct console_partition *partition, cha
     else
         return true;
     return false;
+}
+
+bool console_partitions_are_ready(struct console_partition *const partitions[], int32_t count,
+                                  char *ret_reason, size_t size)
+{
+    char what[ERROR_MESSAGE_SIZE] = "";
+    int32_t behind = 0;
+    for (int32_t i = 0; i < count; i++) {
+        struct console_partition *partition = partitions[i];
+        if (partition->was_ready)
+            continue;
+        if (behind++ == 0)
+            follower_waits_for(partition->follower, what, sizeof(what));
+        if (follower_is_stopped(partition->follower, NULL)) {
+            console_partition_is_current(partition, ret_reason, size);
+            return false;
+        }
+    }
+    if (count == 0)
+        snprintf(ret_reason, size, "is reading schemas and workflows");
+    else if (behind > 0)
+        snprintf(ret_reason, size, "%d partition%s being read from the log; the first waits for %s",
+                 behind, behind == 1 ? " is" : "s are", what);
+    return count > 0 && behind == 0;
 }
 
 bool console_partition_settle(struct console_partition *partition)

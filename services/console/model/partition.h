@@ -50,17 +50,16 @@ enum error_class console_partition_new(struct cluster *cluster, int32_t number,
 void console_partition_free(struct console_partition *partition);
 
 int32_t console_partition_number(const struct console_partition *partition);
-/* Folded to its end since the process started; answers about it may be out of date since. */
-bool console_partition_was_ready(const struct console_partition *partition);
 /* What is folded now is new, rather than history read again. */
 bool console_partition_is_live(const struct console_partition *partition);
 /* Whether answers about the partition are complete now; else the reason, in one line. */
 bool console_partition_is_current(const struct console_partition *partition, char *ret_reason,
                                   size_t size);
+/* Whether each of them was folded to its end since the process started; answers about it may be out
+ * of date since. Else the reason, in one line; count 0: there are none yet. */
+bool console_partitions_are_ready(struct console_partition *const partitions[], int32_t count,
+                                  char *ret_reason, size_t size);
 /* FATAL when an operator has to act: see replica/follower.h. */
-/* What it waits for, while it is not ready. */
-void console_partition_waits_for(const struct console_partition *partition, char *ret_text,
-                                 size_t size);
 bool console_partition_is_stopped(const struct console_partition *partition,
                                   const struct error **ret_error);
 

@@ -186,10 +186,10 @@ Test(console_overview, folds_a_long_history_in_turns_of_the_loop)
     json_decref(then);
     json_decref(now);
     world_ask(world, "/api/orders/long/at/1000000", NULL);
-    for (int i = 0; i < 100 && world->console->replays.count == 0; i++)
+    for (int i = 0; i < 100 && world->console->api.replays.count == 0; i++)
         world_turn(world);
-    cr_assert_eq(world->console->replays.count, 1);
-    http_pendings_drain(&world->console->replays);
+    cr_assert_eq(world->console->api.replays.count, 1);
+    http_pendings_drain(&world->console->api.replays);
     json_decref(world_answer(world, 503));
     SHOWS(at(503, "long", 1000000), {"code", "ShuttingDown"});
 }

@@ -52,7 +52,7 @@ static void submit(const char *id)
 
 static struct console_partition *partition_of(const char *id)
 {
-    return world->console->partitions[world_partition(id)];
+    return world->console->api.partitions[world_partition(id)];
 }
 
 static int64_t folded(const char *id)
@@ -164,7 +164,7 @@ Test(console_pause, starts_on_a_full_disk_and_folds_later)
     submit("one");
     world_open_unready(world);
     look_after_the_disk();
-    while (world->console->owners == NULL)
+    while (world->console->api.owners == NULL)
         world_turn(world);
     int64_t before = folded("one");
     wait_for_lag("one", 1);

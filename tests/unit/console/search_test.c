@@ -137,10 +137,10 @@ static void check_count(struct world *world, const struct search *asked, uint32_
 {
     bool exact = false;
     struct search search = *asked;
-    uint64_t most = search_count(world->console->partitions, WORLD_PARTITIONS, &search, &exact);
+    uint64_t most = search_count(world->console->api.partitions, WORLD_PARTITIONS, &search, &exact);
     cr_assert(exact ? most == count : most <= count, "%u, not %u", (unsigned)most, count);
     search.examined_max = 0;
-    cr_assert_eq(search_count(world->console->partitions, WORLD_PARTITIONS, &search, &exact),
+    cr_assert_eq(search_count(world->console->api.partitions, WORLD_PARTITIONS, &search, &exact),
                  count);
     cr_assert(exact);
 }
@@ -165,7 +165,7 @@ static void check_states(struct world *world, const struct search *asked, bool w
     }
     search.examined_max = whole ? 0 : asked->examined_max;
     whole = search.examined_max == 0;
-    search_count_states(world->console->partitions, WORLD_PARTITIONS, &search, &numbers);
+    search_count_states(world->console->api.partitions, WORLD_PARTITIONS, &search, &numbers);
     check_number(numbers.all, all, whole);
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
         check_number(numbers.by_state[state], orders[state], whole);
@@ -180,7 +180,7 @@ static uint32_t check_search(struct world *world, const struct search *asked)
     uint32_t count = 0;
     bool more = true;
     while (more) {
-        search_run(world->console->partitions, WORLD_PARTITIONS, &search, &page);
+        search_run(world->console->api.partitions, WORLD_PARTITIONS, &search, &page);
         if (!search.has_after)
             count = expect(world, asked, page.sort, expected);
         cr_assert_leq(page.count, search.limit);
@@ -291,7 +291,7 @@ static void check_random_searches(struct world *world, uint64_t found[SEARCH_BY_
     for (int i = 0; i < 300; i++) {
         struct search_page page;
         struct search search = random_search(world, texts);
-        search_run(world->console->partitions, WORLD_PARTITIONS, &search, &page);
+        search_run(world->console->api.partitions, WORLD_PARTITIONS, &search, &page);
         enum search_sort sort = page.sort;
         search_page_deinit(&page);
         found[sort] += check_search(world, &search);

@@ -394,7 +394,7 @@ void world_turn(struct world *world)
 static bool is_behind(const struct world *world)
 {
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        struct view *view = console_partition_view(world->console->partitions[p]);
+        struct view *view = console_partition_view(world->console->api.partitions[p]);
         if (view_checkpoint(view)->next_event_offset < site_end(world->kafka, "t.events", p))
             return true;
     }
