@@ -134,7 +134,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     order_at_init(&console->api);
     heap_arena_init(&console->api.scratch, 64 * 1024);
     console->metrics = console_metrics_new(console);
-    http_server_routes(service->http, &api_routes, console);
+    http_server_routes(service->http, &console_api_routes, console);
     web_add_routes(service->http);
     console->report = view_report_route(service, false, report_stores, console);
     *ret_console = console;
@@ -228,7 +228,7 @@ static void stop(void *state)
     console_free(state);
 }
 
-const struct http_routes *const console_routes[] = {&api_routes,
+const struct http_routes *const console_routes[] = {&console_api_routes,
                                                     &web_routes,
                                                     &http_session_routes,
                                                     &view_report_routes,

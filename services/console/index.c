@@ -37,7 +37,7 @@ static void put_route(FILE *out, const struct http_route *route)
     fputc('\n', out);
 }
 
-void api_serve_index(struct http_exchange *exchange)
+void console_serve_index(struct http_exchange *exchange)
 {
     char *text = NULL;
     size_t size = 0;

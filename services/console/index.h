@@ -5,6 +5,6 @@
 
 #include "platform/http/server.h"
 
-void api_serve_index(struct http_exchange *exchange);
+void console_serve_index(struct http_exchange *exchange);
 
 #endif

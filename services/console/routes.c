@@ -91,4 +91,4 @@ static const struct http_route rows[] = {
 #include "services/console/routes.def"
 };
 
-const struct http_routes api_routes = HTTP_ROUTES(rows);
+const struct http_routes console_api_routes = HTTP_ROUTES(rows);

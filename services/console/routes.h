@@ -6,6 +6,6 @@
 #include "platform/http/routes.h"
 
 /* Their userdata is the console. */
-extern const struct http_routes api_routes;
+extern const struct http_routes console_api_routes;
 
 #endif

@@ -57,8 +57,8 @@ static void check(const char *path, const char *body, const char *expected)
 Test(console_bad_input, names_an_unknown_parameter_of_each_path)
 {
     char path[160];
-    for (size_t i = 0; i < api_routes.count; i++) {
-        const struct http_route *route = &api_routes.rows[i];
+    for (size_t i = 0; i < console_api_routes.count; i++) {
+        const struct http_route *route = &console_api_routes.rows[i];
         bool posts = is_post(route);
         snprintf(path, sizeof(path), "%s?zzzzzz=1", path_of(route));
         check(path, posts ? "{" WHY "}" : NULL,
@@ -148,10 +148,10 @@ Test(console_bad_input, names_the_parameter_whose_value_is_wrong)
 
 Test(console_bad_input, names_the_field_of_a_body)
 {
-    for (size_t i = 0; i < api_routes.count; i++) {
-        const char *path = path_of(&api_routes.rows[i]);
+    for (size_t i = 0; i < console_api_routes.count; i++) {
+        const char *path = path_of(&console_api_routes.rows[i]);
         bool migrates = strstr(path, "migrate") != NULL; /* the version is missing as well */
-        if (!takes_a_reason(&api_routes.rows[i]))
+        if (!takes_a_reason(&console_api_routes.rows[i]))
             continue;
         check(path, "{\"reason\": \"x\"}", migrates ? "version: expected" : "by: expected");
         check(path, "{\"by\": \"ann\"}", migrates ? "version: expected" : "reason: expected");

@@ -75,7 +75,7 @@ Test(console_web, serves_the_description_of_the_api)
 Test(console_web, lists_each_route_with_what_it_takes)
 {
     char line[256];
-    http_server_routes(http_kit_server, &api_routes, NULL);
+    http_server_routes(http_kit_server, &console_api_routes, NULL);
     cr_assert(http_kit_starts(ask("GET /api", ""), "HTTP/1.1 200"), "%.100s", http_kit_answer);
     for (size_t t = 0; console_routes[t] != NULL; t++) {
         for (size_t i = 0; i < console_routes[t]->count; i++) {
