@@ -5,7 +5,6 @@
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "cli/import/presets.h"
 #include "platform/config/config.h"
 #include "schemas/codec.h"
 
@@ -108,15 +107,6 @@ enum error_class csv_map_add(struct csv_map *map, const char *specification,
     return class;
 }
 
-enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struct error *ret_error)
-{
-    const struct csv_preset *preset = csv_preset_find(name);
-    if (preset == NULL)
-        return error_set(ret_error, CODE_USAGE, "--preset %.60s: expected online-retail", name);
-    map->preset = preset;
-    return csv_map_add(map, preset->columns, ret_error);
-}
-
 /* ---- the header ---- */
 
 static bool find_column(const struct csv_row *header, const char *name, size_t *ret_index)
@@ -178,8 +168,7 @@ struct text csv_map_order_id(const struct csv_map *map, const struct csv_row *ro
     return (struct text){0};
 }
 
-static enum error_class read_line(const struct csv_map *map, struct csv_order_row *row,
-                                  struct error *ret_error)
+static enum error_class read_line(struct csv_order_row *row, struct error *ret_error)
 {
     struct order_line *line = &row->line;
     struct text quantity = row->texts[CSV_QUANTITY], price = row->texts[CSV_UNIT_PRICE];
@@ -191,9 +180,6 @@ static enum error_class read_line(const struct csv_map *map, struct csv_order_ro
         return error_set(ret_error, CODE_BAD_ROW,
                          "unit price \"%.*s\" is not a number with at most 4 decimals",
                          TEXT_ARG(price));
-    const char *reason = map->preset != NULL ? map->preset->refuse(row) : NULL;
-    if (reason != NULL)
-        return error_set(ret_error, CODE_NOT_AN_ORDER, "%s", reason);
     if (line->quantity < 1)
         return error_set(ret_error, CODE_BAD_ROW, "quantity is %" PRId64 ": expected at least 1",
                          line->quantity);
@@ -240,13 +226,11 @@ enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *ro
             order_row.texts[column->target] = trim(row->fields[column->index]);
         order_row.has_line |= column->target == CSV_SKU;
     }
-    if (map->preset != NULL)
-        map->preset->correct(&order_row);
     if (text_empty(order_row.texts[CSV_ORDER_ID]))
         return error_set(ret_error, CODE_BAD_ROW, "the order id is empty");
     enum error_class class = read_priority(&order_row, ret_error);
     if (class == ERROR_OK && order_row.has_line)
-        class = read_line(map, &order_row, ret_error);
+        class = read_line(&order_row, ret_error);
     if (class == ERROR_OK)
         *ret_row = order_row;
     return class;

@@ -25,8 +25,6 @@ enum csv_target {
 
 enum { CSV_MAP_COLUMNS_MAX = CSV_ATTRIBUTE + ORDER_ATTRIBUTES_MAX };
 
-struct csv_preset;
-
 struct csv_map {
     struct csv_map_column {
         enum csv_target target;
@@ -35,8 +33,7 @@ struct csv_map {
         size_t index; /* in the file; once bound */
     } columns[CSV_MAP_COLUMNS_MAX];
     size_t count;
-    const struct csv_preset *preset; /* its rules for rows; NULL = none */
-    size_t field_count;              /* of the header */
+    size_t field_count; /* of the header */
 };
 
 /* One row, as far as it is mapped. Texts borrow from the row. */
@@ -51,8 +48,6 @@ void csv_map_deinit(struct csv_map *map);
 /* Adds FIELD=COLUMN[,FIELD=COLUMN...]. REJECT "Usage" for an unknown field, or one given twice. */
 enum error_class csv_map_add(struct csv_map *map, const char *specification,
                              struct error *ret_error);
-/* The columns and rules of a preset (presets.h). REJECT "Usage" for an unknown one. */
-enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struct error *ret_error);
 /* Finds the columns in the file's header. REJECT when one is not there, naming those that are. */
 enum error_class csv_map_bind(struct csv_map *map, const struct csv_row *header,
                               struct error *ret_error);

@@ -125,18 +125,15 @@ static enum error_class import_rows(struct csv_import *import, struct csv_reader
 static enum error_class take_map(struct cli *cli, struct csv_import *import,
                                  struct error *ret_error)
 {
-    const char *preset = cli_flag_value(cli, "preset");
     const char *delimiter = cli_flag_value(cli, "delimiter");
     const char *pairs;
-    enum error_class class =
-        preset != NULL ? csv_map_add_preset(&import->map, preset, ret_error) : ERROR_OK;
+    enum error_class class = ERROR_OK;
     for (size_t index = 0;
          class == ERROR_OK && (pairs = cli_flag_next(cli, "map", &index)) != NULL;)
         class = csv_map_add(&import->map, pairs, ret_error);
     if (class == ERROR_OK && import->map.count == 0)
-        class = error_set(
-            ret_error, CODE_USAGE,
-            "no column is mapped to a field: give --map order_id=COLUMN,... or --preset NAME");
+        class = error_set(ret_error, CODE_USAGE,
+                          "no column is mapped to a field: give --map order_id=COLUMN,...");
     if (class == ERROR_OK && delimiter != NULL &&
         (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL))
         class = error_set(ret_error, CODE_USAGE, "--delimiter: expected one character");
@@ -277,7 +274,7 @@ static enum error_class take_defaults(struct cli *cli, struct order_defaults *de
 /* Flags about columns say that the file is taken for CSV, which its name decides. */
 static enum error_class refuse_columns(struct cli *cli, const char *path, struct error *ret_error)
 {
-    static const char *const names[] = {"preset", "map", "delimiter"};
+    static const char *const names[] = {"map", "delimiter"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (cli_flag_given(cli, names[i]))
             return error_set(ret_error, CODE_USAGE,
@@ -332,7 +329,6 @@ static const struct cli_flag flags[] = {
      "Maps columns to fields: order_id, customer, currency, sku, "
      "description, quantity, unit_price, priority, workflow, reply_to, "
      "attributes.NAME. May be repeated."},
-    {"preset", "NAME", "A known mapping: online-retail (the UCI data set)."},
     {"workflow", "NAME", "For orders that name none."},
     {"workflow-version", "N", "With --workflow; the newest by default."},
     {"currency", "CODE", "For orders that name none; GBP by default."},
@@ -350,9 +346,9 @@ static const struct cli_verb verbs[] = {
         .arguments = "FILE.csv|FILE.jsonl",
         .summary = "Submits the orders of a file. Refused orders go to FILE.rejects.csv.",
         .examples =
-            "reeve import examples/data/online-retail-2010-12-01.csv --preset online-retail \\\n"
-            "    --workflow order-fulfilment --rate 20/s\n"
-            "# the same mapping in full\n"
+            "reeve import examples/data/online-retail-2010-12-01.csv --rate 20/s \\\n"
+            "    --map \"$(cat examples/data/online-retail.map)\" --workflow order-fulfilment\n"
+            "# the columns in full\n"
             "reeve import retail.csv --workflow order-fulfilment --map order_id=InvoiceNo,\\\n"
             "customer=CustomerID,sku=StockCode,description=Description,quantity=Quantity,\\\n"
             "unit_price=UnitPrice,attributes.country=Country\n"

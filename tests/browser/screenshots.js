@@ -14,7 +14,8 @@ const { World, waitFor } = require('./lib/world.js');
 
 const OUTPUT = process.env.REEVE_SCREENSHOTS ?? path.resolve(__dirname, '../../docs/images');
 const WIDTH = Number(process.env.REEVE_SCREENSHOTS_WIDTH ?? 1280);
-const DATA = 'examples/data/online-retail-2010-12-01.csv';
+const DATA = ['examples/data/online-retail-2010-12-01.csv',
+  '--map', fs.readFileSync(path.resolve(__dirname, '../../examples/data/online-retail.map'), 'utf8').trim()];
 const ERRORS = '/orders?state=Error&workflow=order-fulfilment';
 
 const seconds = (n) => new Promise((wake) => setTimeout(wake, n * 1000));
@@ -27,8 +28,8 @@ async function orders(world) {
     { service: 'carrier', mode: 'slow', ms: 2500, share: 0.5 },
     { service: '*', mode: 'slow', ms: 300, share: 0.3 },
   ]);
-  world.reeve(['import', DATA, '--preset', 'online-retail', '--workflow', 'order-fulfilment', '--rate', '8/s']);
-  world.reeve(['import', DATA, '--preset', 'online-retail', '--workflow', 'parallel', '--prefix-id', 'web-', '--rate', '12/s', '--limit', '80']);
+  world.reeve(['import', ...DATA, '--workflow', 'order-fulfilment', '--rate', '8/s']);
+  world.reeve(['import', ...DATA, '--workflow', 'parallel', '--prefix-id', 'web-', '--rate', '12/s', '--limit', '80']);
 }
 
 const first = async (world, query) => (await world.get(`/api/orders?limit=1&${query}`)).orders[0].order_id;
@@ -60,7 +61,7 @@ async function pictures(world, page, open) {
   const shots = {
     overview: async () => {
       const importing = world.launch('import', path.join(process.env.REEVE_BUILD_DIR ?? 'build/dev', 'bin/reeve'),
-        ['import', DATA, '--preset', 'online-retail', '--workflow', 'parallel', '--prefix-id', 'app-', '--rate', '14/s', '--config', world.client]);
+        ['import', ...DATA, '--workflow', 'parallel', '--prefix-id', 'app-', '--rate', '14/s', '--config', world.client]);
       await open('/');
       await seconds(8);
       await shoot(page, 'overview', 960);

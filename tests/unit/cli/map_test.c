@@ -137,29 +137,6 @@ Test(cli_map, refuses_rows_that_are_not_part_of_an_order)
     }
 }
 
-Test(cli_map, applies_the_rules_of_the_online_retail_preset)
-{
-    struct csv_order_row row;
-    struct csv_row header =
-        row_of("InvoiceNo|StockCode|Description|Quantity|InvoiceDate|UnitPrice|CustomerID|Country");
-    cr_assert(csv_map_add_preset(&map, "online-retail", &error) == ERROR_OK);
-    cr_assert(csv_map_bind(&map, &header, &error) == ERROR_OK);
-    cr_assert(map_row("536365|85123A|WHITE HOLDER|6|2010-12-01 08:26:00|2.55|17850.0|France",
-                      &row) == ERROR_OK);
-    cr_assert(text_equal(row.texts[CSV_CUSTOMER], TEXT("17850")));
-    /* The data set's bad debt has a positive price once. */
-    cr_assert(map_row("A563185|B|Adjust bad debt|1|2011-08-12 14:50:00|11062.06||United Kingdom",
-                      &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "an adjustment of bad debt is not an order");
-    cr_assert(map_row("A563186|B|Adjust bad debt|1|2011-08-12 14:51:00|-11062.06||United Kingdom",
-                      &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "an adjustment of bad debt is not an order");
-    cr_assert(map_row("C536379|D|Discount|-1|2010-12-01 09:41:00|27.50|14527.0|United Kingdom",
-                      &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "a cancellation names no earlier order");
-    cr_assert(csv_map_add_preset(&map, "northwind", &error) == ERROR_REJECT);
-}
-
 Test(cli_map, counts_the_rows_of_each_order)
 {
     struct order_rows counts = {0};

@@ -193,9 +193,9 @@ Test(cli_table, explains_mistakes)
         {"submit a --kafka-bootstrap 1",
          "unknown flag --kafka-bootstrap: did you mean --kafka.bootstrap.servers?"},
         {"import a --limit", "--limit needs a value"},
-        {"import a.csv --preset online-retail --workflow w", "cannot read a.csv"},
-        {"import a.csv --preset online-retail", "the orders name no workflow"},
-        {"import a.jsonl --preset online-retail", "--preset is for CSV files"},
+        {"import a.csv --map order_id=A --workflow w", "cannot read a.csv"},
+        {"import a.csv --map order_id=A", "the orders name no workflow"},
+        {"import a.jsonl --map order_id=A", "--map is for CSV files"},
         {"submit x --wait=yes", "--wait takes no value"},
         {"submit x --output xml", "--output xml: expected table, json or jsonl"},
         {"submit x -q", "unknown flag -q"},
@@ -220,7 +220,6 @@ Test(cli_table, explains_mistakes)
         {"step fail S", "an argument is missing: [ORDER...|-] STEP ERROR"},
         {"cancel 1 --no-wait", "--reason TEXT is required"},
         {"import x.csv", "no column is mapped to a field"},
-        {"import x.csv --preset nope", "--preset nope"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int code = reeve(cases[i].line);
