@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growing byte buffer of codec.h. */
+#include "schemas/buffer.h"
+
 #include "base/bytes.h"
-#include "schemas/codec.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -12,21 +12,10 @@
 #define SCHEMAS_CODEC_H
 
 #include "base/error.h"
+#include "schemas/buffer.h"
 #include "schemas/records.h"
 
 struct codec;
-
-/* A growing byte buffer, owned by its user; zero-initialized is empty. */
-struct buffer {
-    uint8_t *data;
-    size_t size;
-    size_t capacity;
-};
-void buffer_reserve(struct buffer *buffer, size_t more);
-void buffer_append(struct buffer *buffer, const void *data, size_t size);
-/* A number of `size` bytes: base/bytes.h. */
-void buffer_append_le(struct buffer *buffer, uint64_t value, size_t size);
-void buffer_deinit(struct buffer *buffer);
 
 /* New; knows all schemas that this build was made with (they are compiled in). Never fails. */
 struct codec *codec_new(void);
@@ -79,28 +68,5 @@ bool codec_is_newer(const struct codec *codec, struct text bytes);
 bool codec_peek(struct text bytes, uint64_t *ret_fingerprint);
 uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind);
 struct text codec_schema(enum record_kind kind); /* the .avsc text; static */
-
-/* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
-enum error_class order_id_validate(struct text order_id, struct error *ret_error);
-/* For tests; details_validate() asks it. Of a new order: also not "." or "..", which are steps of a
- * path, and no '-' at its start, which makes it a flag of a command line. Orders that were accepted
- * before this rule stay valid. */
-enum error_class order_id_validate_new(struct text order_id, struct error *ret_error);
-
-/* Identity of a submission: XXH3-128 over its content in canonical values, before a version is
- * pinned. */
-struct content_hash details_content_hash(const struct order_details *details);
-/* Forms of a submission's values, and the limits of reading; REJECT with one clear line. Also sorts
- * attributes by name and refuses duplicates. For one that a front door has accepted, perhaps of
- * another version: what all versions demand. */
-enum error_class details_validate(struct order_details *details, struct error *ret_error);
-/* Of an order that is submitted now: the limits of writing, and the rules for new ids. */
-enum error_class details_validate_new(struct order_details *details, struct error *ret_error);
-
-/* "12.5", "-3", "0.001" -> decimal; false when malformed or over its scale or precision. */
-bool decimal_parse(struct text text, struct decimal *ret_decimal);
-enum { DECIMAL_TEXT_MAX = 24 };
-/* Shortest form without trailing zeros; returns the length. */
-size_t decimal_format(struct decimal decimal, char ret_text[DECIMAL_TEXT_MAX]);
 
 #endif

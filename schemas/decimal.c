@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimals of scale DECIMAL_SCALE as text: see codec.h. */
+#include "schemas/decimal.h"
+
 #include "base/numbers.h"
-#include "schemas/codec.h"
 
 #include <assert.h>
 

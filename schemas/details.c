@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules for the content of a submission, and its identity. See codec.h. */
+#include "schemas/details.h"
+
 #include "base/bytes.h"
 #include "base/names.h"
 #include "base/utf8.h"
-#include "schemas/codec.h"
 
 #include <assert.h>
 #include <stdlib.h>

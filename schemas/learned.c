@@ -2,6 +2,8 @@
 /* See learned.h. */
 #include "schemas/learned.h"
 
+#include "schemas/codec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>

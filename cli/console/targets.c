@@ -3,7 +3,7 @@
 #include "cli/field.h"
 
 #include "platform/clock.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 
 #include <stdio.h>
 #include <string.h>

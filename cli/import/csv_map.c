@@ -6,7 +6,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "platform/config/config.h"
-#include "schemas/codec.h"
+#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <inttypes.h>

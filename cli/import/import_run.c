@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/submit/order_checks.h"
 #include "cli/submit/sender.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/submit/sender.h"
 #include "cli/user.h"
+#include "schemas/details.h"
 
 static const struct output_column columns[] = {
     {"ORDER", "order_id", output_value, false},

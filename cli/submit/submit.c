@@ -6,6 +6,7 @@
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
+#include "schemas/details.h"
 #include "schemas/json_codec.h"
 #include "schemas/records.h"
 #include "services/submission/order_json.h"

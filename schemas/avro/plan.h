@@ -11,7 +11,7 @@
 
 #include "schemas/avro/schema.h"
 #include "schemas/binding.h"
-#include "schemas/codec.h"
+#include "schemas/buffer.h"
 
 enum op_code {
     /* consume an item and write a member */

@@ -9,7 +9,7 @@
 #include "base/numbers.h"
 #include "base/rfc3339.h"
 #include "base/suggest.h"
-#include "schemas/codec.h"
+#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/rfc3339.h"
-#include "schemas/codec.h"
+#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <stdio.h>

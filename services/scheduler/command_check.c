@@ -3,6 +3,7 @@
 #include "services/scheduler/command_check.h"
 
 #include "base/utf8.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <inttypes.h>

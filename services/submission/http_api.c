@@ -10,6 +10,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/details.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
 #include "services/submission/order_lookup.h"

@@ -5,7 +5,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/http/query.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <stdlib.h>

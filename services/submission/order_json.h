@@ -9,7 +9,7 @@
  *      "reply_to": "orders.replies.web", "workflow_version": 0, "traceparent": ""}
  *
  * Strict: a field that is unknown, given twice, or of another type is an error that names it. Only
- * the form is checked here; details_validate() (schemas/codec.h) checks values and limits. */
+ * the form is checked here; details_validate() (schemas/details.h) checks values and limits. */
 #ifndef SERVICES_SUBMISSION_ORDER_JSON_H
 #define SERVICES_SUBMISSION_ORDER_JSON_H
 

@@ -3,6 +3,7 @@
 #include "services/submission/validate.h"
 
 #include "base/utf8.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 

@@ -9,6 +9,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <inttypes.h>

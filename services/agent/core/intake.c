@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "schemas/details.h"
 #include "services/agent/core/intake_internal.h"
 #include "services/agent/health/breaker.h"
 

@@ -2,7 +2,7 @@
 /* See sim_ledger.h. */
 #include "services/agent/kinds/sim_ledger.h"
 
-#include "schemas/codec.h"
+#include "schemas/buffer.h"
 
 #include <assert.h>
 #include <errno.h>

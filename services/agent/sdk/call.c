@@ -3,7 +3,7 @@
  * `struct reeve_agent_call` is a `struct agent_call`, a `struct reeve_agent_probe` a
  * `struct agent_probe`. */
 #include "base/heap_arena.h"
-#include "schemas/codec.h"
+#include "schemas/decimal.h"
 #include "services/agent/core/agent_ops.h"
 
 #include <assert.h>

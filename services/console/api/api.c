@@ -6,6 +6,7 @@
 #include "services/console/render/render.h"
 
 #include "platform/http/query.h"
+#include "schemas/details.h"
 
 enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
 

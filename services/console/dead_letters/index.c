@@ -4,7 +4,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <inttypes.h>

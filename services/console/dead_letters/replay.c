@@ -3,6 +3,7 @@
 #include "services/console/dead_letters/replay.h"
 
 #include "schemas/binding.h"
+#include "schemas/details.h"
 #include "schemas/json_codec.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
 
 #include "platform/http/pending.h"
 #include "platform/http/query.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <stdlib.h>

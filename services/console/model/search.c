@@ -8,7 +8,7 @@
 #include "services/console/model/search.h"
 
 #include "base/bytes.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 #include "services/console/model/search_plan.h"
 
 #include <assert.h>

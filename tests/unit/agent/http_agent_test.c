@@ -2,8 +2,6 @@
 /* The requests of the HTTP agent, and the outcome of each answer. */
 #include "services/agent/kinds/http_message.h"
 
-#include "schemas/codec.h"
-
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Orders from the rows of a file: an order is complete with its last row, wherever that is. */
 #include "cli/import/order_drafts.h"
 
-#include "schemas/codec.h"
+#include "schemas/details.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation and identity of orders; decimals and UTF-8. */
 #include "base/utf8.h"
+#include "schemas/decimal.h"
+#include "schemas/details.h"
 #include "tests/unit/schemas/kit.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 /* GET /orders/{id}, and in which field two orders differ. The console is a server of the test. */
 #include "platform/http/client.h"
 #include "replica/settings.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_api.h"
 #include "tests/lib/http_route.h"

@@ -2,7 +2,7 @@
 #include "services/submission/order_json.h"
 
 #include "base/heap_arena.h"
-#include "schemas/codec.h"
+#include "schemas/details.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "services/submission/validate.h"
 
 #include "base/heap_arena.h"
+#include "schemas/details.h"
 #include "tests/unit/submission/stage.h"
 
 #include <criterion/criterion.h>
