@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "leader/election.h"
 #include "platform/clock.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/token_roles.h"
 #include "platform/clock.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* `reeve version`: the version of this binary, and the schemas of the records that it writes. */
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include <inttypes.h>
 

@@ -14,7 +14,7 @@
 #include "kafka/topics/topics.h"
 #include "replica/dead_letter.h"
 #include "replica/service_main.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "workflow/registry.h"
 
 enum {

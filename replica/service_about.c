@@ -3,7 +3,7 @@
 
 #include "kafka/client.h"
 #include "platform/http/json_answer.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <stdlib.h>

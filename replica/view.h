@@ -12,7 +12,7 @@
 #include "base/heap_arena.h"
 #include "kafka/broker.h"
 #include "replica/admission.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "statestore/continuations.h"
 #include "statestore/store.h"
 #include "statestore/waiting.h"

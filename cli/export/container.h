@@ -7,8 +7,8 @@
 #ifndef CLI_EXPORT_CONTAINER_H
 #define CLI_EXPORT_CONTAINER_H
 
+#include "base/buffer.h"
 #include "base/text.h"
-#include "schemas/buffer.h"
 
 #include <stdio.h>
 

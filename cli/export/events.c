@@ -5,7 +5,7 @@
 #include "cli/export/container.h"
 #include "cli/export/export.h"
 #include "cli/export/schema.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* See schema.h. */
 #include "cli/export/schema.h"
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include <assert.h>
 #include <jansson.h>

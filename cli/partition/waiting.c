@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/partition/partition.h"
 #include "cli/partition/state.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <inttypes.h>
 

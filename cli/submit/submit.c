@@ -7,7 +7,7 @@
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
 #include "schemas/details.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "schemas/records.h"
 #include "services/submission/order_json.h"
 

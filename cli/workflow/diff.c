@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow diff`: what differs between two versions, by step and field. */
 #include "workflow/diff.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include "cli/output.h"
 #include "cli/workflow/operands.h"

@@ -9,9 +9,9 @@
 #ifndef SCHEMAS_AVRO_PLAN_H
 #define SCHEMAS_AVRO_PLAN_H
 
+#include "base/buffer.h"
 #include "schemas/avro/schema.h"
 #include "schemas/binding.h"
-#include "schemas/buffer.h"
 
 enum op_code {
     /* consume an item and write a member */

@@ -3,7 +3,7 @@
  *
  * The walk follows the table, not the input: its depth and its number of elements are the table's.
  * Everything that comes from the input is checked before it is stored. */
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include "base/base64.h"
 #include "base/numbers.h"

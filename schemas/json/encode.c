@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structs to JSON. See json_codec.h. */
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include "base/base64.h"
 #include "base/rfc3339.h"

@@ -7,7 +7,7 @@
 
 #include "kafka/topics/topics.h"
 #include "replica/dead_letter.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 /* A record that was read and not yet decided, with its key and value behind it. */
 struct pending_command {

@@ -11,7 +11,7 @@
 #include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "schemas/details.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "services/submission/order_json.h"
 #include "services/submission/order_lookup.h"
 #include "services/submission/submission.h"

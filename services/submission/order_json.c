@@ -2,7 +2,7 @@
 /* Orders from JSON. See order_json.h. */
 #include "services/submission/order_json.h"
 
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 enum error_class order_json_read_value(const json_t *value, struct arena *arena,
                                        struct order_details *ret_details, struct error *ret_error)

@@ -5,7 +5,7 @@
 #include "platform/http/client.h"
 #include "replica/service_address.h"
 #include "replica/service_credentials.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>

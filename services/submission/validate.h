@@ -9,7 +9,7 @@
 #define SERVICES_SUBMISSION_VALIDATE_H
 
 #include "kafka/topics/topics.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "workflow/registry.h"
 
 enum validation_outcome {

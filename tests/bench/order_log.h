@@ -6,7 +6,7 @@
 #ifndef TESTS_BENCH_ORDER_LOG_H
 #define TESTS_BENCH_ORDER_LOG_H
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 struct order_log;
 

@@ -5,9 +5,9 @@
  *   255              the text of a schema and, after its first NUL, a body of that schema
  * The corpus has the records of tests/golden/. */
 #include "base/heap_arena.h"
+#include "schemas/avro/codec.h"
 #include "schemas/avro/plan.h"
 #include "schemas/avro/schema.h"
-#include "schemas/codec.h"
 #include "tests/fuzz/input.h"
 
 #include <assert.h>

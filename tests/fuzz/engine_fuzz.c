@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/heap_arena.h"
 #include "engine/engine.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "tests/lib/engine_workflow.h"
 
 #include <assert.h>

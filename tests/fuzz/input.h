@@ -3,8 +3,8 @@
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 
+#include "base/buffer.h"
 #include "base/text.h"
-#include "schemas/buffer.h"
 
 enum { FUZZ_ENTRIES_MAX = 32, FUZZ_PAIRS_MAX = 32 };
 

@@ -5,7 +5,7 @@
 #define TESTS_FUZZ_LOG_WRITER_H
 
 #include "base/heap_arena.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "tests/simulation/broker_memory.h"
 
 enum { LOG_WRITER_ORDERS = 4, LOG_WRITER_MARGIN_MS = 1000 };

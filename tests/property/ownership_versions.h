@@ -7,7 +7,7 @@
 #ifndef TESTS_PROPERTY_OWNERSHIP_VERSIONS_H
 #define TESTS_PROPERTY_OWNERSHIP_VERSIONS_H
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 /* The names of newer instances begin with it. */
 #define VERSIONS_NEWER "newer-"

@@ -4,7 +4,7 @@
 
 #include "base/names.h"
 #include "base/rfc3339.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 /* See sim_ledger.h. */
 #include "services/agent/kinds/sim_ledger.h"
 
-#include "schemas/buffer.h"
+#include "base/buffer.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef SERVICES_CONSOLE_DEAD_LETTERS_RENDER_H
 #define SERVICES_CONSOLE_DEAD_LETTERS_RENDER_H
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 #include "services/console/dead_letters/index.h"
 #include "services/console/dead_letters/states.h"
 

@@ -4,7 +4,7 @@
 
 #include "schemas/binding.h"
 #include "schemas/details.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 
 #include "kafka/topics/topics.h"
 #include "replica/dead_letter.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 /* Orders, workflows and agents as JSON. Events are in render_event.c. */
 #include "services/console/render/render.h"
 
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <stdio.h>

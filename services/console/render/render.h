@@ -10,7 +10,7 @@
 #include "kafka/topics/topics.h"
 #include "platform/http/json_answer.h"
 #include "replica/agent_table.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "workflow/registry.h"
 
 #include <jansson.h>

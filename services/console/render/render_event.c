@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events and Decisions: each event with its text and its data, under the names of Decision.avsc. */
 #include "base/base64.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 

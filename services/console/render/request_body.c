@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/render/request_body.h"
 
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON by the binding tables: commands round-trip; errors in hostile input name their path. */
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 
 #include "tests/unit/schemas/fixture.h"
 

@@ -3,7 +3,7 @@
  *
  *     schemas-newer FOLDER    the largest of some records to FOLDER/<name>.bin, with <name>.avsc */
 #include "base/heap_arena.h"
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_SCHEMAS_SAMPLES_H
 #define TESTS_UNIT_SCHEMAS_SAMPLES_H
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 struct sample {
     const char *name; /* golden/<name>.bin */

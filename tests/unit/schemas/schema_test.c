@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing Canonical Form, fingerprints, and the .avsc files themselves. */
 #include "schemas/avro/schema.h"
+#include "schemas/avro/schema_texts.h"
 #include "schemas/binding.h"
-#include "schemas/schema_texts.h"
 #include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>

@@ -26,8 +26,8 @@ file(GLOB newer_schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/schemas/*.avsc)
 add_custom_command(
     OUTPUT ${newer_texts}
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${newer_texts} -DFOLDER=${PROJECT_SOURCE_DIR}/schemas
-            -DNEWER=ON -P ${PROJECT_SOURCE_DIR}/schemas/embed.cmake
-    DEPENDS ${newer_schemas} ${PROJECT_SOURCE_DIR}/schemas/embed.cmake
+            -DNEWER=ON -P ${PROJECT_SOURCE_DIR}/schemas/avro/embed.cmake
+    DEPENDS ${newer_schemas} ${PROJECT_SOURCE_DIR}/schemas/avro/embed.cmake
     VERBATIM)
 reeve_library(reeve-schemas-newer
     FOLDERS ../../../schemas ../../../schemas/avro SOURCES ${newer_texts}

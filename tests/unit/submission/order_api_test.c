@@ -3,7 +3,7 @@
 #include "platform/http/client.h"
 #include "replica/settings.h"
 #include "schemas/details.h"
-#include "schemas/json_codec.h"
+#include "schemas/json/json_codec.h"
 #include "services/submission/order_api.h"
 #include "tests/lib/http_route.h"
 

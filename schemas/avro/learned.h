@@ -5,8 +5,8 @@
  * the oldest first, and then of the least recently used. The fingerprint of a schema that had to go
  * stays known as long as there is room for it: when a record needs the schema again, `missed` says
  * that its text has to be learned once more, and only such a text is taken back. */
-#ifndef SCHEMAS_LEARNED_H
-#define SCHEMAS_LEARNED_H
+#ifndef SCHEMAS_AVRO_LEARNED_H
+#define SCHEMAS_AVRO_LEARNED_H
 
 #include "base/heap_arena.h"
 #include "schemas/avro/plan.h"

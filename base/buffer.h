@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growing byte buffer, owned by its user; zero-initialized is empty. */
-#ifndef SCHEMAS_BUFFER_H
-#define SCHEMAS_BUFFER_H
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .avsc files that this build was made with, byte for byte. The C file is made by embed.cmake.
  */
-#ifndef SCHEMAS_SCHEMA_TEXTS_H
-#define SCHEMAS_SCHEMA_TEXTS_H
+#ifndef SCHEMAS_AVRO_SCHEMA_TEXTS_H
+#define SCHEMAS_AVRO_SCHEMA_TEXTS_H
 
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schemas/buffer.h"
+#include "base/buffer.h"
 
 #include "base/bytes.h"
 

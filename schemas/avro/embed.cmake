@@ -22,8 +22,8 @@ foreach(path IN LISTS paths)
     string(APPEND rows "    {\"${name}\", {text_${name}, sizeof(text_${name})}},\n")
 endforeach()
 list(LENGTH paths count)
-file(WRITE ${OUTPUT} "/* Made by schemas/embed.cmake from the .avsc files. */
-#include \"schemas/schema_texts.h\"
+file(WRITE ${OUTPUT} "/* Made by schemas/avro/embed.cmake from the .avsc files. */
+#include \"schemas/avro/schema_texts.h\"
 
 ${arrays}
 const struct schema_text schema_texts[] = {

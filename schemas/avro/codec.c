@@ -13,11 +13,11 @@
  * What bounds a walk: no length is believed before it was held against the bytes that are left and
  * against the member's limit; elements without bytes cost nothing; plans are finite trees, because
  * recursive schemas are refused. */
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include "base/bytes.h"
-#include "schemas/learned.h"
-#include "schemas/schema_texts.h"
+#include "schemas/avro/learned.h"
+#include "schemas/avro/schema_texts.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -8,11 +8,11 @@
  * default, what we do not know is skipped (but an unknown event in a Decision is an error of class
  * FATAL, code "UnknownEvent"). What a reader makes of a record that is refused depends on its
  * schema: codec_is_newer(). One codec per thread: not thread-safe. */
-#ifndef SCHEMAS_CODEC_H
-#define SCHEMAS_CODEC_H
+#ifndef SCHEMAS_AVRO_CODEC_H
+#define SCHEMAS_AVRO_CODEC_H
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "schemas/buffer.h"
 #include "schemas/records.h"
 
 struct codec;

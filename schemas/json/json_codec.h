@@ -14,8 +14,8 @@
  *     event             {"kind": its name, "data": its object}
  *
  * `only`: the names of the fields that are meant, terminated by NULL; NULL: all. */
-#ifndef SCHEMAS_JSON_CODEC_H
-#define SCHEMAS_JSON_CODEC_H
+#ifndef SCHEMAS_JSON_JSON_CODEC_H
+#define SCHEMAS_JSON_JSON_CODEC_H
 
 #include "base/arena.h"
 #include "base/error.h"

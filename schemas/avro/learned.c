@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See learned.h. */
-#include "schemas/learned.h"
+#include "schemas/avro/learned.h"
 
-#include "schemas/codec.h"
+#include "schemas/avro/codec.h"
 
 #include <assert.h>
 #include <stdlib.h>
