@@ -5,7 +5,7 @@
 #include "cli/import/import_run.h"
 #include "cli/import/order_drafts.h"
 #include "cli/submit/orders_file.h"
-#include "services/submission/order_json.h"
+#include "schemas/json/submission_json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -206,7 +206,7 @@ static enum error_class import_value(struct import_run *run, const json_t *value
     struct order_details details;
     struct error error = {0};
     heap_arena_reset(heap);
-    if (order_json_read_value(value, &heap->arena, &details, &error) != ERROR_OK) {
+    if (submission_json_read_value(value, &heap->arena, &details, &error) != ERROR_OK) {
         import_run_count_refused(run);
         return import_run_reject(run, line, (struct text){0}, error.message, ret_error);
     }

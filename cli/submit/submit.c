@@ -8,8 +8,8 @@
 #include "cli/submit/sender.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
+#include "schemas/json/submission_json.h"
 #include "schemas/records.h"
-#include "services/submission/order_json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -108,7 +108,8 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
 {
     struct order_details details;
     heap_arena_reset(&submit->heap);
-    enum error_class class = order_json_read_value(value, &submit->heap.arena, &details, ret_error);
+    enum error_class class =
+        submission_json_read_value(value, &submit->heap.arena, &details, ret_error);
     if (class != ERROR_OK)
         return class;
     const char *workflow = cli_flag_value(submit->cli, "workflow");

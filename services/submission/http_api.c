@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders by HTTP, for applications without a Kafka client:
  *
- *     POST /orders               {"order_id": ..., ...}  (order_json.h)
+ *     POST /orders               {"order_id": ..., ...}  (submission_json.h)
  *     POST /orders/{id}/cancel   {"reason": ..., "by": ..., "reply_to": ...}, or no body
  *
  * 202 {"order_id", "workflow_version", "partition", "offset"} once the command is acknowledged
@@ -12,7 +12,7 @@
 #include "platform/logger.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
-#include "services/submission/order_json.h"
+#include "schemas/json/submission_json.h"
 #include "services/submission/order_lookup.h"
 #include "services/submission/submission.h"
 
@@ -294,8 +294,8 @@ static void take_order(struct http_submission *request)
 {
     struct error error = {0};
     struct http_exchange *exchange = request->pending.exchange;
-    if (order_json_read(http_body(exchange), &request->heap.arena, &request->details, &error) !=
-        ERROR_OK) {
+    if (submission_json_read(http_body(exchange), &request->heap.arena, &request->details,
+                             &error) != ERROR_OK) {
         refuse(request, &error);
         return;
     }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The schemas and the codec: golden bytes, evolution, hostile bytes, values.
+# The schemas and the codec: golden bytes, evolution, hostile bytes, values, JSON.
 
 reeve_test(schemas
     SOURCES
@@ -13,6 +13,7 @@ reeve_test(schemas
         learned_test.c
         samples.c
         schema_test.c
+        submission_json_test.c
         values_test.c
     LIBS reeve-schemas reeve-engine)
 

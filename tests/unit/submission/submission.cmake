@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# services/submission: JSON orders, validation, the service on the simulated broker.
+# services/submission: validation, the service on the simulated broker.
 
 reeve_test(submission
     SOURCES
         http_bytes_test.c
         order_api_test.c
-        order_json_test.c
         validate_test.c
         service_test.c
         stage.c

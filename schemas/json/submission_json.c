@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders from JSON. See order_json.h. */
-#include "services/submission/order_json.h"
+/* Orders from JSON. See submission_json.h. */
+#include "schemas/json/submission_json.h"
 
 #include "schemas/json/json_codec.h"
 
-enum error_class order_json_read_value(const json_t *value, struct arena *arena,
-                                       struct order_details *ret_details, struct error *ret_error)
+enum error_class submission_json_read_value(const json_t *value, struct arena *arena,
+                                            struct order_details *ret_details,
+                                            struct error *ret_error)
 {
     /* All but content_hash, which is computed. */
     static const char *const fields[] = {
@@ -16,13 +17,13 @@ enum error_class order_json_read_value(const json_t *value, struct arena *arena,
                              ret_details, ret_error);
 }
 
-enum error_class order_json_read(struct text json, struct arena *arena,
-                                 struct order_details *ret_details, struct error *ret_error)
+enum error_class submission_json_read(struct text json, struct arena *arena,
+                                      struct order_details *ret_details, struct error *ret_error)
 {
     json_t *object = NULL;
     enum error_class class = json_codec_parse(json, &object, ret_error);
     if (class == ERROR_OK)
-        class = order_json_read_value(object, arena, ret_details, ret_error);
+        class = submission_json_read_value(object, arena, ret_details, ret_error);
     json_decref(object);
     return class;
 }

@@ -10,8 +10,8 @@
  *
  * Strict: a field that is unknown, given twice, or of another type is an error that names it. Only
  * the form is checked here; details_validate() (schemas/details.h) checks values and limits. */
-#ifndef SERVICES_SUBMISSION_ORDER_JSON_H
-#define SERVICES_SUBMISSION_ORDER_JSON_H
+#ifndef SCHEMAS_JSON_SUBMISSION_JSON_H
+#define SCHEMAS_JSON_SUBMISSION_JSON_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -22,10 +22,11 @@
 /* Prices are texts ("2.55") or numbers; a number that a double cannot hold exactly must be a text.
  * Left out fields are empty, priority normal. Texts are copied into `arena`. Errors (class REJECT):
  * BadJson, UnknownField, BadField. */
-enum error_class order_json_read(struct text json, struct arena *arena,
-                                 struct order_details *ret_details, struct error *ret_error);
+enum error_class submission_json_read(struct text json, struct arena *arena,
+                                      struct order_details *ret_details, struct error *ret_error);
 /* The same of parsed JSON, which is borrowed. */
-enum error_class order_json_read_value(const json_t *value, struct arena *arena,
-                                       struct order_details *ret_details, struct error *ret_error);
+enum error_class submission_json_read_value(const json_t *value, struct arena *arena,
+                                            struct order_details *ret_details,
+                                            struct error *ret_error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/submission/order_json.h"
+#include "schemas/json/submission_json.h"
 
 #include "base/heap_arena.h"
 #include "schemas/details.h"
@@ -19,9 +19,9 @@ static void tear_down(void)
     heap_arena_deinit(&heap);
 }
 
-TestSuite(submission_order_json, .init = set_up, .fini = tear_down);
+TestSuite(schemas_submission_json, .init = set_up, .fini = tear_down);
 
-Test(submission_order_json, reads_every_field)
+Test(schemas_submission_json, reads_every_field)
 {
     struct order_details details;
     struct error error = {0};
@@ -33,7 +33,7 @@ Test(submission_order_json, reads_every_field)
              "{\"sku\": \"B\", \"quantity\": 1, \"unit_price\": 12}], "
              "\"attributes\": {\"country\": \"UK\", \"empty\": \"\"}, \"priority\": \"high\", "
              "\"reply_to\": \"orders.replies.web\", \"traceparent\": \"00-ab\"}");
-    cr_assert(order_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
+    cr_assert(submission_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
               error.message);
     cr_assert(text_equal(details.order_id, TEXT("536365")));
     cr_assert(text_equal(details.customer, TEXT("17850")));
@@ -55,17 +55,17 @@ Test(submission_order_json, reads_every_field)
     cr_assert(text_equal(details.traceparent, TEXT("00-ab")));
 }
 
-Test(submission_order_json, leaves_missing_fields_empty)
+Test(schemas_submission_json, leaves_missing_fields_empty)
 {
     struct order_details details;
     struct error error = {0};
-    cr_assert(order_json_read(TEXT("{}"), &heap.arena, &details, &error) == ERROR_OK);
+    cr_assert(submission_json_read(TEXT("{}"), &heap.arena, &details, &error) == ERROR_OK);
     cr_assert(text_empty(details.order_id) && text_empty(details.workflow));
     cr_assert(details.line_count == 0 && details.attribute_count == 0);
     cr_assert(details.priority == PRIORITY_NORMAL && details.workflow_version == 0);
 }
 
-Test(submission_order_json, reads_prices_as_numbers_exactly_or_refuses_them)
+Test(schemas_submission_json, reads_prices_as_numbers_exactly_or_refuses_them)
 {
     static const struct {
         const char *price;
@@ -93,7 +93,7 @@ Test(submission_order_json, reads_prices_as_numbers_exactly_or_refuses_them)
         snprintf(json, sizeof(json),
                  "{\"lines\": [{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": %s}]}",
                  cases[i].price);
-        enum error_class class = order_json_read(text_of(json), &heap.arena, &details, &error);
+        enum error_class class = submission_json_read(text_of(json), &heap.arena, &details, &error);
         if (cases[i].unscaled < 0) {
             cr_assert(class == ERROR_REJECT, "%s", cases[i].price);
             cr_assert(strstr(error.message, "lines[0].unit_price") != NULL, "%s", error.message);
@@ -105,7 +105,7 @@ Test(submission_order_json, reads_prices_as_numbers_exactly_or_refuses_them)
     }
 }
 
-Test(submission_order_json, names_each_mistake)
+Test(schemas_submission_json, names_each_mistake)
 {
     static const struct {
         const char *json;
@@ -137,7 +137,7 @@ Test(submission_order_json, names_each_mistake)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct order_details details;
         struct error error = {0};
-        cr_assert(order_json_read(text_of(cases[i].json), &heap.arena, &details, &error) ==
+        cr_assert(submission_json_read(text_of(cases[i].json), &heap.arena, &details, &error) ==
                       ERROR_REJECT,
                   "%s", cases[i].json);
         cr_assert_eq(error.code, cases[i].code, "%s: %s", cases[i].json, error_name_of(&error));
@@ -146,7 +146,7 @@ Test(submission_order_json, names_each_mistake)
     }
 }
 
-Test(submission_order_json, bounds_the_number_of_lines)
+Test(schemas_submission_json, bounds_the_number_of_lines)
 {
     struct order_details details;
     struct error error = {0};
@@ -156,34 +156,34 @@ Test(submission_order_json, bounds_the_number_of_lines)
         json_array_append_new(
             lines, json_pack("{s:s, s:i, s:s}", "sku", "a", "quantity", 1, "unit_price", "1"));
     json_object_set_new(order, "lines", lines);
-    cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
+    cr_assert(submission_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
     snprintf(says, sizeof(says), "lines has %d elements; the limit is %d", ORDER_LINES_MAX + 1,
              ORDER_LINES_MAX);
     cr_assert(strstr(error.message, says) != NULL, "%s", error.message);
     json_array_remove(lines, 0);
-    cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
+    cr_assert(submission_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
     cr_assert(details.line_count == ORDER_LINES_MAX);
     json_decref(order);
 }
 
 /* A value that is not valid has one code, whatever its size. */
-Test(submission_order_json, leaves_limits_to_the_validation_of_values)
+Test(schemas_submission_json, leaves_limits_to_the_validation_of_values)
 {
     struct order_details details;
     struct error error = {0};
     struct text json = TEXT("{\"order_id\": \"x\", \"currency\": \"euro\", \"workflow\": \"w\"}");
-    cr_assert(order_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
+    cr_assert(submission_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
               error.message);
     cr_assert(details_validate_new(&details, &error) == ERROR_REJECT);
     cr_assert_eq(error.code, CODE_INVALID_ORDER);
 }
 
 /* Deep nesting must not reach the stack's end. */
-Test(submission_order_json, bounds_the_nesting)
+Test(schemas_submission_json, bounds_the_nesting)
 {
     struct order_details details;
     struct error error = {0};
     static char json[100001];
     memset(json, '[', sizeof(json) - 1);
-    cr_assert(order_json_read(text_of(json), &heap.arena, &details, &error) == ERROR_REJECT);
+    cr_assert(submission_json_read(text_of(json), &heap.arena, &details, &error) == ERROR_REJECT);
 }
