@@ -5,6 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *workflow_severity_name(enum workflow_severity severity)
+{
+    return severity == WORKFLOW_ERROR ? "error" : "warning";
+}
+
 /* Texts quote the file: one line each, and no character cut in two or able to drive a terminal. */
 static void clean(char *text)
 {

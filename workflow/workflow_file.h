@@ -34,7 +34,8 @@ bool workflow_parse_deployed(struct text text, enum workflow_format format, stru
                              struct workflow_problems *ret_problems,
                              struct workflow **ret_workflow);
 
-const char *workflow_format_name(enum workflow_format format); /* "yaml", "json" */
+const char *workflow_format_name(enum workflow_format format);       /* "yaml", "json" */
+const char *workflow_severity_name(enum workflow_severity severity); /* "error", "warning" */
 /* By a file's name: ".json" or else YAML. */
 enum workflow_format workflow_format_of(const char *path);
 

@@ -13,7 +13,7 @@
 #include "platform/files.h"
 #include "platform/hash_table.h"
 #include "replica/follower.h"
-#include "services/console/render/render.h"
+#include "schemas/json/order_json.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -53,7 +53,7 @@ static void add_avro(struct orders_export *orders, const struct order *order, in
 
 static void add_json(struct orders_export *orders, const struct order *order)
 {
-    json_t *line = render_order(order, orders->partition->run->series.partition);
+    json_t *line = order_json(order, orders->partition->run->series.partition);
     segment_add_json(orders->partition->segment, line);
     json_decref(line);
 }

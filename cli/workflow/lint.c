@@ -2,6 +2,7 @@
 /* `reeve workflow lint`: explains every mistake in workflow files. */
 #include "cli/output.h"
 #include "cli/workflow/verbs.h"
+#include "schemas/json/workflow_json.h"
 
 void workflow_print_problems(struct cli *cli, struct output *output, const char *path,
                              const struct workflow_problems *problems)
@@ -10,15 +11,16 @@ void workflow_print_problems(struct cli *cli, struct output *output, const char 
         problems->count < WORKFLOW_PROBLEMS_MAX ? problems->count : (uint32_t)WORKFLOW_PROBLEMS_MAX;
     for (uint32_t i = 0; i < shown; i++) {
         const struct workflow_problem *problem = &problems->items[i];
-        const char *severity = problem->severity == WORKFLOW_ERROR ? "error" : "warning";
+        const char *severity = workflow_severity_name(problem->severity);
         if (output == NULL) {
             fprintf(cli->err, "%s:%u:%u: %s: ", path, problem->line, problem->column, severity);
             output_text(cli->err, problem->text, 0);
             fputc('\n', cli->err);
         } else {
-            output_row(output, json_pack("{s:s, s:i, s:i, s:s, s:s}", "file", path, "line",
-                                         (int)problem->line, "column", (int)problem->column,
-                                         "severity", severity, "message", problem->text));
+            json_t *row = json_pack("{s:s}", "file", path);
+            json_object_update_new(row, workflow_json_problem(problem->line, problem->column,
+                                                              severity, problem->text));
+            output_row(output, row);
         }
     }
 }

@@ -10,11 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* object[name] = value, which is stolen. */
-static void set(json_t *object, const char *name, json_t *value)
+void json_codec_put(json_t *object, const char *name, json_t *value)
 {
     int failed = json_object_set_new(object, name, value);
-    assert(failed == 0);
+    assert(failed == 0); /* a name that is not UTF-8, or a value that was not made */
     (void)failed;
 }
 
@@ -76,6 +75,11 @@ json_t *json_codec_time(int64_t ms)
     return json_string(text);
 }
 
+json_t *json_codec_time_or_null(int64_t ms)
+{
+    return ms == 0 ? json_null() : json_codec_time(ms);
+}
+
 static json_t *encode_decimal(const struct decimal *decimal)
 {
     char text[DECIMAL_TEXT_MAX];
@@ -98,7 +102,7 @@ static json_t *encode_attributes(const struct attribute *attributes, uint32_t co
     json_t *object = json_object();
     for (uint32_t i = 0; i < count; i++) {
         json_t *name = json_codec_text(attributes[i].name);
-        set(object, json_string_value(name), json_codec_text(attributes[i].value));
+        json_codec_put(object, json_string_value(name), json_codec_text(attributes[i].value));
         json_decref(name);
     }
     return object;
@@ -111,8 +115,9 @@ static json_t *encode_events(const struct event *events, uint32_t count, unsigne
         const struct record_binding *binding = event_binding(events[i].kind);
         assert(binding != NULL);
         json_t *object = json_object();
-        set(object, "kind", json_string(event_kind_name(events[i].kind)));
-        set(object, "data", json_codec_encode(binding, &events[i].order_accepted, flags));
+        json_codec_put(object, "kind", json_string(event_kind_name(events[i].kind)));
+        json_codec_put(object, "data",
+                       json_codec_encode(binding, &events[i].order_accepted, flags));
         json_array_append_new(array, object);
     }
     return array;
@@ -142,7 +147,7 @@ static json_t *encode_number(const struct field_binding *field, const void *memb
     assert(field->kind != FIELD_U64 || wide >= 0);
     if (!field->is_time)
         return json_integer(wide);
-    return wide == 0 && (flags & JSON_CODEC_NULLS) != 0 ? json_null() : json_codec_time(wide);
+    return (flags & JSON_CODEC_NULLS) != 0 ? json_codec_time_or_null(wide) : json_codec_time(wide);
 }
 
 static json_t *encode_enum(const struct field_binding *field, const void *member)
@@ -225,7 +230,7 @@ void json_codec_add(json_t *object, const struct record_binding *binding, const 
     for (uint32_t i = 0; only != NULL ? only[i] != NULL : i < binding->count; i++) {
         const struct field_binding *field =
             only != NULL ? find_field(binding, only[i]) : &binding->fields[i];
-        set(object, field->name, encode_field(field, record, flags));
+        json_codec_put(object, field->name, encode_field(field, record, flags));
     }
 }
 

@@ -33,11 +33,14 @@ json_t *json_codec_encode(const struct record_binding *binding, const void *reco
 /* Adds the fields to `object`, in the order of `only`. Asserts that each of them exists. */
 void json_codec_add(json_t *object, const struct record_binding *binding, const void *record,
                     const char *const only[], unsigned flags);
+/* object[name] = value, which is stolen. */
+void json_codec_put(json_t *object, const char *name, json_t *value);
 json_t *json_codec_text(struct text text);
 json_t *json_codec_text_or_null(struct text text); /* null when empty */
 json_t *json_codec_uuid(const struct uuid *uuid);
 /* Of milliseconds since the epoch. */
 json_t *json_codec_time(int64_t ms);
+json_t *json_codec_time_or_null(int64_t ms); /* null when 0 */
 
 /* Parses one object without duplicate names or NUL characters; the caller frees it. REJECT
  * "BadJson". */

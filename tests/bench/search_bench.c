@@ -10,9 +10,9 @@
  * The bench has partitions of its own in the place of services/console/model/partition.c. */
 #include "base/heap_arena.h"
 #include "platform/clock.h"
+#include "schemas/json/order_json.h"
 #include "services/console/model/search.h"
 #include "services/console/model/stats.h"
-#include "services/console/render/render.h"
 #include "tests/bench/order_log.h"
 
 #include <assert.h>
@@ -240,7 +240,7 @@ static void render(struct bench *bench, const struct search_page *page)
         must(view_read_order(view, search_cursor_id(&page->hits[i].at), &bench->heap.arena, &order,
                              &error),
              &error);
-        json_array_append_new(list, render_order_summary(order, page->hits[i].partition->number));
+        json_array_append_new(list, order_json_summary(order, page->hits[i].partition->number));
     }
     char *text = json_dumps(list, JSON_COMPACT);
     assert(text != NULL);

@@ -7,6 +7,7 @@
 
 #include "platform/http/query.h"
 #include "schemas/details.h"
+#include "schemas/json/order_json.h"
 
 enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
 
@@ -118,7 +119,7 @@ void serve_order(struct api *api, struct http_exchange *exchange)
     const struct order *order = api_find_order(exchange, api, order_id);
     if (order == NULL)
         return;
-    json_t *body = render_order(order, console_partition_number(partition));
+    json_t *body = order_json(order, console_partition_number(partition));
     view_tidy(console_partition_view(partition));
     owners_respond(api->owners, exchange, body);
 }

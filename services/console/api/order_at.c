@@ -3,6 +3,7 @@
  * between which the loop turns: folding all of a long history takes a few tenths of a second. */
 #include "services/console/api/order_at.h"
 
+#include "schemas/json/order_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -97,7 +98,7 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
                            "order %.*s did not exist after offset %lld", TEXT_ARG(order_id),
                            (long long)replay->through);
     else {
-        json_t *body = render_order(&replay->order, console_partition_number(partition));
+        json_t *body = order_json(&replay->order, console_partition_number(partition));
         render_put(body, "at_offset", json_integer(replay->at));
         owners_respond(replay->api->owners, exchange, body);
     }

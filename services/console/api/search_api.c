@@ -3,6 +3,7 @@
 #include "services/console/api/search_api.h"
 
 #include "platform/http/query.h"
+#include "schemas/json/order_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -156,7 +157,7 @@ void search_api_serve_list(struct api *api, struct http_exchange *exchange)
     if (!read_filters(exchange, &search) || !search_api_read_page(exchange, &search))
         return;
     json_t *body = json_object();
-    search_api_put_page(api, &search, body, "orders", render_order_summary);
+    search_api_put_page(api, &search, body, "orders", order_json_summary);
     owners_put_waiting(api->owners, body);
     owners_respond(api->owners, exchange, body);
 }

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/json/workflow_json.h"
 #include "services/console/api/workflow_topics.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
@@ -98,7 +99,8 @@ static void finish(struct workflow_request *request)
     assert(exchange != NULL && entry != NULL);
     bool active = workflow_lifecycle_is_active(registry, entry);
     const char *result = entry->retired ? "retired" : active ? "active" : "not active";
-    json_t *body = render_workflow(entry, active);
+    json_t *body =
+        workflow_json(entry->workflow, &entry->definition, &entry->latest, active, entry->retired);
     bool warns =
         request->is_deployment
             ? warn_unserved(request->changes->agents, entry->workflow, warning, sizeof(warning))

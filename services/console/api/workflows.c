@@ -4,6 +4,7 @@
  * the number of orders. */
 #include "base/numbers.h"
 #include "platform/http/query.h"
+#include "schemas/json/workflow_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "workflow/diff.h"
@@ -90,7 +91,8 @@ static json_t *render_version(const struct api *api, const struct workflow_entry
                               const struct order_counts *counts)
 {
     const struct workflow_registry *registry = api->cluster->workflows;
-    json_t *object = render_workflow(entry, workflow_lifecycle_is_active(registry, entry));
+    json_t *object = workflow_json(entry->workflow, &entry->definition, &entry->latest,
+                                   workflow_lifecycle_is_active(registry, entry), entry->retired);
     render_put(object, "orders", render_orders(counts, entry->workflow));
     render_put(object, "lint", render_problems(entry->warnings, entry->warning_count));
     return object;

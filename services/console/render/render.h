@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domain structs as JSON, for the API. Texts from outside are hostile: invalid UTF-8 is
- * replaced, bytes are base64url, outputs of steps stay texts.
- *
- * Times are texts of RFC 3339, null where there is none; empty texts are null as well. Names are
- * those of the .avsc files. All results are new. */
+/* What the API says of orders, events, workflows and agents, besides the JSON of their records
+ * (schemas/json/), whose forms it shares: texts that are not UTF-8 are replaced, bytes are
+ * base64url, times are texts of RFC 3339; empty texts and times are null. Names are those of the
+ * .avsc files. All results are new. */
 #ifndef SERVICES_CONSOLE_RENDER_H
 #define SERVICES_CONSOLE_RENDER_H
 
@@ -21,10 +20,6 @@ void render_put(json_t *object, const char *name, json_t *value);
 /* null when 0 */
 json_t *render_time(int64_t at);
 
-/* What a list shows of an order. */
-json_t *render_order_summary(const struct order *order, int32_t partition);
-/* All fields. */
-json_t *render_order(const struct order *order, int32_t partition);
 /* An order with an open alert, as a list of alerts shows it. */
 json_t *render_order_alert(const struct order *order, int32_t partition);
 
@@ -41,8 +36,6 @@ json_t *render_updates(const struct decision *decision, int32_t partition,
 
 /* {"Processing": 3, ...}: every state. */
 json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT]);
-/* `active`: new orders that name no version take this one. */
-json_t *render_workflow(const struct workflow_entry *entry, bool active);
 /* What `reeve workflow lint` says of a text: line, column, severity, message of each. */
 json_t *render_problems(const struct workflow_problem *problems, uint32_t count);
 /* The live instances of one agent, or of all if `agent` is empty; by agent and instance. */

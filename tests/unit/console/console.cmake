@@ -9,6 +9,7 @@ reeve_test(console
         render_test.c
         event_text_test.c
         stats_test.c
+        ../schemas/json_kit.c
         ../schemas/samples.c
     LIBS reeve-console)
 reeve_test(console-api

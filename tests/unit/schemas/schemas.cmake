@@ -9,12 +9,15 @@ reeve_test(schemas
         hostile_test.c
         json_codec_test.c
         fixture.c
+        json_kit.c
         kit.c
         learned_test.c
+        order_json_test.c
         samples.c
         schema_test.c
         submission_json_test.c
         values_test.c
+        workflow_json_test.c
     LIBS reeve-schemas reeve-engine)
 
 # What test_schemas.py runs to have our codec write and read records.

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schemas/json/order_json.h"
+
+#include "schemas/json/json_codec.h"
+
+/* Adds fields by their names; empty texts and times become null. */
+#define ADD(object, binding, record, ...)                                             \
+    json_codec_add(object, binding, record, (const char *const[]){__VA_ARGS__, NULL}, \
+                   JSON_CODEC_NULLS)
+
+/* Its fields have the names that an order is submitted with. */
+static void put_details(json_t *object, const struct order_details *details)
+{
+    static const char *const lists[] = {"lines", "attributes", NULL};
+    ADD(object, &binding_order_details, details, "customer", "currency", "priority", "reply_to",
+        "traceparent", "content_hash", "submitted_by");
+    json_codec_add(object, &binding_order_details, details, lists, 0);
+}
+
+static void put_state(json_t *object, const struct order *order, int32_t partition)
+{
+    ADD(object, &binding_order_details, &order->details, "order_id");
+    ADD(object, &binding_order_row, order, "state", "version");
+    ADD(object, &binding_order_details, &order->details, "workflow", "workflow_version");
+    json_codec_put(object, "partition", json_integer(partition));
+    ADD(object, &binding_order_row, order, "accepted_at", "updated_at", "ended_at", "complete_by",
+        "alert_open", "cancelled", "reason_code", "reason", "reason_by", "paused_at", "paused_by",
+        "pause_reason");
+}
+
+/* Runs, waits for its next attempt, or is in Error: what the index by step knows. */
+static bool is_active(const struct step *step)
+{
+    return step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
+           step->queued_at != 0;
+}
+
+static void put_progress(json_t *object, const struct step *step)
+{
+    ADD(object, &binding_step_row, step, "direction", "state", "attempt", "failure_count",
+        "complete_by", "retry_at", "queued_at", "error_name");
+}
+
+static json_t *active_steps_of(const struct order *order)
+{
+    json_t *steps = json_array();
+    for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
+        if (!is_active(&order->steps[i]))
+            continue;
+        json_t *object = json_object();
+        json_codec_put(object, "step", json_codec_text(order->steps[i].name));
+        put_progress(object, &order->steps[i]);
+        json_array_append_new(steps, object);
+    }
+    return steps;
+}
+
+json_t *order_json_summary(const struct order *order, int32_t partition)
+{
+    json_t *object = json_object();
+    put_state(object, order, partition);
+    json_codec_put(object, "customer", json_codec_text_or_null(order->details.customer));
+    json_codec_put(object, "line_count", json_integer(order->details.line_count));
+    json_codec_put(object, "active_steps", active_steps_of(order));
+    return object;
+}
+
+static json_t *step_json(const struct step *step)
+{
+    json_t *object = json_object();
+    json_codec_put(object, "step", json_codec_text(step->name));
+    ADD(object, &binding_step_row, step, "agent");
+    put_progress(object, step);
+    ADD(object, &binding_step_row, step, "error_message", "locked_by", "margin_ms", "effect",
+        "undo_effect");
+    json_codec_put(object, "generation", json_integer(step->generation[DIRECTION_DO]));
+    ADD(object, &binding_step_row, step, "undo_generation", "retries_used", "started_at",
+        "ended_at", "output");
+    return object;
+}
+
+json_t *order_json(const struct order *order, int32_t partition)
+{
+    json_t *object = json_object();
+    json_t *steps = json_array();
+    put_state(object, order, partition);
+    json_codec_put(object, "error_from",
+                   order->state == ORDER_ERROR ? json_string(order_state_name(order->error_from))
+                                               : json_null());
+    json_codec_put(object, "margin_ms", json_integer(order->margin_ms));
+    put_details(object, &order->details);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        json_array_append_new(steps, step_json(&order->steps[i]));
+    json_codec_put(object, "steps", steps);
+    return object;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON of orders, including hostile ones. */
+#include "schemas/json/order_json.h"
+
+#include "schemas/json/json_codec.h"
+#include "tests/unit/schemas/json_kit.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+Test(schemas_order_json, shows_every_field)
+{
+    const struct order *order = sample_record("OrderRow");
+    json_t *json = json_kit_sent(order_json(order, 4));
+    json_kit_text(json, "order_id", "536365");
+    json_kit_text(json, "state", "Error");
+    json_kit_text(json, "error_from", "Compensating");
+    json_kit_text(json, "reason_by", "ann");
+    json_kit_text(json, "currency", "GBP");
+    json_kit_text(json, "content_hash", "0102030405060708090a0b0c0d0e0f10");
+    json_kit_int(json, "version", 101);
+    json_kit_int(json, "partition", 4);
+    json_kit_text(json, "accepted_at", "2023-11-14T22:13:20.024Z");
+    const json_t *line = json_array_get(json_object_get(json, "lines"), 0);
+    json_kit_text(line, "unit_price", "2.55");
+    json_kit_int(line, "quantity", 6);
+    json_kit_text(json_object_get(json, "attributes"), "gift note", "line one\nline two");
+    const json_t *step = json_array_get(json_object_get(json, "steps"), 1);
+    json_kit_text(step, "step", "TakePayment");
+    json_kit_text(step, "direction", "undo");
+    json_kit_text(step, "effect", "unknown");
+    json_kit_text(step, "undo_effect", "applied");
+    json_kit_text(step, "locked_by", "scheduler-1");
+    json_kit_text(step, "error_name", "Declined");
+    json_kit_text(step, "output", "[1]");
+    json_kit_int(step, "attempt", 91);
+    json_kit_int(step, "failure_count", 92);
+    json_kit_int(step, "undo_generation", 94);
+    json_kit_text(step, "retry_at", "2023-11-14T22:13:20.021Z");
+    cr_assert_eq(json_array_size(json_object_get(step, "retries_used")), 4);
+    const json_t *first = json_array_get(json_object_get(json, "steps"), 0);
+    cr_assert(json_is_null(json_object_get(first, "locked_by")));
+    cr_assert(json_is_null(json_object_get(first, "complete_by")));
+    json_decref(json);
+}
+
+Test(schemas_order_json, shows_hostile_texts_as_strings)
+{
+    static const struct {
+        struct text text;
+        const char *expected; /* NULL: the same */
+    } cases[] = {
+        {{"</script><script>alert(1)", 25}, NULL},
+        {{"\"},{\"state\":\"Processed\"", 23}, NULL},
+        {{"a\\\"b\r\n\t\x01\x1f\x7f", 10}, NULL},
+        {{"\xe2\x80\xa8\xe2\x80\xae", 6}, NULL}, /* line separator, right-to-left override */
+        {{"\xff\xfe", 2}, "??"},
+        {{"caf\xe9", 4}, "caf?"},
+        {{"\xc0\xaf\xed\xa0\x80", 5}, "?????"}, /* overlong, surrogate */
+        {{"half \xf0\x9f\x9a", 8}, "half ???"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct step step = {.name = cases[i].text, .output = cases[i].text};
+        struct order order = {.details = {.order_id = cases[i].text, .workflow = TEXT("w")},
+                              .steps = &step,
+                              .step_count = 1,
+                              .reason = cases[i].text};
+        char same[64];
+        memcpy(same, cases[i].text.data, cases[i].text.size);
+        same[cases[i].text.size] = '\0';
+        const char *expected = cases[i].expected != NULL ? cases[i].expected : same;
+        json_t *json = json_kit_sent(order_json(&order, 0));
+        json_kit_text(json, "order_id", expected);
+        json_kit_text(json, "reason", expected);
+        json_kit_text(json_array_get(json_object_get(json, "steps"), 0), "output", expected);
+        json_decref(json);
+    }
+}
+
+Test(schemas_order_json, escapes_a_nul)
+{
+    json_t *text = json_codec_text((struct text){"a\0b", 3});
+    char *dumped = json_dumps(text, JSON_ENCODE_ANY);
+    cr_assert_str_eq(dumped, "\"a\\u0000b\"");
+    free(dumped);
+    json_decref(text);
+}
