@@ -19,8 +19,8 @@ import arrows  # noqa: F401 (checks of its own)
 import codes  # noqa: F401
 import exports  # noqa: F401
 import parts  # noqa: F401
-from tree import (ARROWS, FOLDERS, LAYERS, ROOT, blank_comments, blank_out, c_files, calls, check,
-                  checks, code_of, files, includes, line_at, tracked_files)
+from tree import (ARROWS, FOLDERS, LAYERS, OFFERED, ROOT, blank_comments, blank_out, c_files, calls,
+                  check, checks, code_of, files, includes, line_at, tracked_files)
 from words import WORDS
 
 # The one file that knows both: it makes the table of commands of the binary.
@@ -100,6 +100,9 @@ def includes_follow_the_arrows():
                 continue
             elif target != layer and target not in reached_from(layer):
                 yield path, line, f"{layer} must not include {target}: {name}"
+            elif target != layer and name not in OFFERED.get(target, {name}):
+                offered = ", ".join(sorted(OFFERED[target]))
+                yield path, line, f"of {target}, other layers include only {offered}: not {name}"
 
 
 @check

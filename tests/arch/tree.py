@@ -24,6 +24,8 @@ ARROWS = {
     "tools": ("cli",),
 }
 LAYERS = tuple(ARROWS)
+# What other layers may include of a layer, where that is not all of it.
+OFFERED = {"services": {"services/services.h"}}
 FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
 
 checks = []
