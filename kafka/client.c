@@ -48,18 +48,14 @@ void kafka_handle_turn(struct kafka_handle *handle)
         loop_defer(kafka->loop, &handle->more);
 }
 
-static void on_handle_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_handle_wakeup(void *ctx)
 {
-    (void)loop;
-    (void)wakeup;
-    kafka_handle_turn(userdata);
+    kafka_handle_turn(ctx);
 }
 
-static void on_handle_more(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_handle_more(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    kafka_handle_turn(userdata);
+    kafka_handle_turn(ctx);
 }
 
 enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_client *kafka,

@@ -167,10 +167,10 @@ static int64_t poll_ms(const struct kafka_group *group)
     return ms < POLL_MS_MAX ? ms : POLL_MS_MAX;
 }
 
-static void on_poll_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_poll_timer(void *ctx)
 {
-    struct kafka_group *group = userdata;
-    loop_timer_after(loop, timer, poll_ms(group));
+    struct kafka_group *group = ctx;
+    loop_timer_after(group->kafka->loop, &group->poll_timer, poll_ms(group));
     send_heartbeat(group);
     kafka_handle_turn(&group->handle);
 }
@@ -215,13 +215,13 @@ static enum error_class subscribe(struct kafka_group *group, struct error *ret_e
     return ERROR_OK;
 }
 
-static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_rejoin_timer(void *ctx)
 {
-    struct kafka_group *group = userdata;
+    struct kafka_group *group = ctx;
     struct error error;
     assert(group->fenced && !group->leaving);
     if (group->querying) { /* a job uses the client */
-        loop_timer_after(loop, timer, REJOIN_POLL_MS);
+        loop_timer_after(group->kafka->loop, &group->rejoin_timer, REJOIN_POLL_MS);
         return;
     }
     kafka_handle_close(&group->handle);
@@ -233,19 +233,17 @@ static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *u
     group->ops->error(group->ctx, &error);
 }
 
-static void on_begin(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_begin(void *ctx)
 {
-    struct kafka_group *group = userdata;
+    struct kafka_group *group = ctx;
     struct error *error = group->open_error;
-    (void)loop;
-    (void)deferred;
     group->open_error = NULL;
     if (error != NULL)
         group->ops->error(group->ctx, error);
     free(error);
 }
 
-static void on_leave(struct loop *loop, struct loop_deferred *deferred, void *userdata);
+static void on_leave(void *ctx);
 
 struct broker_group *kafka_join(struct broker *broker, const char *name, const char *topic,
                                 const struct broker_group_ops *ops, void *ctx)
@@ -309,14 +307,15 @@ static void end_group(struct kafka_group *group)
         kafka_group_free(group);
 }
 
-static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_leave_timer(void *ctx)
 {
-    struct kafka_group *group = userdata;
+    struct kafka_group *group = ctx;
+    struct loop *loop = group->kafka->loop;
     kafka_handle_drain(&group->handle, group->kafka->events_per_turn);
     if (has_left(group) || clock_mono_ms(loop_clock(loop)) >= group->leave_deadline_ms)
         end_group(group);
     else
-        loop_timer_after(loop, timer, LEAVE_POLL_MS);
+        loop_timer_after(loop, &group->poll_timer, LEAVE_POLL_MS);
 }
 
 /* Closing posts its events, including the last revocation, to a queue of its own; the old one may
@@ -335,15 +334,14 @@ static void begin_close(struct kafka_group *group)
     rd_kafka_error_destroy(error);
 }
 
-static void on_leave(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_leave(void *ctx)
 {
-    struct kafka_group *group = userdata;
-    (void)deferred;
+    struct kafka_group *group = ctx;
     if (group->fenced) /* nothing to wait for */
         group->leave_deadline_ms = 0;
     begin_close(group);
     loop_timer_init(&group->poll_timer, on_leave_timer, group);
-    loop_timer_after(loop, &group->poll_timer, 0);
+    loop_timer_after(group->kafka->loop, &group->poll_timer, 0);
 }
 
 void kafka_leave(struct broker_group *base, void (*left)(void *ctx), void *ctx)

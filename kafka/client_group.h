@@ -61,6 +61,6 @@ void kafka_group_fail_commits(struct kafka_group *group);
 /* Without answers. A query that a job makes goes on. */
 void kafka_group_drop_calls(struct kafka_group *group);
 /* Of group->query: sends the queries that wait. */
-void kafka_group_on_query(struct loop *loop, struct loop_deferred *deferred, void *userdata);
+void kafka_group_on_query(void *ctx);
 
 #endif

@@ -275,11 +275,9 @@ void kafka_all_down(struct kafka_client *kafka)
     kafka_probe(kafka);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    kafka_probe(userdata);
+    kafka_probe(ctx);
 }
 
 void kafka_health_init(struct kafka_client *kafka)

@@ -98,11 +98,9 @@ static void finish(struct kafka_jobs *jobs)
     }
 }
 
-static void on_finished(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_finished(void *ctx)
 {
-    (void)loop;
-    (void)wakeup;
-    finish(userdata);
+    finish(ctx);
 }
 
 enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,

@@ -156,12 +156,10 @@ static void committed_done(struct kafka_job *job)
 }
 
 /* All waiting queries in one job: one answer holds them all. */
-void kafka_group_on_query(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+void kafka_group_on_query(void *ctx)
 {
-    struct kafka_group *group = userdata;
+    struct kafka_group *group = ctx;
     struct offset_call *call;
-    (void)loop;
-    (void)deferred;
     if (group->querying || group->leaving || group->handle.rk == NULL)
         return;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);

@@ -353,25 +353,19 @@ static void renew(struct kafka_producer *producer)
     answer_all(producer, &producer->sent, &error);
 }
 
-static void on_renew(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_renew(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    renew(userdata);
+    renew(ctx);
 }
 
-static void on_renew_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_renew_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    renew(userdata);
+    renew(ctx);
 }
 
-static void on_refuse(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_refuse(void *ctx)
 {
-    struct kafka_producer *producer = userdata;
-    (void)loop;
-    (void)deferred;
+    struct kafka_producer *producer = ctx;
     answer_all(producer, &producer->refused, NULL);
 }
 

@@ -141,11 +141,9 @@ static bool leave_callback(struct kafka_reader *reader)
     return false;
 }
 
-static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_unknown_timer(void *ctx)
 {
-    struct kafka_reader *reader = userdata;
-    (void)loop;
-    (void)timer;
+    struct kafka_reader *reader = ctx;
     if (reader->paused) {
         reader->open_error = RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
         return;
@@ -155,11 +153,9 @@ static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *
     leave_callback(reader);
 }
 
-static void on_release_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_release_timer(void *ctx)
 {
-    struct kafka_reader *reader = userdata;
-    (void)loop;
-    (void)timer;
+    struct kafka_reader *reader = ctx;
     assert(reader->paused);
     /* A missing topic and the search for the end of a batch have a state of their own. */
     if (reader->queue == NULL || reader->bad.from >= 0 ||
@@ -388,18 +384,14 @@ static void drain_reader(struct kafka_reader *reader)
         loop_defer(reader->kafka->loop, &reader->more);
 }
 
-static void on_reader_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_reader_wakeup(void *ctx)
 {
-    (void)loop;
-    (void)wakeup;
-    drain_reader(userdata);
+    drain_reader(ctx);
 }
 
-static void on_reader_more(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_reader_more(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    drain_reader(userdata);
+    drain_reader(ctx);
 }
 
 /* ---- opening and closing ---- */

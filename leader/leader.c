@@ -186,11 +186,9 @@ static void report_stopped(struct leader *leader)
         stopped(leader->stopped_ctx);
 }
 
-static void on_stop_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_stop_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    report_stopped(userdata);
+    report_stopped(ctx);
 }
 
 static void step(struct leader *leader)
@@ -214,11 +212,9 @@ static void step(struct leader *leader)
         loop_timer_after(leader->cluster->service->loop, &leader->stop_timer, RELEASE_WAIT_MS);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    step(userdata);
+    step(ctx);
 }
 
 /* ---- reading ---- */

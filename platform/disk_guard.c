@@ -67,10 +67,11 @@ static void check(struct disk_guard *guard)
     log_change(guard);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    loop_timer_after(loop, timer, DISK_GUARD_CHECK_MS);
-    check(userdata);
+    struct disk_guard *guard = ctx;
+    loop_timer_after(guard->loop, &guard->timer, DISK_GUARD_CHECK_MS);
+    check(guard);
 }
 
 struct disk_guard *disk_guard_new(struct loop *loop, struct metrics *metrics,

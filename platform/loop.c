@@ -228,10 +228,9 @@ static void heap_down(struct loop *loop, size_t index)
     heap_put(loop, index, timer);
 }
 
-void loop_timer_init(struct loop_timer *timer,
-                     void (*callback)(struct loop *, struct loop_timer *, void *), void *userdata)
+void loop_timer_init(struct loop_timer *timer, void (*callback)(void *ctx), void *ctx)
 {
-    *timer = (struct loop_timer){.callback = callback, .userdata = userdata};
+    *timer = (struct loop_timer){.callback = callback, .ctx = ctx};
 }
 
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms)
@@ -284,7 +283,7 @@ static int dispatch_timers(struct loop *loop)
         if (timer->due_ms > loop->now_ms || timer->armed_as >= armed_before)
             break;
         loop_timer_cancel(loop, timer);
-        timer->callback(loop, timer, timer->userdata);
+        timer->callback(timer->ctx);
         called++;
     }
     return called;
@@ -292,11 +291,9 @@ static int dispatch_timers(struct loop *loop)
 
 /* ---- deferred calls ---- */
 
-void loop_deferred_init(struct loop_deferred *deferred,
-                        void (*callback)(struct loop *, struct loop_deferred *, void *),
-                        void *userdata)
+void loop_deferred_init(struct loop_deferred *deferred, void (*callback)(void *ctx), void *ctx)
 {
-    *deferred = (struct loop_deferred){.callback = callback, .userdata = userdata};
+    *deferred = (struct loop_deferred){.callback = callback, .ctx = ctx};
 }
 
 void loop_defer(struct loop *loop, struct loop_deferred *deferred)
@@ -326,11 +323,10 @@ void loop_defer_cancel(struct loop *loop, struct loop_deferred *deferred)
     deferred->prev = NULL;
 }
 
-static void end_of_round(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void end_of_round(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    *(bool *)userdata = true;
+    struct loop *loop = ctx;
+    loop->round_ended = true;
 }
 
 static int dispatch_deferred(struct loop *loop)
@@ -341,12 +337,12 @@ static int dispatch_deferred(struct loop *loop)
     /* A marker behind what is queued now: callbacks may queue and cancel in front of and behind
      * it. The loop's own, so that nothing of this frame stays queued if a test jumps out. */
     loop->round_ended = false;
-    loop_deferred_init(&loop->round_mark, end_of_round, &loop->round_ended);
+    loop_deferred_init(&loop->round_mark, end_of_round, loop);
     loop_defer(loop, &loop->round_mark);
     while (!loop->round_ended) {
         struct loop_deferred *deferred = loop->deferred_first;
         loop_defer_cancel(loop, deferred);
-        deferred->callback(loop, deferred, deferred->userdata);
+        deferred->callback(deferred->ctx);
         called++;
     }
     return called - 1;
@@ -358,14 +354,14 @@ static void on_wakeup(struct loop *loop, int fd, unsigned events, void *userdata
 {
     struct loop_wakeup *wakeup = userdata;
     uint64_t count;
+    (void)loop;
     (void)events;
     if (read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
-        wakeup->callback(loop, wakeup, wakeup->userdata);
+        wakeup->callback(wakeup->ctx);
 }
 
 enum error_class loop_wakeup_open(struct loop *loop, struct loop_wakeup *wakeup,
-                                  void (*callback)(struct loop *, struct loop_wakeup *, void *),
-                                  void *userdata, struct error *ret_error)
+                                  void (*callback)(void *ctx), void *ctx, struct error *ret_error)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0)
@@ -375,8 +371,7 @@ enum error_class loop_wakeup_open(struct loop *loop, struct loop_wakeup *wakeup,
         close(fd);
         return class;
     }
-    *wakeup =
-        (struct loop_wakeup){.loop = loop, .fd = fd, .callback = callback, .userdata = userdata};
+    *wakeup = (struct loop_wakeup){.loop = loop, .fd = fd, .callback = callback, .ctx = ctx};
     return ERROR_OK;
 }
 

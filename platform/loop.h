@@ -46,14 +46,13 @@ void loop_fd_remove(struct loop *loop, int fd);
 
 struct loop_timer {
     int64_t due_ms; /* monotonic */
-    void (*callback)(struct loop *loop, struct loop_timer *timer, void *userdata);
-    void *userdata;
+    void (*callback)(void *ctx);
+    void *ctx;
     uint64_t armed_as;  /* the loop's: orders timers that are due at the same time by arming */
     size_t heap_index1; /* the loop's: place in the heap + 1, 0 = not armed */
 };
 
-void loop_timer_init(struct loop_timer *timer,
-                     void (*callback)(struct loop *, struct loop_timer *, void *), void *userdata);
+void loop_timer_init(struct loop_timer *timer, void (*callback)(void *ctx), void *ctx);
 /* Arms the timer, or moves an armed one. Once: a repeating timer arms itself again. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms);
 /* The same, `delay_ms` from now. */
@@ -69,16 +68,14 @@ static inline bool loop_timer_armed(const struct loop_timer *timer)
 /* ---- deferred calls: one call, before the next wait. The caller's struct, as above. ---- */
 
 struct loop_deferred {
-    void (*callback)(struct loop *loop, struct loop_deferred *deferred, void *userdata);
-    void *userdata;
+    void (*callback)(void *ctx);
+    void *ctx;
     struct loop_deferred *next; /* the loop's */
     struct loop_deferred *prev; /* the loop's */
     bool queued;                /* the loop's */
 };
 
-void loop_deferred_init(struct loop_deferred *deferred,
-                        void (*callback)(struct loop *, struct loop_deferred *, void *),
-                        void *userdata);
+void loop_deferred_init(struct loop_deferred *deferred, void (*callback)(void *ctx), void *ctx);
 /* Does nothing if the call is already deferred. What a deferred call defers is called in the next
  * turn. */
 void loop_defer(struct loop *loop, struct loop_deferred *deferred);
@@ -91,14 +88,13 @@ struct loop_wakeup {
     /* An eventfd, -1 = not open. Also for rd_kafka_queue_io_event_enable(queue, fd, &one, 8) with
      * uint64_t one = 1. */
     int fd;
-    void (*callback)(struct loop *loop, struct loop_wakeup *wakeup, void *userdata);
-    void *userdata;
+    void (*callback)(void *ctx);
+    void *ctx;
 };
 
 /* The callback runs on the loop's thread, once for any number of sends since the last time. */
 enum error_class loop_wakeup_open(struct loop *loop, struct loop_wakeup *wakeup,
-                                  void (*callback)(struct loop *, struct loop_wakeup *, void *),
-                                  void *userdata, struct error *ret_error);
+                                  void (*callback)(void *ctx), void *ctx, struct error *ret_error);
 void loop_wakeup_close(struct loop_wakeup *wakeup);
 /* From any thread or a signal handler. Never blocks. */
 void loop_wakeup_send(struct loop_wakeup *wakeup);

@@ -45,11 +45,11 @@ static void check(struct memory_guard *guard)
     }
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct memory_guard *guard = userdata;
+    struct memory_guard *guard = ctx;
     check(guard);
-    loop_timer_after(loop, timer, MEMORY_GUARD_CHECK_MS);
+    loop_timer_after(guard->loop, &guard->timer, MEMORY_GUARD_CHECK_MS);
 }
 
 void memory_guard_begin(struct memory_guard *guard, struct loop *loop)

@@ -81,11 +81,10 @@ static void *resolve(void *arg)
 
 /* ---- the loop ---- */
 
-static void on_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_wakeup(void *ctx)
 {
-    struct name_lookup *lookup = userdata;
-    (void)loop;
-    loop_wakeup_close(wakeup);
+    struct name_lookup *lookup = ctx;
+    loop_wakeup_close(&lookup->wakeup);
     /* The thread may still hold the lock with which it sent the wakeup. */
     pthread_mutex_lock(&lookup->lock);
     assert(lookup->is_ended && !lookup->is_cancelled);

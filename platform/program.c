@@ -177,11 +177,9 @@ static void on_exit_fd(struct loop *loop, int fd, unsigned events, void *userdat
     release(program);
 }
 
-static void on_kill_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_kill_timer(void *ctx)
 {
-    struct program *program = userdata;
-    (void)loop;
-    (void)timer;
+    struct program *program = ctx;
     kill_group(program, SIGKILL);
 }
 

@@ -123,11 +123,9 @@ static void on_end(void *ctx, int64_t next_offset)
 
 static const struct topic_reader_ops reader_ops = {.record = on_record, .end = on_end};
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    sweep(userdata);
+    sweep(ctx);
 }
 
 struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,

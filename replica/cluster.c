@@ -153,11 +153,9 @@ static void publish_missing(struct cluster *cluster)
     begin_when_published(cluster);
 }
 
-static void on_publish_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_publish_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    publish_missing(userdata);
+    publish_missing(ctx);
 }
 
 /* ---- workflows ---- */

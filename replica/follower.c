@@ -16,11 +16,9 @@ void follower_close_reader(struct follower *follower)
     follower->reader = NULL;
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct follower *follower = userdata;
-    (void)loop;
-    (void)timer;
+    struct follower *follower = ctx;
     assert(!follower->freed);
     if (follower->phase == PHASE_PAUSED)
         follower_check_disk(follower);

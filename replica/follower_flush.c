@@ -31,12 +31,10 @@ static enum error_class flush_old(struct follower *follower, struct error *ret_e
     return view_flush(follower->view, ret_error);
 }
 
-static void on_flush_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_flush_timer(void *ctx)
 {
-    struct follower *follower = userdata;
+    struct follower *follower = ctx;
     struct error error;
-    (void)loop;
-    (void)timer;
     assert(!follower->freed);
     if (view_is_flushed(follower->view))
         return;

@@ -31,11 +31,9 @@ static bool commit(struct follower *follower)
     return false;
 }
 
-void follower_on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+void follower_on_commit_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    struct follower *follower = userdata;
+    struct follower *follower = ctx;
     if (follower->phase != PHASE_FOLDING || view_dirty(follower->view) == 0 || !commit(follower))
         return;
     if (follower->live && follower->at_end && follower->ops->caught_up != NULL)
@@ -250,9 +248,9 @@ static bool claim_differs(struct follower *follower, const struct view_folded *f
 }
 
 /* At most one alert in DIFFERING_MS: the first difference, then how many followed it. */
-void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+void follower_on_differing_timer(void *ctx)
 {
-    struct follower *follower = userdata;
+    struct follower *follower = ctx;
     struct error error;
     if (follower->differing_since == 0)
         return;
@@ -262,7 +260,7 @@ void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, vo
               follower->differing_since, follower_topic(follower), follower->partition);
     follower->differing_since = 0;
     cluster_alert(follower->cluster, follower->partition, &error);
-    loop_timer_after(loop, timer, DIFFERING_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->differing_timer, DIFFERING_MS);
 }
 
 /* Either the owner or this reader has folded the log wrongly. */

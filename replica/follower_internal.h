@@ -96,7 +96,7 @@ static inline const char *follower_topic(const struct follower *follower)
 }
 
 /* follower_fold.c */
-void follower_on_differing_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+void follower_on_differing_timer(void *ctx);
 
 /* follower.c */
 void follower_close_reader(struct follower *follower);
@@ -117,7 +117,7 @@ void follower_read_from(struct follower *follower, int64_t offset);
 void follower_ask_schemas(struct follower *follower);
 /* Paused: folds on if the disk has space. */
 void follower_check_disk(struct follower *follower);
-void follower_on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+void follower_on_commit_timer(void *ctx);
 /* Drops the store and folds again, skipping those ranges. */
 void follower_refold(struct follower *follower, const struct checkpoint *skips);
 

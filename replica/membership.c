@@ -93,9 +93,9 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_group_ops group_ops = {on_assigned, on_revoked, on_error};
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct membership *membership = userdata;
+    struct membership *membership = ctx;
     open_wanted(membership);
     for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
         struct membership_place *place = &membership->places[p];
@@ -107,7 +107,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
             place->committed = offset;
         }
     }
-    loop_timer_after(loop, timer, TICK_MS);
+    loop_timer_after(membership->cluster->service->loop, &membership->timer, TICK_MS);
 }
 
 struct membership *membership_join(struct cluster *cluster, const char *topic,

@@ -87,12 +87,11 @@ static const struct http_route about[] = {
 };
 const struct http_routes service_about_routes = HTTP_ROUTES(about);
 
-static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_deadline(void *ctx)
 {
-    (void)timer;
-    (void)userdata;
+    struct service_process *process = ctx;
     log_warning("not drained in time, leaving anyway");
-    loop_stop(loop);
+    loop_stop(process->context.loop);
 }
 
 static void on_signal(struct loop *loop, int signal, void *userdata)

@@ -94,12 +94,12 @@ static void ask_again(struct side_topic *side)
         ask_for_end(side);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct side_topic *side = userdata;
+    struct side_topic *side = ctx;
     ask_again(side);
     if (side->waiters != NULL)
-        loop_timer_after(loop, timer, LOOK_MS);
+        loop_timer_after(cluster_loop(side->cluster), &side->timer, LOOK_MS);
 }
 
 void side_topic_init(struct side_topic *side, struct cluster *cluster, const char *topic,

@@ -43,11 +43,9 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    topic_reader_open(userdata, BROKER_EARLIEST);
+    topic_reader_open(ctx, BROKER_EARLIEST);
 }
 
 void topic_reader_init(struct topic_reader *reader, struct cluster *cluster, const char *topic,

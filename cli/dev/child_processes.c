@@ -41,7 +41,7 @@ struct children {
     void (*stopped)(void *ctx); /* not NULL: stopping */
 };
 
-static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_poll(void *ctx);
 
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
 {
@@ -236,15 +236,15 @@ static void poll_child(struct child *child)
         http_client_send(child->children->http, &request, on_answer, child, NULL) == ERROR_OK;
 }
 
-static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_poll(void *ctx)
 {
-    struct children *children = userdata;
+    struct children *children = ctx;
     struct child *child;
     DL_FOREACH(children->list, child) {
         if (!child->is_task && !child->ready && !child->polling && child->program != NULL)
             poll_child(child);
     }
-    loop_timer_after(loop, timer, POLL_MS);
+    loop_timer_after(children->loop, &children->poll_timer, POLL_MS);
 }
 
 enum error_class children_watch(struct children *children, const struct http_client_options *tls,

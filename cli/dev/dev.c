@@ -52,9 +52,9 @@ static void on_ended(void *ctx, struct child *child, int exit_code)
     stop_all(dev, exit_code >= 0 ? exit_code : EXIT_CODE_INTERNAL);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct dev *dev = userdata;
+    struct dev *dev = ctx;
     struct error error = {0};
     if (children_are_ready(dev->children)) {
         if (dev_write_client_config(dev, &error) != ERROR_OK)
@@ -63,7 +63,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
         return;
     }
     if (clock_mono_ms(clock_real()) - dev->began_ms < PATIENCE_MS) {
-        loop_timer_after(loop, timer, SHOW_MS);
+        loop_timer_after(dev->loop, &dev->timer, SHOW_MS);
         return;
     }
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {

@@ -36,7 +36,7 @@ struct sender {
     bool closed;
 };
 
-static void on_again(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_again(void *ctx);
 
 struct sender *sender_new(struct cli_session *session, const char *topic, sender_acked acked,
                           void *ctx)
@@ -140,13 +140,11 @@ static void append(struct flight *flight)
         send_later(flight);
 }
 
-static void on_again(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_again(void *ctx)
 {
-    struct sender *sender = userdata;
+    struct sender *sender = ctx;
     struct flight *flight;
     struct flight *next;
-    (void)loop;
-    (void)timer;
     DL_FOREACH_SAFE(sender->flights, flight, next) {
         if (flight->waiting)
             append(flight);

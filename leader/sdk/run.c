@@ -109,11 +109,9 @@ static void on_cancel(void *ctx, enum election_reason reason)
 
 static const struct leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
 
-static void on_ended(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_ended(void *ctx)
 {
-    struct reeve_leader *candidate = userdata;
-    (void)loop;
-    (void)wakeup;
+    struct reeve_leader *candidate = ctx;
     if (!candidate->running)
         return;
     pthread_join(candidate->thread, NULL);

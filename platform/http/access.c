@@ -153,9 +153,9 @@ const char *http_access_degraded(const struct http_access *access)
 }
 
 /* A file that could not be read is tried each time: not every reason changes it. */
-static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_check(void *ctx)
 {
-    struct http_access *access = userdata;
+    struct http_access *access = ctx;
     struct error error;
     if (has_file(access) && files_changed(access->options.token_file, &access->seen))
         http_access_reload(access);
@@ -163,7 +163,7 @@ static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata
         read_again(access, &error);
     if (access->check != NULL)
         access->check(access->check_ctx);
-    loop_timer_after(loop, timer, HTTP_ACCESS_CHECK_MS);
+    loop_timer_after(access->loop, &access->timer, HTTP_ACCESS_CHECK_MS);
 }
 
 /* ---- life ---- */

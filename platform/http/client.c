@@ -232,18 +232,14 @@ static void on_socket_ready(struct loop *loop, int fd, unsigned events, void *us
             (events & LOOP_ERROR ? CURL_CSELECT_ERR : 0));
 }
 
-static void on_loop_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_loop_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    act(userdata, CURL_SOCKET_TIMEOUT, 0);
+    act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static void on_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_deferred(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    act(userdata, CURL_SOCKET_TIMEOUT, 0);
+    act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
 /* libcurl: watch this socket for that. `known` is what we assigned to the socket. */

@@ -112,9 +112,9 @@ static int64_t limit_of(const struct http_connection *connection)
     return INT64_MAX;
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct http_server *server = userdata;
+    struct http_server *server = ctx;
     int64_t now = now_ms(server);
     for (struct http_connection *at = server->connections; at != NULL; at = at->next) {
         bool asked = at->phase == HTTP_PHASE_FIRST || at->phase == HTTP_PHASE_BODY;
@@ -123,7 +123,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     }
     http_waits_end_gone(server);
     if (server->connections != NULL)
-        loop_timer_after(loop, timer, server->tick_ms);
+        loop_timer_after(server->loop, &server->tick, server->tick_ms);
 }
 
 /* ---- accepting ---- */

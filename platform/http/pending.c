@@ -64,11 +64,9 @@ static void end_wait(void *ctx)
     http_pending_settle(pending);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    end_wait(userdata);
+    end_wait(ctx);
 }
 
 static bool has_place(const struct http_pendings *set, struct http_exchange *exchange)

@@ -151,18 +151,14 @@ static void on_ready(struct loop *loop, int fd, unsigned events, void *userdata)
     run(userdata);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    run(userdata);
+    run(ctx);
 }
 
-static void on_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_deferred(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    run(userdata);
+    run(ctx);
 }
 
 void http_server_resume(struct http_exchange *exchange)

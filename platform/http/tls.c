@@ -151,12 +151,12 @@ void http_tls_reload(struct http_tls *tls)
         tls->reloaded(tls->reloaded_ctx);
 }
 
-static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_check(void *ctx)
 {
-    struct http_tls *tls = userdata;
+    struct http_tls *tls = ctx;
     if (have_changed(tls))
         http_tls_reload(tls);
-    loop_timer_after(loop, timer, HTTP_TLS_CHECK_MS);
+    loop_timer_after(tls->loop, &tls->timer, HTTP_TLS_CHECK_MS);
 }
 
 enum error_class http_tls_new(struct loop *loop, const struct http_tls_options *options,

@@ -246,14 +246,14 @@ static bool check_known(struct agent_monitor *monitor, int64_t now_ms)
     return true;
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct agent_monitor *monitor = userdata;
+    struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
     int64_t now_ms = clock_mono_ms(monitor->cluster->service->clock);
     check_begun(monitor);
     if (!monitor->known && !check_known(monitor, now_ms)) {
-        loop_timer_after(loop, timer, KNOWN_TICK_MS);
+        loop_timer_after(cluster_loop(monitor->cluster), &monitor->timer, KNOWN_TICK_MS);
         return;
     }
     assert(monitor->known);
@@ -267,7 +267,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     router_measure(monitor->router, now_ms);
     /* Picks that were refused or missed are tried again. */
     router_pick(monitor->router, true);
-    loop_timer_after(loop, timer, TICK_MS);
+    loop_timer_after(cluster_loop(monitor->cluster), &monitor->timer, TICK_MS);
 }
 
 /* ---- life ---- */

@@ -353,11 +353,9 @@ static void tick_later(struct emitter *emitter)
                          emitter->unknown > 0 ? LOOK_UP_MS : TICK_MS);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct emitter *emitter = userdata;
-    (void)loop;
-    (void)timer;
+    struct emitter *emitter = ctx;
     assert(emitter->running);
     if (emitter->unknown > 0)
         emitter_look_up_topics(emitter, false);

@@ -160,11 +160,11 @@ static bool may_join(const struct group_watch *watch, int64_t now)
            clock_guard_agrees(&watch->worst, watch->cluster->service->clock);
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct group_watch *watch = userdata;
-    int64_t now = loop_now_ms(loop);
-    loop_timer_after(loop, timer, TICK_MS);
+    struct group_watch *watch = ctx;
+    int64_t now = cluster_now_ms(watch->cluster);
+    loop_timer_after(cluster_loop(watch->cluster), &watch->timer, TICK_MS);
     if (watch->state == STATE_MEMBER)
         watch_member(watch, now);
     else if (watch->state == STATE_AWAY && may_join(watch, now)) {

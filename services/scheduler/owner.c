@@ -174,11 +174,9 @@ void owner_stop(struct owner *owner, const struct error *error)
 
 /* ---- the timer ---- */
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct owner *owner = userdata;
-    (void)loop;
-    (void)timer;
+    struct owner *owner = ctx;
     assert(!owner->released);
     assert(owner->state != OWNER_STANDBY && owner->state != OWNER_GIVING_UP);
     if (owner->state == OWNER_STOPPED) {

@@ -188,11 +188,9 @@ static bool blocked(struct owner *owner)
     return true;
 }
 
-static void step(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void step(void *ctx)
 {
-    struct owner *owner = userdata;
-    (void)loop;
-    (void)deferred;
+    struct owner *owner = ctx;
     if (owner->state != OWNER_RUNNING || owner->suspended || owner->batch.refreshing != NULL)
         return;
     if (owner_has_lost_its_producer(owner)) {

@@ -89,11 +89,9 @@ bool owner_expire_turn(struct owner *owner)
     return false;
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct owner *owner = userdata;
-    (void)loop;
-    (void)timer;
+    struct owner *owner = ctx;
     owner->expiry.due = true;
     owner_step_soon(owner); /* else after the batch that is on its way */
 }

@@ -56,11 +56,9 @@ static bool commit_or_give_up(struct owner *owner)
     return false;
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct owner *owner = userdata;
-    (void)loop;
-    (void)timer;
+    struct owner *owner = ctx;
     owner->commit.due = true;
     if (may_commit(owner)) /* else when the batch under way is acknowledged */
         commit_or_give_up(owner);

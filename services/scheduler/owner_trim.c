@@ -386,11 +386,9 @@ bool owner_trim_turn(struct owner *owner)
     return turn(owner);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct owner *owner = userdata;
-    (void)loop;
-    (void)timer;
+    struct owner *owner = ctx;
     owner->trim.due = true;
     owner_step_soon(owner); /* else after the batch that is on its way */
 }

@@ -156,17 +156,17 @@ static void leave_out_the_unwatched(struct owner *owner, int64_t now)
     owner->watch.watched_ms = now;
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct owner *owner = userdata;
+    struct owner *owner = ctx;
     char what[ERROR_MESSAGE_SIZE];
-    int64_t now = loop_now_ms(loop);
+    int64_t now = cluster_now_ms(owner->cluster);
     uint64_t progress = owner->progress;
     assert(!owner->released);
     if (progress != owner->watch.progress)
         owner->watch.commands_silent = false;
     bool waits = waits_for(owner, what, sizeof(what));
-    loop_timer_after(loop, timer, TICK_MS);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->watch.timer, TICK_MS);
     leave_out_the_unwatched(owner, now);
     watch_commands(owner);
     if (owner->state == OWNER_STANDBY)

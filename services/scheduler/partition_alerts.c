@@ -248,12 +248,10 @@ static bool has_to_ask(const struct partition_alerts *alerts)
     return alerts->held != NULL;
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct partition_alerts *alerts = userdata;
+    struct partition_alerts *alerts = ctx;
     static const struct answer everything = {.all = true};
-    (void)loop;
-    (void)timer;
     if (!alerts->asking && has_to_ask(alerts)) {
         alerts->asked_ms = cluster_now_ms(alerts->cluster);
         alerts->asking = true;

@@ -429,11 +429,11 @@ const struct routing *router_routing(struct router *router, const struct workflo
 
 /* ---- life ---- */
 
-static void pick_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void pick_deferred(void *ctx)
 {
-    struct router *router = userdata;
+    struct router *router = ctx;
     if (router_pick(router, false))
-        loop_defer(loop, deferred);
+        loop_defer(router->options.loop, &router->picking);
 }
 
 struct router *router_new(const struct router_options *options)

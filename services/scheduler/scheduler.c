@@ -302,7 +302,7 @@ static void stop(void *state)
     free(scheduler);
 }
 
-static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void drain_tick(void *ctx);
 
 static enum error_class check_retention(const struct config *config, struct error *ret_error)
 {
@@ -395,16 +395,16 @@ static void count_busy(void *ctx, struct membership_partition *partition)
 
 /* Finishes, stores and emits the batches under way first: the next owner need not read them
  * again. Without brokers nothing of that ends. */
-static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void drain_tick(void *ctx)
 {
-    struct scheduler *scheduler = userdata;
+    struct scheduler *scheduler = ctx;
     assert(scheduler->leaving);
     assert(scheduler->membership != NULL);
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_busy, scheduler);
     if (scheduler->counting > 0 && scheduler->drain_ticks++ < DRAIN_TICKS_MAX &&
         broker_connected(scheduler->cluster->broker)) {
-        loop_timer_after(loop, timer, DRAIN_TICK_MS);
+        loop_timer_after(scheduler->service->loop, &scheduler->drain_timer, DRAIN_TICK_MS);
         return;
     }
     leave(scheduler, on_left);

@@ -118,12 +118,12 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
     }
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct standby *standby = userdata;
+    struct standby *standby = ctx;
     assert(standby->membership != NULL);
     if (membership_members(standby->membership, on_members, standby)) {
-        loop_timer_after(loop, timer, CHECK_MS);
+        loop_timer_after(standby->cluster->service->loop, &standby->timer, CHECK_MS);
     } else {
         standby->members_ms = INT64_MAX;
         log_warning("scheduler.standby has no effect: these brokers do not list the members "

@@ -103,12 +103,10 @@ static void finish(struct order_lookup_call *call, int status, const json_t *bod
     done(ctx, status, body, why);
 }
 
-static void on_unsent(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_unsent(void *ctx)
 {
-    struct order_lookup_call *call = userdata;
+    struct order_lookup_call *call = ctx;
     char why[ERROR_MESSAGE_SIZE];
-    (void)loop;
-    (void)deferred;
     snprintf(why, sizeof(why), "%s", call->error.message);
     finish(call, 0, NULL, why);
 }

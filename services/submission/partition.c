@@ -257,11 +257,9 @@ void submission_partition_wake(struct submission_partition *partition)
     update_pause(partition);
 }
 
-static void on_queue_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_queue_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    submission_partition_wake(userdata);
+    submission_partition_wake(ctx);
 }
 
 /* ---- reading ---- */
@@ -409,11 +407,9 @@ static void fetch_committed(struct submission_partition *partition)
                            partition);
 }
 
-static void on_again(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_again(void *ctx)
 {
-    struct submission_partition *partition = userdata;
-    (void)loop;
-    (void)timer;
+    struct submission_partition *partition = ctx;
     if (partition->position == -1)
         fetch_committed(partition);
     else

@@ -41,11 +41,9 @@ static void begin_refresh(struct refresh *refresh)
     refresh->read(refresh);
 }
 
-static void on_refresh_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_refresh_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    begin_refresh(userdata);
+    begin_refresh(ctx);
 }
 
 static void on_refreshed(void *ctx)
@@ -262,16 +260,16 @@ static void leave(struct submission *submission)
 }
 
 /* Commits while it runs; when draining, leaves once nothing is outstanding. */
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct submission *submission = userdata;
+    struct submission *submission = ctx;
     if (submission->group == NULL)
         return;
     commit_all(submission);
     if (submission->draining && in_flight(submission) == 0 && submission->committing == 0)
         leave(submission);
     else
-        loop_timer_after(loop, timer, COMMIT_TICK_MS);
+        loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
 }
 
 /* ---- the service ---- */

@@ -272,10 +272,10 @@ static bool is_stalled(const struct auditor *auditor)
            !follower_is_paused(follower);
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct auditor *auditor = userdata;
-    int64_t now = loop_now_ms(loop);
+    struct auditor *auditor = ctx;
+    int64_t now = cluster_now_ms(auditor->cluster);
     assert(auditor->leading && auditor->audited != NULL);
     note_renewal(auditor);
     if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
@@ -287,7 +287,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     if (!is_stalled(auditor)) /* a rest between two walks counts as progress */
         leader_progress(auditor->leader);
     int64_t rest_ms = auditor->walk_began_ms + auditor->interval_ms - now;
-    loop_timer_after(loop, timer,
+    loop_timer_after(cluster_loop(auditor->cluster), &auditor->timer,
                      auditor->at >= 0 || rest_ms < TICK_MS ? TICK_MS
                      : rest_ms < REST_MS                   ? rest_ms
                                                            : REST_MS);

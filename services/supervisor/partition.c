@@ -155,11 +155,9 @@ static void wake_for_next(struct supervisor_partition *partition)
         partition_wake_in(partition, at_least(load_at(partition) - partition->now, TURN_MS));
 }
 
-static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_turn(void *ctx)
 {
-    struct supervisor_partition *partition = userdata;
-    (void)loop;
-    (void)timer;
+    struct supervisor_partition *partition = ctx;
     assert(!partition->freed);
     partition_wake_in(partition, WAKE_MS);
     waiting_commands_look(partition->waiting, supervisor_partition_is_ready(partition));

@@ -69,13 +69,13 @@ struct traffic {
 };
 
 /* Two records a millisecond or so, to the end. */
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct traffic *traffic = userdata;
+    struct traffic *traffic = ctx;
     for (int i = 0; i < 2 && traffic->appends.sent < APPENDS_MAX; i++)
         lab_append_number(traffic->lab, &traffic->appends,
                           (int32_t)(traffic->appends.sent % LAB_PARTITIONS));
-    loop_timer_after(loop, timer, 1);
+    loop_timer_after(traffic->lab->loop, &traffic->timer, 1);
 }
 
 static void wait_for_acks(struct traffic *traffic, uint32_t more)

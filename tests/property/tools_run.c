@@ -20,12 +20,12 @@ static struct {
 
 /* ---- the session ---- */
 
-static void on_turn(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_turn(void *ctx)
 {
-    struct tools *tools = userdata;
-    tools_turn(tools);
-    tools_span_note(tools, &tools->span);
-    loop_defer(loop, deferred);
+    struct cli_session *session = ctx;
+    tools_turn(current.tools);
+    tools_span_note(current.tools, &current.tools->span);
+    loop_defer(session->context.loop, &current.turn);
 }
 
 static void on_ready(void *ctx)
@@ -55,7 +55,7 @@ enum error_class __wrap_cli_session_open(struct cli *cli, unsigned flags,
                                                 .metrics = session->metrics};
     enum error_class class = loop_new(&tools->clock.clock, &session->context.loop, ret_error);
     assert(class == ERROR_OK);
-    loop_deferred_init(&current.turn, on_turn, tools);
+    loop_deferred_init(&current.turn, on_turn, session);
     loop_defer(session->context.loop, &current.turn);
     class = cluster_open_on(&session->context, broker_memory_new(tools->world->kafka, "cli-1"),
                             flags, on_ready, session, &session->cluster, ret_error);

@@ -130,17 +130,16 @@ static void submit_what_fits(struct bench_load *load)
         submit(load);
 }
 
-static void on_work(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_work(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    submit_what_fits(userdata);
+    submit_what_fits(ctx);
 }
 
-static void on_pace(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_pace(void *ctx)
 {
-    loop_timer_after(loop, timer, PACE_MS);
-    submit_what_fits(userdata);
+    struct bench_load *load = ctx;
+    loop_timer_after(load->stage->session.context.loop, &load->pace, PACE_MS);
+    submit_what_fits(load);
 }
 
 /* ---- statuses ---- */

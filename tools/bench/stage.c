@@ -59,11 +59,11 @@ static bool has_failed(const struct bench_stage *stage)
 
 /* ---- waiting ---- */
 
-static void on_pump(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_pump(void *ctx)
 {
-    struct bench_stage *stage = userdata;
+    struct bench_stage *stage = ctx;
     loop_once(stage->loop, 0);
-    loop_timer_after(loop, timer, PUMP_MS);
+    loop_timer_after(stage->session.context.loop, &stage->pump, PUMP_MS);
 }
 
 struct waiting {

@@ -296,11 +296,9 @@ static void on_cluster_ready(void *ctx)
     check_topic(agent);
 }
 
-static void on_phase_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_phase_timer(void *ctx)
 {
-    struct agent *agent = userdata;
-    (void)loop;
-    (void)timer;
+    struct agent *agent = ctx;
     if (agent->phase == AGENT_PHASE_NO_TOPIC)
         check_topic(agent);
     else if (agent->phase == AGENT_PHASE_WORKING)

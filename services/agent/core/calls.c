@@ -128,11 +128,9 @@ struct text agent_call_callback(const struct agent_call *call, struct arena *are
     return agent_callback_url(agent_of(attempt), call->request, arena);
 }
 
-static void on_wait_over(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_wait_over(void *ctx)
 {
-    struct agent_attempt *attempt = userdata;
-    (void)loop;
-    (void)timer;
+    struct agent_attempt *attempt = ctx;
     attempts_resume(attempt->owner, attempt);
 }
 

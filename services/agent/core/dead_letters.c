@@ -30,7 +30,7 @@ struct dead_letters {
     void *ctx;
 };
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_timer(void *ctx);
 
 struct dead_letters *dead_letters_new(struct agent *agent, const struct dead_letters_ops *ops,
                                       void *ctx)
@@ -149,12 +149,10 @@ void dead_letters_send(struct dead_letters *letters, const struct broker_record 
     send(letters, kept);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct dead_letters *letters = userdata;
+    struct dead_letters *letters = ctx;
     struct kept_record *kept;
-    (void)loop;
-    (void)timer;
     DL_FOREACH(letters->dead, kept)
         if (!kept->in_flight)
             send(letters, kept);

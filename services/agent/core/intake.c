@@ -19,9 +19,9 @@ enum {
     BYTES_MAX = 64 * 1024 * 1024 /* of requests in memory: at least a hundred of the largest */
 };
 
-static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *userdata);
-static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_flow(void *ctx);
+static void on_commit_timer(void *ctx);
+static void on_disk_timer(void *ctx);
 static void on_dead_letter(void *ctx, const struct request_receipt *receipt);
 static void on_schemas_read(void *ctx, const struct broker_record *record,
                             const struct request_receipt *receipt);
@@ -107,11 +107,9 @@ void agent_intake_commit(struct agent_intake *intake)
     }
 }
 
-static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_commit_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    agent_intake_commit(userdata);
+    agent_intake_commit(ctx);
 }
 
 bool agent_intake_idle(const struct agent_intake *intake)
@@ -199,11 +197,10 @@ static bool decode(const struct agent *agent, struct agent_attempt *attempt, str
     return true;
 }
 
-static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_disk_timer(void *ctx)
 {
-    struct agent_intake *intake = userdata;
-    (void)timer;
-    loop_defer(loop, &intake->flow);
+    struct agent_intake *intake = ctx;
+    loop_defer(agent_intake_loop(intake), &intake->flow);
 }
 
 /* One more call may begin, as far as the circuit allows. */
@@ -353,13 +350,12 @@ static bool is_full(const struct agent_intake *intake, uint32_t queued_max, size
 
 /* Begins what may begin; pauses or resumes the partitions. Resumes only when a quarter of the queue
  * is free, so that it does not happen at every request. */
-static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_flow(void *ctx)
 {
-    struct agent_intake *intake = userdata;
+    struct agent_intake *intake = ctx;
     uint32_t max = intake->queue_max;
-    (void)deferred;
     if (disk_guard_is_low(intake->agent->service->disk))
-        loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_CHECK_MS);
+        loop_timer_after(agent_intake_loop(intake), &intake->disk_timer, DISK_GUARD_CHECK_MS);
     begin_queued(intake);
     bool full = is_full(intake, max > 4 ? max / 4 * 3 : max, BYTES_MAX / 4 * 3);
     intake->held_back = false;

@@ -71,6 +71,6 @@ void agent_intake_update_flow(struct agent_intake *intake, struct agent_partitio
 
 /* New and closed if it is not there yet. */
 struct agent_partition *agent_intake_partition(struct agent_intake *intake, int32_t number);
-void agent_intake_on_locate_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+void agent_intake_on_locate_timer(void *ctx);
 
 #endif

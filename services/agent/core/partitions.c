@@ -123,11 +123,9 @@ static void locate(struct agent_intake *intake)
     }
 }
 
-void agent_intake_on_locate_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+void agent_intake_on_locate_timer(void *ctx)
 {
-    struct agent_intake *intake = userdata;
-    (void)loop;
-    (void)timer;
+    struct agent_intake *intake = ctx;
     if (intake->agent->group != NULL && !intake->suspended)
         locate(intake);
 }

@@ -27,8 +27,8 @@ struct agent_reports {
     struct loop_timer timer;
 };
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_remember(struct loop *loop, struct loop_deferred *deferred, void *userdata);
+static void on_timer(void *ctx);
+static void on_remember(void *ctx);
 
 struct agent_reports *agent_reports_new(struct agent *agent)
 {
@@ -164,11 +164,9 @@ static bool remember_all(struct agent_reports *reports)
     return result != ANSWER_CACHE_FAILED;
 }
 
-static void on_remember(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_remember(void *ctx)
 {
-    struct agent_reports *reports = userdata;
-    (void)loop;
-    (void)deferred;
+    struct agent_reports *reports = ctx;
     if (!remember_all(reports))
         return; /* the service is failing: the next process repeats these calls */
     FAILPOINT("agent.remembered");
@@ -187,14 +185,14 @@ static void on_remember(struct loop *loop, struct loop_deferred *deferred, void 
     }
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct agent_reports *reports = userdata;
+    struct agent_reports *reports = ctx;
     struct agent_attempt *attempt;
     while ((attempt = reports->unsent) != NULL) {
         struct agent_attempt *next = attempt->next_unsent; /* on_appended never comes from inside */
         if (!append(reports, attempt)) {
-            loop_timer_after(loop, timer, reports->retry_ms);
+            loop_timer_after(reports->agent->service->loop, &reports->timer, reports->retry_ms);
             return;
         }
         reports->unsent = next;

@@ -51,11 +51,9 @@ static void leave(struct agent_breaker *breaker)
     breaker->ops->leave(breaker->ctx);
 }
 
-static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_leave_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    leave(userdata);
+    leave(ctx);
 }
 
 void agent_breaker_progress(struct agent_breaker *breaker, uint32_t in_flight)
@@ -73,15 +71,14 @@ static void wait_open(struct agent_breaker *breaker)
 
 /* Deferred: the call that opened the circuit is in the middle of the attempts that are given up
  * here. */
-static void on_react(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_react(void *ctx)
 {
-    struct agent_breaker *breaker = userdata;
-    (void)deferred;
+    struct agent_breaker *breaker = ctx;
     if (breaker->stopped || breaker->circuit.state != AGENT_CIRCUIT_OPEN)
         return;
     if (breaker->ops->halt(breaker->ctx)) {
         breaker->leaving = true;
-        loop_timer_after(loop, &breaker->leave_timer, LEAVE_MS_MAX);
+        loop_timer_after(loop_of(breaker), &breaker->leave_timer, LEAVE_MS_MAX);
     }
     if (breaker->leaving && breaker->ops->commit_all(breaker->ctx))
         leave(breaker);
@@ -198,11 +195,9 @@ void agent_breaker_probed(struct agent_breaker *breaker, bool healthy, struct te
     health_report_error(breaker->health, why);
 }
 
-static void on_open_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_open_timer(void *ctx)
 {
-    struct agent_breaker *breaker = userdata;
-    (void)loop;
-    (void)timer;
+    struct agent_breaker *breaker = ctx;
     assert(breaker->circuit.state == AGENT_CIRCUIT_OPEN);
     assert(!breaker->probing && !breaker->stopped);
     breaker->probing = true;

@@ -42,7 +42,7 @@ struct health_report {
     struct loop_timer timer;
 };
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_timer(void *ctx);
 
 static int64_t now_ms(const struct health_report *health)
 {
@@ -172,16 +172,17 @@ static void send(struct health_report *health)
         health->waiting = false; /* the queue to the brokers is full: at the next heartbeat */
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct health_report *health = userdata;
+    struct health_report *health = ctx;
+    struct loop *loop = health->service->loop;
     health->sent_ms = now_ms(health);
     if (health->waiting) { /* the brokers are away */
-        loop_timer_after(loop, timer, HEALTH_GAP_MS);
+        loop_timer_after(loop, &health->timer, HEALTH_GAP_MS);
         return;
     }
     send(health);
-    loop_timer_after(loop, timer, health->heartbeat_ms);
+    loop_timer_after(loop, &health->timer, health->heartbeat_ms);
 }
 
 void health_report_start(struct health_report *health)

@@ -292,11 +292,9 @@ static const struct program_ops program_ops = {on_ended, on_line};
 
 /* ---- calls ---- */
 
-static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_deadline(void *ctx)
 {
-    struct exec_call *run = userdata;
-    (void)loop;
-    (void)timer;
+    struct exec_call *run = ctx;
     program_stop(run->program);
 }
 

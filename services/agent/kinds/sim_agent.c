@@ -35,9 +35,9 @@ struct sim_agent {
     struct loop_deferred flush;
 };
 
-static void on_flush(struct loop *loop, struct loop_deferred *deferred, void *userdata);
-static void on_latency_over(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_silence_over(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_flush(void *ctx);
+static void on_latency_over(void *ctx);
+static void on_silence_over(void *ctx);
 
 /* ---- start and stop ---- */
 
@@ -168,12 +168,10 @@ static void answer(struct sim_call *sim)
         agent_call_succeed(call, TEXT("{}"));
 }
 
-static void on_silence_over(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_silence_over(void *ctx)
 {
-    struct sim_call *sim = userdata;
+    struct sim_call *sim = ctx;
     struct agent_call *call = sim->call;
-    (void)loop;
-    (void)timer;
     put_back(sim);
     fail_unknown(call, "Sim.Silent", true);
 }
@@ -202,9 +200,9 @@ static void answer_batch(struct sim_call *const sims[], size_t count, enum error
     }
 }
 
-static void on_flush(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void on_flush(void *ctx)
 {
-    struct sim_agent *agent = userdata;
+    struct sim_agent *agent = ctx;
     struct sim_call *sims[BATCH_MAX];
     struct sim_entry *entries[BATCH_MAX];
     struct error error;
@@ -216,7 +214,7 @@ static void on_flush(struct loop *loop, struct loop_deferred *deferred, void *us
     if (agent->batch == NULL)
         agent->batch_end = &agent->batch;
     else
-        loop_defer(loop, deferred);
+        loop_defer(agent->loop, &agent->flush);
     enum error_class class =
         sim_ledger_write(agent->ledger, entries, count, clock_wall_ms(agent->clock), &error);
     if (class != ERROR_OK)
@@ -234,11 +232,9 @@ static void perform(struct sim_call *sim)
         answer(sim);
 }
 
-static void on_latency_over(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_latency_over(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    perform(userdata);
+    perform(ctx);
 }
 
 /* Also an undo: the request says which it is. */

@@ -176,11 +176,9 @@ void reeve_agent_fail(struct reeve_agent *agent, enum reeve_agent_error error, c
 
 /* ---- wakeups ---- */
 
-static void on_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+static void on_wakeup(void *ctx)
 {
-    const struct reeve_wakeup *own = userdata;
-    (void)loop;
-    (void)wakeup;
+    const struct reeve_wakeup *own = ctx;
     own->callback(own->ctx);
 }
 

@@ -149,9 +149,9 @@ static void finish(struct order_replay *replay, struct console_partition *partit
     http_pending_settle(&replay->pending);
 }
 
-static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void run_slice(void *ctx)
 {
-    struct order_replay *replay = userdata;
+    struct order_replay *replay = ctx;
     struct error error = {0};
     struct console_partition *partition = api_partition_of(replay->api, replay->order_id);
     bool settled = console_partition_settle(partition);
@@ -164,7 +164,7 @@ static void run_slice(struct loop *loop, struct loop_deferred *deferred, void *u
         if (!replay->is_slice_over)
             finish(replay, partition);
         else
-            loop_defer(loop, deferred);
+            loop_defer(cluster_loop(replay->api->cluster), &replay->deferred);
         return;
     }
     if (settled)
@@ -187,7 +187,7 @@ static void begin(struct api *api, struct http_exchange *exchange, struct text o
     heap_arena_init(&replay->heap, 4096);
     loop_deferred_init(&replay->deferred, run_slice, replay);
     http_pending_begin(&api->replays, &replay->pending, exchange, 0);
-    run_slice(cluster_loop(api->cluster), &replay->deferred, replay);
+    run_slice(replay);
 }
 
 void order_at_init(struct api *api)

@@ -297,12 +297,10 @@ static void on_addresses(const struct name_addresses *addresses, void *userdata)
         end_round(service->list);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timeout(void *ctx)
 {
-    struct service_list *list = userdata;
+    struct service_list *list = ctx;
     bool ended = false;
-    (void)loop;
-    (void)timer;
     for (size_t i = 0; i < list->count; i++)
         if (list->services[i].awaits)
             ended = await_no_more(&list->services[i], "the name server does not answer");

@@ -282,12 +282,10 @@ static void read_from_the_start(struct topic_partition *partition)
     open_fetcher(partition, BROKER_EARLIEST);
 }
 
-static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timeout(void *ctx)
 {
-    struct topic_partition *partition = userdata;
+    struct topic_partition *partition = ctx;
     struct error error;
-    (void)loop;
-    (void)timer;
     error_set(&error, CODE_NOT_READY, "partition %" PRId32 " of %s does not answer",
               partition->number, partition->topic->cluster->topics.dead_letters);
     end_fetch(partition, NULL, &error);
@@ -328,11 +326,9 @@ static void go_on(struct topic_partition *partition)
     broker_reader_skip_unreadable(partition->follower, on_unreadable);
 }
 
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    (void)loop;
-    (void)timer;
-    go_on(userdata);
+    go_on(ctx);
 }
 
 static void add_fetch(struct dead_letter_topic *topic, int32_t number, const struct fetch *wanted)

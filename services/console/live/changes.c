@@ -168,28 +168,26 @@ static void serve_watcher(struct changes *changes, struct watcher *watcher)
     watcher_answer(watcher, list, next, false);
 }
 
-static void serve_watchers(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void serve_watchers(void *ctx)
 {
-    struct changes *changes = userdata;
+    struct changes *changes = ctx;
     struct http_pending *pending, *next;
-    (void)loop;
-    (void)deferred;
     DL_FOREACH_SAFE(changes->watchers.list, pending, next) {
         serve_watcher(changes, (struct watcher *)pending);
         http_pending_settle(pending);
     }
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct changes *changes = userdata;
-    int64_t now = loop_now_ms(loop);
+    struct changes *changes = ctx;
+    int64_t now = cluster_now_ms(changes->cluster);
     if (changes->watchers.list != NULL)
         changes->watched_ms = now;
     if (now - changes->watched_ms > CHANGES_IDLE_MS)
         forget_all(changes);
     else
-        loop_timer_after(loop, timer, TICK_MS);
+        loop_timer_after(cluster_loop(changes->cluster), &changes->timer, TICK_MS);
 }
 
 /* ---- changes ---- */

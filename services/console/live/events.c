@@ -124,13 +124,13 @@ static void serve_stream(struct event_stream *stream, int64_t now)
         end_slow(stream);
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_tick(void *ctx)
 {
-    struct events *events = userdata;
+    struct events *events = ctx;
     struct event_stream *stream;
     struct event_stream *next;
-    int64_t now = loop_now_ms(loop);
-    loop_timer_after(loop, timer, EVENTS_TICK_MS);
+    int64_t now = loop_now_ms(events->loop);
+    loop_timer_after(events->loop, &events->timer, EVENTS_TICK_MS);
     DL_FOREACH_SAFE(events->streams, stream, next)
         serve_stream(stream, now);
 }

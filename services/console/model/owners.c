@@ -282,10 +282,11 @@ static void fetch_ends(struct owners *owners)
     }
 }
 
-static void on_probe(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_probe(void *ctx)
 {
-    fetch_ends(userdata);
-    loop_timer_after(loop, timer, PROBE_MS);
+    struct owners *owners = ctx;
+    fetch_ends(owners);
+    loop_timer_after(owners->loop, &owners->probe, PROBE_MS);
 }
 
 int64_t owners_data_age_ms(const struct owners *owners)

@@ -124,9 +124,9 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
     return ++partition->rows < COUNT_ROWS;
 }
 
-static void count_some(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void count_some(void *ctx)
 {
-    struct console_partition *partition = userdata;
+    struct console_partition *partition = ctx;
     struct view *view = follower_view(partition->follower);
     struct error error = {0};
     partition->rows = 0;
@@ -137,7 +137,7 @@ static void count_some(struct loop *loop, struct loop_deferred *deferred, void *
     if (error_is(&partition->error)) {
         console_partition_damaged(partition, &partition->error);
     } else if (partition->rows == COUNT_ROWS) {
-        loop_defer(loop, deferred);
+        loop_defer(partition->cluster->service->loop, &partition->work);
     } else {
         partition->counted = view_checkpoint(view)->next_event_offset;
         follower_run(partition->follower, INT64_MAX);

@@ -11,13 +11,13 @@
 enum { STEPS = 100000, WAIT_MS = 30000 };
 
 /* The broker in memory does nothing by itself. */
-static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    struct session_kit *kit = userdata;
+    struct session_kit *kit = ctx;
     if (kit->turn != NULL)
         kit->turn(kit->turn_ctx);
     broker_memory_settle(kit->kafka, kit->steps);
-    loop_timer_after(loop, timer, 1);
+    loop_timer_after(kit->session.context.loop, &kit->timer, 1);
 }
 
 void session_kit_init(struct session_kit *kit)

@@ -37,10 +37,9 @@ static void close_loop(void)
 
 TestSuite(loop, .init = open_loop, .fini = close_loop);
 
-static void on_timer(struct loop *self, struct loop_timer *timer, void *userdata)
+static void on_timer(void *ctx)
 {
-    cr_assert(self == loop && !loop_timer_armed(timer));
-    note(userdata);
+    note(ctx);
 }
 
 Test(loop, fires_timers_by_time_and_then_by_arming)
@@ -84,12 +83,15 @@ Test(loop, moves_and_cancels_timers)
 }
 
 static int64_t last_due_ms;
-static void check_order(struct loop *self, struct loop_timer *timer, void *userdata)
+static int fired;
+
+static void check_order(void *ctx)
 {
-    (void)self;
+    const struct loop_timer *timer = ctx;
+    cr_assert(!loop_timer_armed(timer));
     cr_assert(timer->due_ms >= last_due_ms);
     last_due_ms = timer->due_ms;
-    (*(int *)userdata)++;
+    fired++;
 }
 
 Test(loop, keeps_the_order_of_many_timers_under_random_moves)
@@ -97,9 +99,9 @@ Test(loop, keeps_the_order_of_many_timers_under_random_moves)
     enum { COUNT = 2000 };
     static struct loop_timer timers[COUNT];
     uint64_t seed = 42;
-    int fired = 0, armed = 0;
+    int armed = 0;
     for (int i = 0; i < COUNT; i++)
-        loop_timer_init(&timers[i], check_order, &fired);
+        loop_timer_init(&timers[i], check_order, &timers[i]);
     for (int i = 0; i < 20 * COUNT; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         struct loop_timer *timer = &timers[(seed >> 33) % COUNT];
@@ -115,17 +117,24 @@ Test(loop, keeps_the_order_of_many_timers_under_random_moves)
     cr_assert(fired == armed && armed > COUNT / 2);
 }
 
-static void rearm(struct loop *self, struct loop_timer *timer, void *userdata)
+struct repeating {
+    struct loop *loop;
+    struct loop_timer timer;
+};
+
+static void rearm(void *ctx)
 {
-    note(userdata);
-    loop_timer_after(self, timer, 0);
+    struct repeating *repeating = ctx;
+    note("t");
+    loop_timer_after(repeating->loop, &repeating->timer, 0);
 }
 
 Test(loop, serves_other_timers_when_one_rearms_itself_at_once)
 {
-    static struct loop_timer timer; /* likewise */
-    loop_timer_init(&timer, rearm, "t");
-    loop_timer_after(loop, &timer, 0);
+    static struct repeating repeating; /* likewise */
+    repeating.loop = loop;
+    loop_timer_init(&repeating.timer, rearm, &repeating);
+    loop_timer_after(loop, &repeating.timer, 0);
     cr_assert(loop_once(loop, -1) == 1);
     cr_assert(loop_once(loop, -1) == 1);
     cr_assert_str_eq(trace, "t t ");
@@ -133,20 +142,21 @@ Test(loop, serves_other_timers_when_one_rearms_itself_at_once)
 
 static struct loop_deferred deferred_calls[3];
 
-static void on_deferred(struct loop *self, struct loop_deferred *deferred, void *userdata)
+static void on_deferred(void *ctx)
 {
-    note(userdata);
+    static const char *const names[] = {"a", "b", "c"};
+    struct loop_deferred *deferred = ctx;
+    note(names[deferred - deferred_calls]);
     if (deferred == &deferred_calls[0]) {
-        loop_defer(self, deferred);
-        loop_defer_cancel(self, &deferred_calls[2]);
+        loop_defer(loop, deferred);
+        loop_defer_cancel(loop, &deferred_calls[2]);
     }
 }
 
 Test(loop, makes_deferred_calls_once_before_the_next_wait)
 {
-    static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) {
-        loop_deferred_init(&deferred_calls[i], on_deferred, (void *)names[i]);
+        loop_deferred_init(&deferred_calls[i], on_deferred, &deferred_calls[i]);
         loop_defer(loop, &deferred_calls[i]);
         loop_defer(loop, &deferred_calls[i]);
     }
@@ -245,11 +255,10 @@ Test(loop, changes_events_and_reports_a_hangup)
     close_pipes();
 }
 
-static void on_wake(struct loop *self, struct loop_wakeup *wakeup, void *userdata)
+static void on_wake(void *ctx)
 {
-    (void)wakeup;
-    (*(int *)userdata)++;
-    loop_stop(self);
+    (*(int *)ctx)++;
+    loop_stop(loop);
 }
 
 static void *send_wakeups(void *wakeup)
@@ -319,12 +328,12 @@ static bool fired_twice(void *ctx)
 Test(loop, runs_until_a_condition_holds_in_real_time)
 {
     struct loop *real = NULL;
-    struct loop_timer timer;
     cr_assert(loop_new(clock_real(), &real, NULL) == ERROR_OK);
-    loop_timer_init(&timer, rearm, "t");
-    loop_timer_after(real, &timer, 3);
+    struct repeating repeating = {.loop = real};
+    loop_timer_init(&repeating.timer, rearm, &repeating);
+    loop_timer_after(real, &repeating.timer, 3);
     cr_assert(loop_run_until(real, fired_twice, NULL, 30000));
-    loop_timer_cancel(real, &timer);
+    loop_timer_cancel(real, &repeating.timer);
     int64_t before_ms = clock_mono_ms(clock_real());
     note("more");
     cr_assert(!loop_run_until(real, fired_twice, NULL, 5));

@@ -59,11 +59,9 @@ TestSuite(service_main, .init = open_folder, .fini = close_folder);
 static void ask_readyz(void (*then)(void));
 static void end_life(void);
 
-static void run_script(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+static void run_script(void *ctx)
 {
-    (void)loop;
-    (void)deferred;
-    (void)userdata;
+    (void)ctx;
     script();
 }
 
