@@ -48,12 +48,7 @@ void kafka_handle_turn(struct kafka_handle *handle)
         loop_defer(kafka->loop, &handle->more);
 }
 
-static void on_handle_wakeup(void *ctx)
-{
-    kafka_handle_turn(ctx);
-}
-
-static void on_handle_more(void *ctx)
+static void on_turn(void *ctx)
 {
     kafka_handle_turn(ctx);
 }
@@ -74,12 +69,12 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_cli
         return error_set(ret_error, CODE_CONFIG, "kafka settings: %s", reason);
     }
     enum error_class class =
-        loop_wakeup_open(kafka->loop, &handle->wakeup, on_handle_wakeup, handle, ret_error);
+        loop_wakeup_open(kafka->loop, &handle->wakeup, on_turn, handle, ret_error);
     if (class != ERROR_OK) {
         rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
         return class;
     }
-    loop_deferred_init(&handle->more, on_handle_more, handle);
+    loop_deferred_init(&handle->more, on_turn, handle);
     handle->rk = rk;
     kafka_oauth_begin(rk);
     if (type == RD_KAFKA_CONSUMER) {

@@ -83,8 +83,9 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void finish(struct kafka_jobs *jobs)
+static void finish(void *ctx)
 {
+    struct kafka_jobs *jobs = ctx;
     pthread_mutex_lock(&jobs->lock);
     struct kafka_job *job = jobs->finished.first;
     jobs->finished = (struct kafka_job_list){.first = NULL};
@@ -98,16 +99,11 @@ static void finish(struct kafka_jobs *jobs)
     }
 }
 
-static void on_finished(void *ctx)
-{
-    finish(ctx);
-}
-
 enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,
                                  struct error *ret_error)
 {
     *jobs = (struct kafka_jobs){.wakeup.fd = -1};
-    if (loop_wakeup_open(loop, &jobs->wakeup, on_finished, jobs, ret_error) != ERROR_OK)
+    if (loop_wakeup_open(loop, &jobs->wakeup, finish, jobs, ret_error) != ERROR_OK)
         return ERROR_FATAL;
     int rc = pthread_mutex_init(&jobs->lock, NULL);
     assert(rc == 0);

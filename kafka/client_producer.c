@@ -332,8 +332,9 @@ static void fatal_reason(const struct kafka_producer *producer, char ret_reason[
             rd_kafka_fatal_error(producer->handles[i].rk, ret_reason, FATAL_REASON_SIZE);
 }
 
-static void renew(struct kafka_producer *producer)
+static void renew(void *ctx)
 {
+    struct kafka_producer *producer = ctx;
     char reason[FATAL_REASON_SIZE] = "";
     struct error error = {.class = ERROR_OK};
     if (producer->handles[APPEND_AT_ONCE].rk != NULL) {
@@ -353,16 +354,6 @@ static void renew(struct kafka_producer *producer)
     answer_all(producer, &producer->sent, &error);
 }
 
-static void on_renew(void *ctx)
-{
-    renew(ctx);
-}
-
-static void on_renew_timer(void *ctx)
-{
-    renew(ctx);
-}
-
 static void on_refuse(void *ctx)
 {
     struct kafka_producer *producer = ctx;
@@ -374,8 +365,8 @@ enum error_class kafka_producer_open(struct kafka_producer *producer, struct kaf
 {
     *producer = (struct kafka_producer){.kafka = kafka, .kind = kind};
     loop_deferred_init(&producer->refuse, on_refuse, producer);
-    loop_deferred_init(&producer->renew, on_renew, producer);
-    loop_timer_init(&producer->renew_timer, on_renew_timer, producer);
+    loop_deferred_init(&producer->renew, renew, producer);
+    loop_timer_init(&producer->renew_timer, renew, producer);
     return open_client(producer, APPEND_AT_ONCE, ret_error);
 }
 

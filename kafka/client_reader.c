@@ -362,8 +362,9 @@ static bool serve(struct kafka_reader *reader)
     return same && reader->left > 0;
 }
 
-static void drain_reader(struct kafka_reader *reader)
+static void drain_reader(void *ctx)
 {
+    struct kafka_reader *reader = ctx;
     bool all = true;
     reader->left = reader->kafka->events_per_turn;
     reader->draining = true;
@@ -382,16 +383,6 @@ static void drain_reader(struct kafka_reader *reader)
     wake_fetcher(reader);
     if (!all)
         loop_defer(reader->kafka->loop, &reader->more);
-}
-
-static void on_reader_wakeup(void *ctx)
-{
-    drain_reader(ctx);
-}
-
-static void on_reader_more(void *ctx)
-{
-    drain_reader(ctx);
 }
 
 /* ---- opening and closing ---- */
@@ -413,7 +404,7 @@ static struct kafka_reader *new_reader(struct kafka_client *kafka, const char *t
     HASH_FIND(hh, kafka->readers, reader->topic, reader->key_size, other);
     assert(other == NULL); /* one reader per topic and partition */
     HASH_ADD_KEYPTR(hh, kafka->readers, reader->topic, reader->key_size, reader);
-    loop_deferred_init(&reader->more, on_reader_more, reader);
+    loop_deferred_init(&reader->more, drain_reader, reader);
     loop_timer_init(&reader->unknown_timer, on_unknown_timer, reader);
     loop_timer_init(&reader->release_timer, on_release_timer, reader);
     return reader;
@@ -429,7 +420,7 @@ static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t of
     if (queue == NULL)
         return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
     enum error_class class =
-        loop_wakeup_open(kafka->loop, &reader->wakeup, on_reader_wakeup, reader, &error);
+        loop_wakeup_open(kafka->loop, &reader->wakeup, drain_reader, reader, &error);
     assert(class == ERROR_OK);
     rd_kafka_queue_forward(queue, NULL);
     rd_kafka_queue_io_event_enable(queue, reader->wakeup.fd, &one, sizeof(one));

@@ -177,18 +177,14 @@ static void act(struct leader *leader, const struct election_step *what)
     }
 }
 
-static void report_stopped(struct leader *leader)
+static void report_stopped(void *ctx)
 {
+    struct leader *leader = ctx;
     void (*stopped)(void *) = leader->stopped;
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
     leader->stopped = NULL;
     if (stopped != NULL)
         stopped(leader->stopped_ctx);
-}
-
-static void on_stop_timer(void *ctx)
-{
-    report_stopped(ctx);
 }
 
 static void step(struct leader *leader)
@@ -380,7 +376,7 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
     add_metrics(leader, configured.role);
     heap_arena_init(&leader->scratch, 4096);
     loop_timer_init(&leader->timer, on_timer, leader);
-    loop_timer_init(&leader->stop_timer, on_stop_timer, leader);
+    loop_timer_init(&leader->stop_timer, report_stopped, leader);
     topic_reader_init(&leader->reader, cluster, cluster->topics.leadership, 0, REOPEN_MS,
                       &reader_ops, leader);
     *ret_leader = leader;

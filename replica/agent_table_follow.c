@@ -96,8 +96,9 @@ static void on_record(void *ctx, const struct broker_record *record)
                         LOG_ERR(&error));
 }
 
-static void sweep(struct agent_table *table)
+static void sweep(void *ctx)
 {
+    struct agent_table *table = ctx;
     int64_t next_ms = agent_table_sweep(table, clock_mono_ms(table->cluster->service->clock));
     if (next_ms != INT64_MAX)
         look_again_at(table, next_ms);
@@ -123,11 +124,6 @@ static void on_end(void *ctx, int64_t next_offset)
 
 static const struct topic_reader_ops reader_ops = {.record = on_record, .end = on_end};
 
-static void on_timer(void *ctx)
-{
-    sweep(ctx);
-}
-
 struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,
                                        void *ctx)
 {
@@ -136,7 +132,7 @@ struct agent_table *agent_table_follow(struct cluster *cluster, const struct age
     table->cluster = cluster;
     table->brokers_lead_ms = INT64_MIN / 2;
     heap_arena_init(&table->heap, 4096);
-    loop_timer_init(&table->timer, on_timer, table);
+    loop_timer_init(&table->timer, sweep, table);
     topic_reader_init(&table->reader, cluster, cluster->topics.agents, 0, REOPEN_MS, &reader_ops,
                       table);
     return table;

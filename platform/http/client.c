@@ -232,12 +232,7 @@ static void on_socket_ready(struct loop *loop, int fd, unsigned events, void *us
             (events & LOOP_ERROR ? CURL_CSELECT_ERR : 0));
 }
 
-static void on_loop_timer(void *ctx)
-{
-    act(ctx, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static void on_deferred(void *ctx)
+static void on_timeout(void *ctx)
 {
     act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
@@ -307,8 +302,8 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
     client->ca_file = copy_of(options->ca_file);
     client->cert_file = copy_of(options->cert_file);
     client->key_file = copy_of(options->key_file);
-    loop_timer_init(&client->timer, on_loop_timer, client);
-    loop_deferred_init(&client->deferred, on_deferred, client);
+    loop_timer_init(&client->timer, on_timeout, client);
+    loop_deferred_init(&client->deferred, on_timeout, client);
     client->multi = curl_multi_init();
     if (client->multi == NULL) {
         http_client_free(client);

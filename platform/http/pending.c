@@ -64,11 +64,6 @@ static void end_wait(void *ctx)
     http_pending_settle(pending);
 }
 
-static void on_timer(void *ctx)
-{
-    end_wait(ctx);
-}
-
 static bool has_place(const struct http_pendings *set, struct http_exchange *exchange)
 {
     const struct http_pending_kind *kind = set->kind;
@@ -105,7 +100,7 @@ void http_pending_begin(struct http_pendings *set, struct http_pending *pending,
     pending->exchange = exchange;
     DL_APPEND(set->list, pending);
     set->count++;
-    loop_timer_init(&pending->timer, on_timer, pending);
+    loop_timer_init(&pending->timer, end_wait, pending);
     if (wait_ms > 0)
         http_pending_late_in(pending, wait_ms);
 }

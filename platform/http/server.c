@@ -131,8 +131,9 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 
 /* ---- the loop's side ---- */
 
-static void run(struct http_server *server)
+static void run(void *ctx)
 {
+    struct http_server *server = ctx;
     unsigned long long timeout_ms = 0;
     MHD_run(server->daemon);
     if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
@@ -149,16 +150,6 @@ static void on_ready(struct loop *loop, int fd, unsigned events, void *userdata)
     (void)fd;
     (void)events;
     run(userdata);
-}
-
-static void on_timer(void *ctx)
-{
-    run(ctx);
-}
-
-static void on_deferred(void *ctx)
-{
-    run(ctx);
 }
 
 void http_server_resume(struct http_exchange *exchange)
@@ -416,8 +407,8 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->tls = options->tls;
     server->tables = options->routes;
     snprintf(server->host, sizeof(server->host), "%s", host);
-    loop_timer_init(&server->timer, on_timer, server);
-    loop_deferred_init(&server->deferred, on_deferred, server);
+    loop_timer_init(&server->timer, run, server);
+    loop_deferred_init(&server->deferred, run, server);
     http_connections_init(server, options);
     enum error_class class = open_listener(server, &fd, ret_error);
     if (class == ERROR_OK)

@@ -25,8 +25,9 @@ static void wake_all(struct submission *submission)
         http_api_wake(submission->api);
 }
 
-static void begin_refresh(struct refresh *refresh)
+static void begin_refresh(void *ctx)
 {
+    struct refresh *refresh = ctx;
     struct loop *loop = refresh->submission->service->loop;
     int64_t now_ms = clock_mono_ms(loop_clock(loop));
     int64_t left_ms = refresh->begun > 0 ? refresh->begun_ms + refresh->pause_ms - now_ms : 0;
@@ -39,11 +40,6 @@ static void begin_refresh(struct refresh *refresh)
     refresh->begun++;
     refresh->begun_ms = now_ms;
     refresh->read(refresh);
-}
-
-static void on_refresh_timer(void *ctx)
-{
-    begin_refresh(ctx);
 }
 
 static void on_refreshed(void *ctx)
@@ -102,7 +98,7 @@ static bool topic_exists(void *ctx, struct text topic)
 static void refresh_init(struct submission *submission, struct refresh *refresh)
 {
     refresh->submission = submission;
-    loop_timer_init(&refresh->timer, on_refresh_timer, refresh);
+    loop_timer_init(&refresh->timer, begin_refresh, refresh);
 }
 
 /* ---- commands ---- */

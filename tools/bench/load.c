@@ -124,15 +124,11 @@ static bool fits(const struct bench_load *load)
     return index - load->over < load->round.in_flight && due_us(load, index) <= now_us(load);
 }
 
-static void submit_what_fits(struct bench_load *load)
+static void submit_what_fits(void *ctx)
 {
+    struct bench_load *load = ctx;
     while (!has_all(load) && fits(load) && load->failure.class == ERROR_OK)
         submit(load);
-}
-
-static void on_work(void *ctx)
-{
-    submit_what_fits(ctx);
 }
 
 static void on_pace(void *ctx)
@@ -317,7 +313,7 @@ enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **r
     load->stage = stage;
     topics_replies(&stage->topics, TEXT(BENCH_APP), load->reply_to);
     heap_arena_init(&load->scratch, 16 * 1024);
-    loop_deferred_init(&load->work, on_work, load);
+    loop_deferred_init(&load->work, submit_what_fits, load);
     loop_timer_init(&load->pace, on_pace, load);
     load->reader_count = cluster->partition_count;
     for (int32_t p = 0; p < load->reader_count; p++)

@@ -44,16 +44,12 @@ static int64_t now_ms(const struct agent_breaker *breaker)
 
 /* ---- leaving ---- */
 
-static void leave(struct agent_breaker *breaker)
+static void leave(void *ctx)
 {
+    struct agent_breaker *breaker = ctx;
     breaker->leaving = false;
     loop_timer_cancel(loop_of(breaker), &breaker->leave_timer);
     breaker->ops->leave(breaker->ctx);
-}
-
-static void on_leave_timer(void *ctx)
-{
-    leave(ctx);
 }
 
 void agent_breaker_progress(struct agent_breaker *breaker, uint32_t in_flight)
@@ -228,7 +224,7 @@ struct agent_breaker *agent_breaker_new(const struct service_context *service, c
     breaker->ops = ops;
     breaker->ctx = ctx;
     loop_deferred_init(&breaker->react, on_react, breaker);
-    loop_timer_init(&breaker->leave_timer, on_leave_timer, breaker);
+    loop_timer_init(&breaker->leave_timer, leave, breaker);
     loop_timer_init(&breaker->open_timer, on_open_timer, breaker);
     struct circuit_options options = {
         .errors_min = (uint32_t)config_int(config, "agent.circuit.errors.min"),

@@ -36,7 +36,6 @@ struct sim_agent {
 };
 
 static void on_flush(void *ctx);
-static void on_latency_over(void *ctx);
 static void on_silence_over(void *ctx);
 
 /* ---- start and stop ---- */
@@ -224,17 +223,13 @@ static void on_flush(void *ctx)
 
 /* ---- calls ---- */
 
-static void perform(struct sim_call *sim)
+static void perform(void *ctx)
 {
+    struct sim_call *sim = ctx;
     if (sim->agent->ledger != NULL)
         enqueue(sim);
     else
         answer(sim);
-}
-
-static void on_latency_over(void *ctx)
-{
-    perform(ctx);
 }
 
 /* Also an undo: the request says which it is. */
@@ -250,7 +245,7 @@ static void execute(void *ctx, struct agent_call *call)
         perform(sim);
         return;
     }
-    loop_timer_init(&sim->timer, on_latency_over, sim);
+    loop_timer_init(&sim->timer, perform, sim);
     loop_timer_after(agent->loop, &sim->timer, sim->entry.plan.latency_ms);
 }
 

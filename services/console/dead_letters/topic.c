@@ -151,7 +151,7 @@ static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 
 static const struct broker_reader_ops follower_ops = {on_record, on_end, on_error};
 
-static void go_on(struct topic_partition *partition);
+static void go_on(void *ctx);
 
 /* Older ones would be forgotten anyway: they are read when they are asked for. */
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -302,8 +302,9 @@ static void begin_fetch(struct topic_partition *partition)
 }
 
 /* What the partition's reader does next. */
-static void go_on(struct topic_partition *partition)
+static void go_on(void *ctx)
 {
+    struct topic_partition *partition = ctx;
     struct dead_letter_topic *topic = partition->topic;
     struct cluster *cluster = topic->cluster;
     if (partition->fetcher != NULL)
@@ -324,11 +325,6 @@ static void go_on(struct topic_partition *partition)
         broker_read(cluster->broker, cluster->topics.dead_letters, partition->number,
                     partition->position, &follower_ops, partition);
     broker_reader_skip_unreadable(partition->follower, on_unreadable);
-}
-
-static void on_timer(void *ctx)
-{
-    go_on(ctx);
 }
 
 static void add_fetch(struct dead_letter_topic *topic, int32_t number, const struct fetch *wanted)
@@ -474,7 +470,7 @@ struct dead_letter_topic *dead_letter_topic_new(struct cluster *cluster, uint32_
         struct topic_partition *partition = &topic->partitions[i];
         *partition =
             (struct topic_partition){.topic = topic, .number = i, .position = -1, .known_from = -1};
-        loop_timer_init(&partition->timer, on_timer, partition);
+        loop_timer_init(&partition->timer, go_on, partition);
         loop_timer_init(&partition->timeout, on_timeout, partition);
         go_on(partition);
     }
