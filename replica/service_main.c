@@ -83,6 +83,7 @@ static const struct http_route about[] = {
      .pattern = "/about",
      .permission = HTTP_VIEW,
      .handler = serve_about,
+     .query = HTTP_NO_NAMES,
      .summary = "what this process is: its versions, its configuration and how it is doing"},
 };
 const struct http_routes service_about_routes = HTTP_ROUTES(about);

@@ -126,6 +126,7 @@ static const struct http_route rows[] = {
      .pattern = "/stores",
      .permission = HTTP_VIEW,
      .handler = answer,
+     .query = HTTP_NO_NAMES,
      .summary = "the digest and the position of each store, for `reeve verify --live`"},
 };
 const struct http_routes view_report_routes = HTTP_ROUTES(rows);

@@ -26,7 +26,7 @@ struct http_route {
     http_is_open is_open; /* NULL: it is always open */
     /* The query's parameters: a request with an unknown one, or with one given twice (except
      * `repeats`), gets 400. A typing error in a filter must not select all orders. NULL: they are
-     * not checked. */
+     * not checked, as those of the console's pages. */
     const char *const *query;
     const char *repeats;     /* NULL: none may be repeated */
     const char *const *body; /* the fields of a JSON object, for the index; NULL: not listed */

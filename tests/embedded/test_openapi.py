@@ -361,6 +361,18 @@ class DescriptionTest(unittest.TestCase):
 
     # ---- everything else ----
 
+    def test_each_operation_refuses_a_parameter_that_is_not_described(self):
+        roles = {"console": "operator", "submission": "submitter", "agent": "agent"}
+        for name, document in self.documents.items():
+            for method, path, _ in openapi.operations(document):
+                role = "viewer" if path in ("/metrics", "/about", "/stores") else roles[name]
+                values = {key: "carrier" if key == "agent" else 1
+                          for key in re.findall(r"\{(\w+)\}", path)}
+                with self.subTest(f"{name} {method} {path}"):
+                    problem = self.ask(name, method, path, role=role, status=400, zzzzzz=1,
+                                       **values)
+                    self.assertRegex(problem["detail"], "^unknown parameter zzzzzz: ")
+
     def check(self, name, role, **more):
         service = SERVICES[name]
         token = self.world.dev.tokens.get(role)

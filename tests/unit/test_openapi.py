@@ -119,6 +119,12 @@ def fields_of(document, operation):
     return {name for part in parts for name in part.get("properties", ())}
 
 
+def schemes_of(document, operation):
+    """The schemes by which a client may say who it is."""
+    return [document["components"]["securitySchemes"][name]
+            for either in operation.get("security", document["security"]) for name in either]
+
+
 class DescriptionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -158,10 +164,12 @@ class DescriptionTest(unittest.TestCase):
                 of = {place: {each["name"] for each in
                               openapi.parameters(document, path, operation) if each["in"] == place}
                       for place in ("query", "path")}
+                of["query"] |= {each["name"] for each in schemes_of(document, operation)
+                                if each.get("in") == "query"}
                 with self.subTest(f"{name} {method} {path}"):
                     self.assertEqual(of["path"], set(re.findall(r"\{(\w+)\}", path)))
-                    if row["query"] is not None:
-                        self.assertEqual(of["query"], set(row["query"]))
+                    self.assertIsNotNone(row["query"], "its parameters are not checked")
+                    self.assertEqual(of["query"], set(row["query"]))
                     if row["body"] is not None:
                         self.assertEqual(fields_of(document, operation), set(row["body"]))
 

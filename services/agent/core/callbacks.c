@@ -63,6 +63,7 @@ static const struct http_route rows[] = {
      .pattern = PATTERN("{agent}"),
      .permission = HTTP_CALL_BACK,
      .handler = on_post,
+     .query = HTTP_NAMES("token"),
      .body_max = AGENT_CALLBACK_BODY_MAX,
      .or_else = "with the URL's own token",
      .summary = "report the outcome of an attempt, or that it takes longer"},

@@ -127,16 +127,17 @@ static void serve_missing(struct http_exchange *exchange, void *userdata)
         http_respond_error(exchange, 404, CODE_NOT_FOUND, "no such path");
 }
 
-/* Everyone may load them: the data come from the API. */
-#define FILE_ROW(path, function, text)                                                      \
+/* Everyone may load them: the data come from the API. The scripts read the parameters of pages. */
+#define FILE_ROW(path, names, function, text)                                               \
     {                                                                                       \
         .method = "GET", .pattern = (path), .permission = HTTP_OPEN, .handler = (function), \
-        .summary = (text)                                                                   \
+        .query = (names), .summary = (text)                                                 \
     }
-#define PAGE_ROW(path, name) FILE_ROW(path, serve_page, "the page " name ", for browsers")
+#define PAGE_ROW(path, name) FILE_ROW(path, NULL, serve_page, "the page " name ", for browsers")
 
 static const struct http_route rows[] = {
-    FILE_ROW("/api/openapi.yaml", serve_description, "this API as an OpenAPI description"),
+    FILE_ROW("/api/openapi.yaml", HTTP_NO_NAMES, serve_description,
+             "this API as an OpenAPI description"),
     PAGE_ROW("/", "Overview"),
     PAGE_ROW("/orders", "Orders"),
     PAGE_ROW("/orders/{id}", "of an order"),
@@ -145,7 +146,7 @@ static const struct http_route rows[] = {
     PAGE_ROW("/workflows", "Workflows"),
     PAGE_ROW("/agents", "Agents"),
     PAGE_ROW("/health", "Health"),
-    FILE_ROW("/assets/{name}", serve_asset, "what the pages consist of"),
+    FILE_ROW("/assets/{name}", NULL, serve_asset, "what the pages consist of"),
 };
 const struct http_routes web_routes = HTTP_ROUTES(rows);
 

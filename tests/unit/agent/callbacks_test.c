@@ -178,6 +178,8 @@ Test(callbacks, refuses_bad_callbacks_without_appending)
         {"A/Pay/do/1?token=", DONE, 403},
         {"A/Pay/do/1?token=0000000000000000000000000000000000000000000000000000000000000000", DONE,
          403},
+        {"A/Pay/do/1?tokem=0", DONE, 400},
+        {"A/Pay/do/1?token=0&token=0", DONE, 400},
         {"A/Pay/do/0", DONE, 400},
         {"A/Pay/do/-1", DONE, 400},
         {"A/Pay/do/99999999999999999999", DONE, 400},
@@ -196,6 +198,8 @@ Test(callbacks, refuses_bad_callbacks_without_appending)
         cr_assert_eq(post(caller, url, cases[i].body), cases[i].status, "%s: %d %s", cases[i].path,
                      caller->status, caller->body);
     }
+    snprintf(url, sizeof(url), "%s&attempt=2", url_of(caller, "A"));
+    cr_assert_eq(post(caller, url, DONE), 400, "%s", caller->body);
     snprintf(url, sizeof(url), "%s", url_of(caller, "A"));
     cr_assert_eq(post(caller, url, "{}"), 400);
     static char large[AGENT_CALLBACK_BODY_MAX + 100];

@@ -235,3 +235,15 @@ Test(http_session, slows_down_who_asks_the_session_about_tokens)
     cr_assert_eq(access_kit_ask("GET", "/api/session", ""), 200);
     cr_assert_eq(access_kit_ask_as("GET", "/livez", "wrong"), 200);
 }
+
+Test(http_session, takes_no_parameters)
+{
+    char head[HEAD_SIZE];
+    log_in(HTTP_ROLE_VIEWER, head);
+    cr_assert_eq(access_kit_ask("GET", "/api/session?token=x", head), 400);
+    cr_assert_eq(access_kit_ask("POST", "/api/session?token=x", head), 400);
+    cr_assert_eq(access_kit_ask("DELETE", "/api/session?id=x", head), 400);
+    cr_assert(strstr(http_kit_answer, "unknown parameter id: this path takes no") != NULL, "%s",
+              http_kit_answer);
+    cr_assert_eq(access_kit_ask("GET", "/view", head), 200, "the session goes on");
+}
