@@ -30,18 +30,12 @@ void service_about_add_metrics(struct metrics *metrics)
                 1);
 }
 
-static void put(json_t *object, const char *name, json_t *value)
-{
-    int failed = json_object_set_new(object, name, value);
-    assert(failed == 0);
-}
-
 static void add_setting(void *ctx, const char *name, const char *value, const char *origin)
 {
     json_t *object = json_object();
-    put(object, "key", json_codec_text(text_of(name)));
-    put(object, "value", json_codec_text(text_of(value)));
-    put(object, "origin", json_codec_text(text_of(origin)));
+    json_codec_put(object, "key", json_codec_text(text_of(name)));
+    json_codec_put(object, "value", json_codec_text(text_of(value)));
+    json_codec_put(object, "origin", json_codec_text(text_of(origin)));
     json_array_append_new(ctx, object);
 }
 
@@ -57,12 +51,13 @@ void service_about_respond(struct http_exchange *exchange, const struct service_
 {
     json_t *body = json_object();
     assert(about->context->instance_id != NULL);
-    put(body, "service", json_codec_text(text_of(about->context->name)));
-    put(body, "instance", json_codec_text(text_of(about->context->instance_id)));
-    put(body, "version", json_string(service_version()));
-    put(body, "started_at", json_codec_time(about->started_ms));
-    put(body, "ready", json_boolean(about->ready));
-    put(body, "reason", json_codec_text_or_null(text_of(about->reason)));
-    put(body, "configuration", service_configuration(about->context->config, about->readers));
+    json_codec_put(body, "service", json_codec_text(text_of(about->context->name)));
+    json_codec_put(body, "instance", json_codec_text(text_of(about->context->instance_id)));
+    json_codec_put(body, "version", json_string(service_version()));
+    json_codec_put(body, "started_at", json_codec_time(about->started_ms));
+    json_codec_put(body, "ready", json_boolean(about->ready));
+    json_codec_put(body, "reason", json_codec_text_or_null(text_of(about->reason)));
+    json_codec_put(body, "configuration",
+                   service_configuration(about->context->config, about->readers));
     http_respond_json(exchange, 200, body);
 }

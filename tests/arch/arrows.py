@@ -23,7 +23,6 @@ WITHIN = {
     "services/console/api": ("services/console/model", "services/console/render"),
     "services/console/dead_letters": ("services/console/model", "services/console/render"),
     "services/console/live": ("services/console/model", "services/console/render"),
-    "services/console/model": ("services/console/render",),
     "services/scheduler": ("services",),
     "services/submission": ("services",),
     "services/supervisor": ("services",),

@@ -4,8 +4,10 @@
 
 #include "base/names.h"
 #include "base/utf8.h"
+#include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
@@ -56,10 +58,11 @@ static json_t *state_of(const struct agent_pauses *pauses, struct text agent)
 {
     const struct agent_group *group = agent_table_find(pauses->table, agent);
     json_t *body = json_object();
-    render_put(body, "agent", json_codec_text(agent));
-    render_put(body, "paused", render_agent_pause(agent_table_pause(pauses->table, agent)));
-    render_put(body, "instances", json_integer(group != NULL ? group->count : 0));
-    render_put(body, "workflows", json_integer(count_workflows(pauses->cluster->workflows, agent)));
+    json_codec_put(body, "agent", json_codec_text(agent));
+    json_codec_put(body, "paused", render_agent_pause(agent_table_pause(pauses->table, agent)));
+    json_codec_put(body, "instances", json_integer(group != NULL ? group->count : 0));
+    json_codec_put(body, "workflows",
+                   json_integer(count_workflows(pauses->cluster->workflows, agent)));
     return body;
 }
 

@@ -5,8 +5,10 @@
 #include "services/console/api/search_api.h"
 #include "services/console/render/render.h"
 
+#include "platform/http/json_answer.h"
 #include "platform/http/query.h"
 #include "schemas/details.h"
+#include "schemas/json/json_codec.h"
 #include "schemas/json/order_json.h"
 
 enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
@@ -35,12 +37,12 @@ void api_put_incomplete(struct api *api, json_t *body)
         if (list == NULL)
             list = json_array();
         json_t *object = json_object();
-        render_put(object, "partition", json_integer(i));
-        render_put(object, "reason", json_codec_text(text_of(reason)));
+        json_codec_put(object, "partition", json_integer(i));
+        json_codec_put(object, "reason", json_codec_text(text_of(reason)));
         json_array_append_new(list, object);
     }
     if (list != NULL)
-        render_put(body, "incomplete", list);
+        json_codec_put(body, "incomplete", list);
 }
 
 struct console_partition *api_partition_of(struct api *api, struct text order_id)
@@ -104,7 +106,7 @@ void serve_alerts(struct api *api, struct http_exchange *exchange)
         return;
     json_t *body = json_object();
     search_api_put_page(api, &search, body, "orders", render_order_alert);
-    render_put(body, "partitions", alerts_render(api->alerts, open == 1));
+    json_codec_put(body, "partitions", alerts_render(api->alerts, open == 1));
     owners_respond(api->owners, exchange, body);
 }
 
@@ -132,10 +134,10 @@ void serve_agents(struct api *api, struct http_exchange *exchange)
     if (!http_query_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
-    render_put(body, "agents", render_agents(api->agents, agent));
-    render_put(body, "pauses", render_agent_pauses(api->agents));
+    json_codec_put(body, "agents", render_agents(api->agents, agent));
+    json_codec_put(body, "pauses", render_agent_pauses(api->agents));
     /* An instance whose heartbeats cannot be heard may well be running. */
-    render_put(
+    json_codec_put(
         body, "complete",
         json_boolean(agent_table_is_complete(api->agents) && owners_data_age_ms(api->owners) == 0));
     owners_respond(api->owners, exchange, body);

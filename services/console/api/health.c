@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/health: the checks of this console, and its configuration with the origin of each value.
  * Secrets are hidden. */
+#include "platform/http/json_answer.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
-#include "services/console/render/render.h"
 
 #include "platform/disk_guard.h"
 #include "replica/service_about.h"
@@ -15,9 +16,9 @@ enum { MESSAGE_SIZE = ERROR_MESSAGE_SIZE + 64, DATA_AGE_MAX_MS = 5000 };
 static void add_check(json_t *list, const char *name, bool ok, const char *message)
 {
     json_t *object = json_object();
-    render_put(object, "name", json_string(name));
-    render_put(object, "ok", json_boolean(ok));
-    render_put(object, "message", json_codec_text(text_of(message)));
+    json_codec_put(object, "name", json_string(name));
+    json_codec_put(object, "ok", json_boolean(ok));
+    json_codec_put(object, "message", json_codec_text(text_of(message)));
     json_array_append_new(list, object);
 }
 
@@ -89,11 +90,11 @@ static json_t *render_checks(struct api *api)
 void serve_health(struct api *api, struct http_exchange *exchange)
 {
     json_t *body = json_object();
-    render_put(body, "version", json_string(service_version()));
-    render_put(body, "instance", json_codec_text(text_of(api->cluster->service->instance_id)));
-    render_put(body, "checks", render_checks(api));
-    render_put(body, "configuration",
-               service_configuration(api->cluster->service->config, SETTINGS_CONSOLE));
+    json_codec_put(body, "version", json_string(service_version()));
+    json_codec_put(body, "instance", json_codec_text(text_of(api->cluster->service->instance_id)));
+    json_codec_put(body, "checks", render_checks(api));
+    json_codec_put(body, "configuration",
+                   service_configuration(api->cluster->service->config, SETTINGS_CONSOLE));
     if (api->owners != NULL)
         owners_respond(api->owners, exchange, body);
     else

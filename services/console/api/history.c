@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/history: what was decided about an order, from the log. */
+#include "platform/http/json_answer.h"
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 
@@ -26,7 +28,8 @@ static json_t *render_entry(const struct history *history, const struct decision
     struct arena *arena = &api->scratch.arena;
     int32_t partition = console_partition_number(history->partition);
     json_t *entry = render_decision(decision, partition, decision->offset, arena);
-    render_put(entry, "updates", render_updates(decision, partition, &api->cluster->topics, arena));
+    json_codec_put(entry, "updates",
+                   render_updates(decision, partition, &api->cluster->topics, arena));
     return entry;
 }
 
@@ -110,16 +113,16 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
         return;
     }
     json_t *body = json_object();
-    render_put(body, "order_id", json_codec_text(order_id));
-    render_put(body, "partition", json_integer(console_partition_number(history->partition)));
-    render_put(body, "entries", history->entries);
-    render_put(body, "next", history->more ? json_integer(history->last) : json_null());
+    json_codec_put(body, "order_id", json_codec_text(order_id));
+    json_codec_put(body, "partition", json_integer(console_partition_number(history->partition)));
+    json_codec_put(body, "entries", history->entries);
+    json_codec_put(body, "next", history->more ? json_integer(history->last) : json_null());
     const struct checkpoint *checkpoint =
         view_checkpoint(console_partition_view(history->partition));
-    render_put(body, "log_start", json_integer(checkpoint->start));
-    render_put(body, "begins_at",
-               history->begins_at >= 0 ? json_integer(history->begins_at) : json_null());
-    render_put(body, "whole", json_boolean(is_whole(history)));
+    json_codec_put(body, "log_start", json_integer(checkpoint->start));
+    json_codec_put(body, "begins_at",
+                   history->begins_at >= 0 ? json_integer(history->begins_at) : json_null());
+    json_codec_put(body, "whole", json_boolean(is_whole(history)));
     owners_respond(history->api->owners, exchange, body);
 }
 

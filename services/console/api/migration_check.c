@@ -2,9 +2,10 @@
 /* GET /api/orders/{id}/migrate: whether the order could be moved to another version of its workflow
  * now. The engine decides, as the scheduler's would, and nothing is appended. */
 #include "engine/engine.h"
+#include "platform/http/json_answer.h"
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
-#include "services/console/render/render.h"
 
 static bool read_query(struct http_exchange *exchange, struct migrate_order *ret_cmd)
 {
@@ -58,10 +59,10 @@ static void respond(struct http_exchange *exchange, const struct order *order,
         return;
     }
     json_t *body = json_object();
-    render_put(body, "order_id", json_codec_text(order->details.order_id));
-    render_put(body, "workflow", json_codec_text(order->details.workflow));
-    render_put(body, "from_version", json_integer(order->details.workflow_version));
-    render_put(body, "version", json_integer(event->order_migrated.workflow_version));
+    json_codec_put(body, "order_id", json_codec_text(order->details.order_id));
+    json_codec_put(body, "workflow", json_codec_text(order->details.workflow));
+    json_codec_put(body, "from_version", json_integer(order->details.workflow_version));
+    json_codec_put(body, "version", json_integer(event->order_migrated.workflow_version));
     http_respond_json(exchange, 200, body);
 }
 

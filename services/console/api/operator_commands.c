@@ -5,6 +5,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
@@ -85,7 +86,7 @@ static void resolve(struct operator_command *command, const json_t *decision)
     json_t *problem =
         http_problem_new(409, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
                          text_of(reason != NULL ? reason : ""));
-    render_put(problem, "decision", body);
+    json_codec_put(problem, "decision", body);
     http_respond_problem(exchange, problem);
 }
 

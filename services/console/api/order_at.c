@@ -3,9 +3,9 @@
  * between which the loop turns: folding all of a long history takes a few tenths of a second. */
 #include "services/console/api/order_at.h"
 
+#include "schemas/json/json_codec.h"
 #include "schemas/json/order_json.h"
 #include "services/console/api/api.h"
-#include "services/console/render/render.h"
 
 #include "base/numbers.h"
 
@@ -99,7 +99,7 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
                            (long long)replay->through);
     else {
         json_t *body = order_json(&replay->order, console_partition_number(partition));
-        render_put(body, "at_offset", json_integer(replay->at));
+        json_codec_put(body, "at_offset", json_integer(replay->at));
         owners_respond(replay->api->owners, exchange, body);
     }
 }

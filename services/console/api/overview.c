@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/overview: the statistics of all partitions together. */
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
 #include "services/console/model/oldest_order.h"
 #include "services/console/render/render.h"
@@ -24,12 +25,12 @@ static void put_rates(json_t *body, const struct stats *stats, int64_t now)
         from = stats_rates(stats, (enum stats_rate)rate, now, counts);
         for (int i = 0; i < STATS_BUCKETS; i++)
             json_array_append_new(list, json_integer(counts[i]));
-        render_put(rates, names[rate], list);
+        json_codec_put(rates, names[rate], list);
     }
-    render_put(body, "now", json_codec_time(now));
-    render_put(body, "step_ms", json_integer(STATS_STEP_MS));
-    render_put(body, "from", json_codec_time(from));
-    render_put(body, "rates", rates);
+    json_codec_put(body, "now", json_codec_time(now));
+    json_codec_put(body, "step_ms", json_integer(STATS_STEP_MS));
+    json_codec_put(body, "from", json_codec_time(from));
+    json_codec_put(body, "rates", rates);
 }
 
 static json_t *render_steps(const struct stats *stats)
@@ -37,9 +38,9 @@ static json_t *render_steps(const struct stats *stats)
     json_t *list = json_array();
     for (const struct stats_group *row = stats->steps; row != NULL; row = row->hh.next) {
         json_t *object = json_object();
-        render_put(object, "workflow", part(row->key, row->key_size, 0));
-        render_put(object, "step", part(row->key, row->key_size, 1));
-        render_put(object, "orders", json_integer(row->orders));
+        json_codec_put(object, "workflow", part(row->key, row->key_size, 0));
+        json_codec_put(object, "step", part(row->key, row->key_size, 1));
+        json_codec_put(object, "orders", json_integer(row->orders));
         json_array_append_new(list, object);
     }
     return list;
@@ -112,11 +113,11 @@ static json_t *render_durations(const struct stats *stats, const struct workflow
         if (count == 0)
             continue;
         json_t *object = json_object();
-        render_put(object, "workflow", part(row->key, row->key_size, 0));
-        render_put(object, "step", part(row->key, row->key_size, 1));
-        render_put(object, "count", json_integer((json_int_t)count));
-        render_put(object, "p50_ms", json_integer(p50));
-        render_put(object, "p99_ms", json_integer(p99));
+        json_codec_put(object, "workflow", part(row->key, row->key_size, 0));
+        json_codec_put(object, "step", part(row->key, row->key_size, 1));
+        json_codec_put(object, "count", json_integer((json_int_t)count));
+        json_codec_put(object, "p50_ms", json_integer(p50));
+        json_codec_put(object, "p99_ms", json_integer(p99));
         json_array_append_new(list, object);
     }
     free(places);
@@ -134,14 +135,14 @@ static json_t *render_causes(struct stats *stats)
     HASH_SORT(stats->causes, most_orders_first);
     for (const struct stats_group *row = stats->causes; row != NULL; row = row->hh.next) {
         json_t *object = json_object();
-        render_put(object, "workflow", part(row->key, row->key_size, 0));
-        render_put(object, "step", part(row->key, row->key_size, 1));
-        render_put(object, "error_name", part(row->key, row->key_size, 2));
-        render_put(object, "message",
-                   json_codec_text_or_null((struct text){row->message, row->message_size}));
-        render_put(object, "pattern", part(row->key, row->key_size, 3));
-        render_put(object, "orders", json_integer(row->orders));
-        render_put(object, "latest_at", render_time(row->latest_at));
+        json_codec_put(object, "workflow", part(row->key, row->key_size, 0));
+        json_codec_put(object, "step", part(row->key, row->key_size, 1));
+        json_codec_put(object, "error_name", part(row->key, row->key_size, 2));
+        json_codec_put(object, "message",
+                       json_codec_text_or_null((struct text){row->message, row->message_size}));
+        json_codec_put(object, "pattern", part(row->key, row->key_size, 3));
+        json_codec_put(object, "orders", json_integer(row->orders));
+        json_codec_put(object, "latest_at", json_codec_time_or_null(row->latest_at));
         json_array_append_new(list, object);
     }
     return list;
@@ -161,10 +162,10 @@ static json_t *render_oldest(struct api *api)
     if (view_order(view, id, &order, &error) != ERROR_OK || order == NULL)
         return json_null();
     json_t *object = json_object();
-    render_put(object, "id", json_codec_text(id));
-    render_put(object, "workflow", json_codec_text_or_null(order->details.workflow));
-    render_put(object, "state", json_string(order_state_name(order->state)));
-    render_put(object, "submitted_at", render_time(order->accepted_at));
+    json_codec_put(object, "id", json_codec_text(id));
+    json_codec_put(object, "workflow", json_codec_text_or_null(order->details.workflow));
+    json_codec_put(object, "state", json_string(order_state_name(order->state)));
+    json_codec_put(object, "submitted_at", json_codec_time_or_null(order->accepted_at));
     return object;
 }
 
@@ -181,12 +182,12 @@ static json_t *render_partitions(struct api *api)
     char reason[VERDICT_REASON_SIZE] = "";
     uint32_t stalled = owners_stalled(api->owners, reason, NULL);
     json_t *object = json_object();
-    render_put(object, "total", json_integer(api->partition_count));
-    render_put(object, "owned", json_integer(owned));
-    render_put(object, "stopped", json_integer(stopped));
-    render_put(object, "lag", json_integer(owners_lag(api->owners)));
-    render_put(object, "stalled", json_integer(stalled));
-    render_put(object, "stalled_reason", json_codec_text_or_null(text_of(reason)));
+    json_codec_put(object, "total", json_integer(api->partition_count));
+    json_codec_put(object, "owned", json_integer(owned));
+    json_codec_put(object, "stopped", json_integer(stopped));
+    json_codec_put(object, "lag", json_integer(owners_lag(api->owners)));
+    json_codec_put(object, "stalled", json_integer(stalled));
+    json_codec_put(object, "stalled_reason", json_codec_text_or_null(text_of(reason)));
     return object;
 }
 
@@ -196,8 +197,8 @@ static void put_states(struct api *api, json_t *body)
     for (int32_t i = 0; i < api->partition_count; i++)
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             by_state[state] += console_partition_counts(api->partitions[i])->by_state[state];
-    render_put(body, "by_state", render_by_state(by_state));
-    render_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
+    json_codec_put(body, "by_state", render_by_state(by_state));
+    json_codec_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
 }
 
 void serve_overview(struct api *api, struct http_exchange *exchange)
@@ -209,13 +210,13 @@ void serve_overview(struct api *api, struct http_exchange *exchange)
         stats_merge(stats, console_partition_stats(api->partitions[i]));
     json_t *body = json_object();
     put_rates(body, stats, now);
-    render_put(body, "in_flight", render_steps(stats));
-    render_put(body, "in_flight_of_others", json_integer(stats->other_steps));
-    render_put(body, "latency", render_durations(stats, api->cluster->workflows, now));
-    render_put(body, "errors", render_causes(stats));
-    render_put(body, "errors_of_other_causes", json_integer(stats->other_causes));
-    render_put(body, "oldest", render_oldest(api));
-    render_put(body, "partitions", render_partitions(api));
+    json_codec_put(body, "in_flight", render_steps(stats));
+    json_codec_put(body, "in_flight_of_others", json_integer(stats->other_steps));
+    json_codec_put(body, "latency", render_durations(stats, api->cluster->workflows, now));
+    json_codec_put(body, "errors", render_causes(stats));
+    json_codec_put(body, "errors_of_other_causes", json_integer(stats->other_causes));
+    json_codec_put(body, "oldest", render_oldest(api));
+    json_codec_put(body, "partitions", render_partitions(api));
     put_states(api, body);
     api_put_incomplete(api, body);
     stats_deinit(stats);

@@ -3,9 +3,9 @@
 #include "services/console/api/search_api.h"
 
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "schemas/json/order_json.h"
 #include "services/console/api/api.h"
-#include "services/console/render/render.h"
 
 enum { LIST_LIMIT = 50 };
 
@@ -142,11 +142,11 @@ void search_api_put_page(struct api *api, const struct search *search, json_t *b
     search_run(api->partitions, api->partition_count, search, &page);
     for (uint32_t i = 0; i < page.count; i++)
         add_hit(api, list, &page.hits[i], render);
-    render_put(body, name, list);
-    render_put(body, "sorted_by", json_string(search_sort_name(page.sort)));
+    json_codec_put(body, name, list);
+    json_codec_put(body, "sorted_by", json_string(search_sort_name(page.sort)));
     if (page.has_next)
         search_cursor_encode(&page.next, cursor);
-    render_put(body, "next", page.has_next ? json_string(cursor) : json_null());
+    json_codec_put(body, "next", page.has_next ? json_string(cursor) : json_null());
     api_put_incomplete(api, body);
     search_page_deinit(&page);
 }
@@ -174,8 +174,8 @@ static bool read_by(struct http_exchange *exchange, bool *ret_by_state)
 
 static void put_number(json_t *object, struct search_number number)
 {
-    render_put(object, "orders", json_integer((json_int_t)number.orders));
-    render_put(object, "exact", json_boolean(number.exact));
+    json_codec_put(object, "orders", json_integer((json_int_t)number.orders));
+    json_codec_put(object, "exact", json_boolean(number.exact));
 }
 
 static void put_by_state(json_t *body, const struct search_numbers *numbers)
@@ -184,9 +184,9 @@ static void put_by_state(json_t *body, const struct search_numbers *numbers)
     for (int state = 0; state < ORDER_STATE_COUNT; state++) {
         json_t *object = json_object();
         put_number(object, numbers->by_state[state]);
-        render_put(by_state, order_state_name((enum order_state)state), object);
+        json_codec_put(by_state, order_state_name((enum order_state)state), object);
     }
-    render_put(body, "by_state", by_state);
+    json_codec_put(body, "by_state", by_state);
 }
 
 void search_api_serve_count(struct api *api, struct http_exchange *exchange)

@@ -4,11 +4,12 @@
 #include "services/console/api/service_list.h"
 
 #include "platform/http/client.h"
+#include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/name_lookup.h"
 #include "replica/service_address.h"
 #include "replica/service_credentials.h"
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -59,8 +60,8 @@ static const struct http_pending_kind waiting_kind = {.max = WAITING_MAX,
 static json_t *failed(const char *address, const char *message)
 {
     json_t *row = json_object();
-    render_put(row, "address", json_codec_text(text_of(address)));
-    render_put(row, "error", json_codec_text(text_of(message)));
+    json_codec_put(row, "address", json_codec_text(text_of(address)));
+    json_codec_put(row, "error", json_codec_text(text_of(message)));
     return row;
 }
 
@@ -107,15 +108,15 @@ static json_t *copy_fields(const json_t *about)
         json_t *value = json_object_get(about, fields[i].name);
         whole = whole && value != NULL && json_typeof(value) == fields[i].type;
         if (whole)
-            render_put(row, fields[i].name, json_incref(value));
+            json_codec_put(row, fields[i].name, json_incref(value));
     }
     if (!whole) {
         json_decref(row);
         return NULL;
     }
-    render_put(row, "ready", json_boolean(json_is_true(ready)));
-    render_put(row, "reason",
-               json_is_null(reason) ? json_null() : json_string(json_string_value(reason)));
+    json_codec_put(row, "ready", json_boolean(json_is_true(ready)));
+    json_codec_put(row, "reason",
+                   json_is_null(reason) ? json_null() : json_string(json_string_value(reason)));
     return row;
 }
 
@@ -159,8 +160,8 @@ static json_t *read_answer(const struct service_list *list, const char *address,
     json_decref(about);
     if (row == NULL)
         return failed(address, "the answer to GET /about is not that of a reeve service");
-    render_put(row, "address", json_codec_text(text_of(address)));
-    render_put(row, "error", json_null());
+    json_codec_put(row, "address", json_codec_text(text_of(address)));
+    json_codec_put(row, "error", json_null());
     return row;
 }
 
@@ -202,7 +203,7 @@ static void end_round(struct service_list *list)
     loop_timer_cancel(list->loop, &list->timer);
     for (size_t i = 0; i < list->count; i++)
         add_rows(&list->services[i], rows);
-    render_put(body, "services", rows);
+    json_codec_put(body, "services", rows);
     DL_FOREACH_SAFE(list->waiting.list, waiting, next) {
         http_respond_json(http_pending_take(waiting), 200, json_incref(body));
         http_pending_settle(waiting);

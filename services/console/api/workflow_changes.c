@@ -4,8 +4,10 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "schemas/json/json_codec.h"
 #include "schemas/json/workflow_json.h"
 #include "services/console/api/workflow_topics.h"
 #include "services/console/render/render.h"
@@ -107,9 +109,9 @@ static void finish(struct workflow_request *request)
             : workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
     if (request->is_deployment)
         result = workflow_deployment_result(registry, &request->deployment);
-    render_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
-    render_put(body, "result", json_string(result));
-    render_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
+    json_codec_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
+    json_codec_put(body, "result", json_string(result));
+    json_codec_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
     http_respond_json(exchange, 200, body);
 }
 
@@ -333,7 +335,7 @@ static json_t *split(json_t *body, const char *name)
     json_t *object = json_object();
     json_t *value = json_object_get(body, name);
     if (value != NULL)
-        render_put(object, name, json_incref(value));
+        json_codec_put(object, name, json_incref(value));
     json_object_del(body, name);
     return object;
 }
@@ -391,7 +393,7 @@ static bool compile(struct workflow_request *request, struct http_exchange *exch
     snprintf(detail, sizeof(detail), "the text has %u error%s; nothing was deployed",
              problems->errors, problems->errors == 1 ? "" : "s");
     json_t *problem = http_problem_new(400, error_code_text(CODE_BAD_WORKFLOW), text_of(detail));
-    render_put(problem, "problems", render_problems(problems->items, problems->count));
+    json_codec_put(problem, "problems", render_problems(problems->items, problems->count));
     http_respond_problem(exchange, problem);
     return false;
 }

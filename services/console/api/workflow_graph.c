@@ -3,8 +3,9 @@
 #include "workflow/graph.h"
 
 #include "base/numbers.h"
+#include "platform/http/json_answer.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
-#include "services/console/render/render.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -27,13 +28,13 @@ static json_t *render_step(const struct workflow *workflow, uint32_t index, uint
         if ((step->after >> j & 1) != 0)
             json_array_append_new(after, json_codec_text(workflow->steps[j].name));
     }
-    render_put(object, "name", json_codec_text(step->name));
-    render_put(object, "level", json_integer(level));
-    render_put(object, "agents", agents);
-    render_put(object, "after", after);
-    render_put(object, "pivot", json_boolean(step->pivot));
-    render_put(object, "undo",
-               json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));
+    json_codec_put(object, "name", json_codec_text(step->name));
+    json_codec_put(object, "level", json_integer(level));
+    json_codec_put(object, "agents", agents);
+    json_codec_put(object, "after", after);
+    json_codec_put(object, "pivot", json_boolean(step->pivot));
+    json_codec_put(object, "undo",
+                   json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));
     return object;
 }
 
@@ -45,9 +46,9 @@ static json_t *render_graph(const struct workflow *workflow)
     json_t *steps = json_array();
     for (uint32_t i = 0; i < workflow->step_count; i++)
         json_array_append_new(steps, render_step(workflow, i, levels[i]));
-    render_put(body, "name", json_codec_text(workflow->name));
-    render_put(body, "version", json_integer(workflow->version));
-    render_put(body, "steps", steps);
+    json_codec_put(body, "name", json_codec_text(workflow->name));
+    json_codec_put(body, "version", json_integer(workflow->version));
+    json_codec_put(body, "steps", steps);
     return body;
 }
 

@@ -2,7 +2,8 @@
 /* See workflow_topics.h. */
 #include "services/console/api/workflow_topics.h"
 
-#include "services/console/render/render.h"
+#include "platform/http/json_answer.h"
+#include "schemas/json/json_codec.h"
 #include "workflow/lifecycle.h"
 
 #include <assert.h>
@@ -78,7 +79,7 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
              "console creates no topics. Create them with `%s`, then deploy again",
              (long long)missing, missing == 1 ? "has" : "have", command);
     json_t *problem = http_problem_new(409, error_code_text(CODE_TOPICS_MISSING), text_of(detail));
-    render_put(problem, "command", json_string(command));
+    json_codec_put(problem, "command", json_string(command));
     http_respond_problem(exchange, problem);
     return false;
 }

@@ -3,7 +3,9 @@
  * is deployed, and how many orders there are of it. The counts come from the partitions, whatever
  * the number of orders. */
 #include "base/numbers.h"
+#include "platform/http/json_answer.h"
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "schemas/json/workflow_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
@@ -40,7 +42,7 @@ static json_t *render_by_workflow(const struct order_counts *counts)
              i++)
             for (int state = 0; state < ORDER_STATE_COUNT; state++)
                 by_state[state] += counts->rows[i].by_state[state];
-        render_put(workflows, first->workflow, render_by_state(by_state));
+        json_codec_put(workflows, first->workflow, render_by_state(by_state));
     }
     return workflows;
 }
@@ -51,9 +53,9 @@ static json_t *render_by_version(const struct order_counts *counts)
     for (uint32_t i = 0; i < counts->row_count; i++) {
         const struct order_counts_row *row = &counts->rows[i];
         json_t *object = json_object();
-        render_put(object, "workflow", json_codec_text(order_counts_name(row)));
-        render_put(object, "version", json_integer(row->version));
-        render_put(object, "by_state", render_by_state(row->by_state));
+        json_codec_put(object, "workflow", json_codec_text(order_counts_name(row)));
+        json_codec_put(object, "version", json_integer(row->version));
+        json_codec_put(object, "by_state", render_by_state(row->by_state));
         json_array_append_new(versions, object);
     }
     return versions;
@@ -63,10 +65,10 @@ void serve_counts(struct api *api, struct http_exchange *exchange)
 {
     struct order_counts sum = sum_up(api);
     json_t *body = json_object();
-    render_put(body, "orders", json_integer((json_int_t)total_of(sum.by_state)));
-    render_put(body, "by_state", render_by_state(sum.by_state));
-    render_put(body, "by_workflow", render_by_workflow(&sum));
-    render_put(body, "by_version", render_by_version(&sum));
+    json_codec_put(body, "orders", json_integer((json_int_t)total_of(sum.by_state)));
+    json_codec_put(body, "by_state", render_by_state(sum.by_state));
+    json_codec_put(body, "by_workflow", render_by_workflow(&sum));
+    json_codec_put(body, "by_version", render_by_version(&sum));
     api_put_incomplete(api, body);
     order_counts_deinit(&sum);
     owners_respond(api->owners, exchange, body);
@@ -81,9 +83,10 @@ static json_t *render_orders(const struct order_counts *counts, const struct wor
         order_counts_find(counts, workflow->name, workflow->version);
     const uint64_t *by_state = row != NULL ? row->by_state : none;
     json_t *orders = json_object();
-    render_put(orders, "total", json_integer((json_int_t)total_of(by_state)));
-    render_put(orders, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
-    render_put(orders, "by_state", render_by_state(by_state));
+    json_codec_put(orders, "total", json_integer((json_int_t)total_of(by_state)));
+    json_codec_put(orders, "unfinished",
+                   json_integer((json_int_t)order_counts_unfinished(by_state)));
+    json_codec_put(orders, "by_state", render_by_state(by_state));
     return orders;
 }
 
@@ -93,8 +96,8 @@ static json_t *render_version(const struct api *api, const struct workflow_entry
     const struct workflow_registry *registry = api->cluster->workflows;
     json_t *object = workflow_json(entry->workflow, &entry->definition, &entry->latest,
                                    workflow_lifecycle_is_active(registry, entry), entry->retired);
-    render_put(object, "orders", render_orders(counts, entry->workflow));
-    render_put(object, "lint", render_problems(entry->warnings, entry->warning_count));
+    json_codec_put(object, "orders", render_orders(counts, entry->workflow));
+    json_codec_put(object, "lint", render_problems(entry->warnings, entry->warning_count));
     return object;
 }
 
@@ -108,7 +111,7 @@ void serve_workflows(struct api *api, struct http_exchange *exchange)
         const struct workflow_entry *entry = workflow_registry_at(registry, i);
         json_array_append_new(list, render_version(api, entry, &sum));
     }
-    render_put(body, "workflows", list);
+    json_codec_put(body, "workflows", list);
     api_put_incomplete(api, body);
     order_counts_deinit(&sum);
     owners_respond(api->owners, exchange, body);
@@ -150,10 +153,10 @@ void serve_workflow(struct api *api, struct http_exchange *exchange)
 static json_t *render_difference(const struct workflow_difference *difference)
 {
     json_t *object = json_object();
-    render_put(object, "step", json_codec_text_or_null(difference->step));
-    render_put(object, "field", json_string(difference->field));
-    render_put(object, "left", json_codec_text_or_null(difference->left));
-    render_put(object, "right", json_codec_text_or_null(difference->right));
+    json_codec_put(object, "step", json_codec_text_or_null(difference->step));
+    json_codec_put(object, "field", json_string(difference->field));
+    json_codec_put(object, "left", json_codec_text_or_null(difference->left));
+    json_codec_put(object, "right", json_codec_text_or_null(difference->right));
     return object;
 }
 
@@ -181,9 +184,9 @@ void serve_workflow_diff(struct api *api, struct http_exchange *exchange)
         workflow_diff(left->workflow, right->workflow, &api->scratch.arena, &differences);
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, render_difference(&differences[i]));
-    render_put(body, "workflow", json_codec_text(left->definition.name));
-    render_put(body, "left", json_integer(versions[0]));
-    render_put(body, "right", json_integer(versions[1]));
-    render_put(body, "differences", list);
+    json_codec_put(body, "workflow", json_codec_text(left->definition.name));
+    json_codec_put(body, "left", json_integer(versions[0]));
+    json_codec_put(body, "right", json_integer(versions[1]));
+    json_codec_put(body, "differences", list);
     http_respond_json(exchange, 200, body);
 }

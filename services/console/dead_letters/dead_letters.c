@@ -9,7 +9,6 @@
 #include "platform/logger.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
-#include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
 #include <assert.h>

@@ -7,10 +7,11 @@
  * Whether an older one is open is known once everything behind it was searched for resolutions.
  * After a restart, a request that goes on far back reads that first. Each request reads at most
  * SCAN_MAX records: its answer may have fewer dead letters than `limit`, or none, and a cursor. */
+#include "platform/http/json_answer.h"
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
-#include "services/console/render/render.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -142,12 +143,12 @@ static void answer(struct listing *listing)
     const struct dead_letter_topic *topic = listing->letters->topic;
     const struct dead_letter_index *index = dead_letter_topic_index(topic);
     json_t *body = json_object();
-    render_put(body, "dead_letters", json_incref(listing->list));
+    json_codec_put(body, "dead_letters", json_incref(listing->list));
     if (listing->more)
         dead_letter_cursor_encode(&listing->at, cursor);
-    render_put(body, "next", listing->more ? json_string(cursor) : json_null());
-    render_put(body, "open", json_integer(dead_letter_index_open(index)));
-    render_put(body, "forgotten", json_integer((json_int_t)dead_letter_index_forgotten(index)));
+    json_codec_put(body, "next", listing->more ? json_string(cursor) : json_null());
+    json_codec_put(body, "open", json_integer(dead_letter_index_open(index)));
+    json_codec_put(body, "forgotten", json_integer((json_int_t)dead_letter_index_forgotten(index)));
     dead_letter_topic_put_incomplete(topic, body);
     owners_respond(listing->letters->owners, take_exchange(listing), body);
 }

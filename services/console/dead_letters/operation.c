@@ -5,7 +5,8 @@
 
 #include "base/utf8.h"
 #include "platform/failpoint.h"
-#include "services/console/render/render.h"
+#include "platform/http/json_answer.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -103,11 +104,11 @@ static void answer_resolved(struct operation *operation)
     bool replayed = operation->kind == OPERATION_REPLAY;
     json_t *body = json_object();
     snprintf(id, sizeof(id), "%" PRId32 ":%" PRId64, operation->partition, operation->offset);
-    render_put(body, "id", json_string(id));
-    render_put(body, "partition", json_integer(operation->partition));
-    render_put(body, "offset", json_integer(operation->offset));
-    render_put(body, "state", json_string(replayed ? "replayed" : "discarded"));
-    render_put(body, "resolution", render_dead_letter_resolution(&operation->resolution));
+    json_codec_put(body, "id", json_string(id));
+    json_codec_put(body, "partition", json_integer(operation->partition));
+    json_codec_put(body, "offset", json_integer(operation->offset));
+    json_codec_put(body, "state", json_string(replayed ? "replayed" : "discarded"));
+    json_codec_put(body, "resolution", render_dead_letter_resolution(&operation->resolution));
     http_respond_json(http_pending_take(&operation->pending), 200, body);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,20 +19,21 @@ json_t *render_dead_letter_resolution(const struct dead_letter_resolution *resol
         return json_null();
     json_t *object = json_object();
     bool replayed = resolution->kind == DEAD_LETTER_REPLAYED;
-    render_put(object, "kind", json_string(replayed ? "replayed" : "discarded"));
-    render_put(object, "by", json_codec_text_or_null(resolution->by));
-    render_put(object, "reason", json_codec_text_or_null(resolution->reason));
-    render_put(object, "at", render_time(resolution->resolved_at));
+    json_codec_put(object, "kind", json_string(replayed ? "replayed" : "discarded"));
+    json_codec_put(object, "by", json_codec_text_or_null(resolution->by));
+    json_codec_put(object, "reason", json_codec_text_or_null(resolution->reason));
+    json_codec_put(object, "at", json_codec_time_or_null(resolution->resolved_at));
     if (!replayed)
         return object;
-    render_put(object, "corrected", json_boolean(resolution->corrected));
-    render_put(object, "topic", json_codec_text_or_null(resolution->topic));
-    render_put(object, "partition",
-               resolution->replayed_partition < 0 ? json_null()
-                                                  : json_integer(resolution->replayed_partition));
-    render_put(object, "offset",
-               resolution->replayed_offset < 0 ? json_null()
-                                               : json_integer(resolution->replayed_offset));
+    json_codec_put(object, "corrected", json_boolean(resolution->corrected));
+    json_codec_put(object, "topic", json_codec_text_or_null(resolution->topic));
+    json_codec_put(object, "partition",
+                   resolution->replayed_partition < 0
+                       ? json_null()
+                       : json_integer(resolution->replayed_partition));
+    json_codec_put(object, "offset",
+                   resolution->replayed_offset < 0 ? json_null()
+                                                   : json_integer(resolution->replayed_offset));
     return object;
 }
 
@@ -42,19 +43,19 @@ static void put_place(json_t *object, int32_t partition, int64_t offset, int64_t
 {
     char id[48];
     snprintf(id, sizeof(id), "%" PRId32 ":%" PRId64, partition, offset);
-    render_put(object, "id", json_string(id));
-    render_put(object, "partition", json_integer(partition));
-    render_put(object, "offset", json_integer(offset));
-    render_put(object, "at", render_time(appended_at));
+    json_codec_put(object, "id", json_string(id));
+    json_codec_put(object, "partition", json_integer(partition));
+    json_codec_put(object, "offset", json_integer(offset));
+    json_codec_put(object, "at", json_codec_time_or_null(appended_at));
 }
 
 static void put_origin(json_t *object, struct text topic, int32_t partition, int64_t offset)
 {
     json_t *from = json_object();
-    render_put(from, "topic", json_codec_text_or_null(topic));
-    render_put(from, "partition", partition < 0 ? json_null() : json_integer(partition));
-    render_put(from, "offset", offset < 0 ? json_null() : json_integer(offset));
-    render_put(object, "from", from);
+    json_codec_put(from, "topic", json_codec_text_or_null(topic));
+    json_codec_put(from, "partition", partition < 0 ? json_null() : json_integer(partition));
+    json_codec_put(from, "offset", offset < 0 ? json_null() : json_integer(offset));
+    json_codec_put(object, "from", from);
 }
 
 json_t *render_dead_letter_entry(const struct dead_letter_entry *entry,
@@ -63,13 +64,13 @@ json_t *render_dead_letter_entry(const struct dead_letter_entry *entry,
     json_t *object = json_object();
     put_place(object, entry->partition, entry->offset, entry->appended_at);
     put_origin(object, entry->topic, entry->from_partition, entry->from_offset);
-    render_put(object, "code", json_codec_text_or_null(entry->code));
-    render_put(object, "message", json_codec_text_or_null(entry->message));
-    render_put(object, "order_id", json_codec_text_or_null(entry->order_id));
-    render_put(object, "value_bytes", json_integer((json_int_t)entry->value_bytes));
-    render_put(object, "cut", json_boolean(entry->is_cut));
-    render_put(object, "state", json_string(dead_letter_state_name(state)));
-    render_put(object, "resolution", render_dead_letter_resolution(entry->resolution));
+    json_codec_put(object, "code", json_codec_text_or_null(entry->code));
+    json_codec_put(object, "message", json_codec_text_or_null(entry->message));
+    json_codec_put(object, "order_id", json_codec_text_or_null(entry->order_id));
+    json_codec_put(object, "value_bytes", json_integer((json_int_t)entry->value_bytes));
+    json_codec_put(object, "cut", json_boolean(entry->is_cut));
+    json_codec_put(object, "state", json_string(dead_letter_state_name(state)));
+    json_codec_put(object, "resolution", render_dead_letter_resolution(entry->resolution));
     return object;
 }
 
@@ -95,9 +96,9 @@ static json_t *hex_of(struct text bytes, uint32_t max)
 static void put_bytes(json_t *object, struct text bytes)
 {
     bool text = utf8_valid(bytes);
-    render_put(object, "text", text ? json_codec_text(bytes) : json_null());
+    json_codec_put(object, "text", text ? json_codec_text(bytes) : json_null());
     if (!text)
-        render_put(object, "hex", hex_of(bytes, DEAD_LETTER_HEX_BYTES));
+        json_codec_put(object, "hex", hex_of(bytes, DEAD_LETTER_HEX_BYTES));
 }
 
 static json_t *key_of(struct text key)
@@ -114,7 +115,7 @@ static json_t *headers_of(const struct dead_letter_reading *reading)
     json_t *list = json_array();
     for (uint32_t i = 0; i < reading->header_count; i++) {
         json_t *object = json_object();
-        render_put(object, "name", json_codec_text(reading->headers[i].name));
+        json_codec_put(object, "name", json_codec_text(reading->headers[i].name));
         put_bytes(object, reading->headers[i].value);
         json_array_append_new(list, object);
     }
@@ -137,16 +138,16 @@ static void put_undecodable(json_t *object, const struct error *error, struct te
     struct text order_id = {0};
     struct text reply_to = {0};
     json_t *why = json_object();
-    render_put(why, "code", json_string(error_name_of(error)));
-    render_put(why, "message", json_codec_text(text_of(error->message)));
-    render_put(object, "error", why);
+    json_codec_put(why, "code", json_string(error_name_of(error)));
+    json_codec_put(why, "message", json_codec_text(text_of(error->message)));
+    json_codec_put(object, "error", why);
     if (!codec_peek(value, &fingerprint))
         return;
     snprintf(text, sizeof(text), "%016" PRIx64, fingerprint);
-    render_put(object, "schema", json_string(text));
+    json_codec_put(object, "schema", json_string(text));
     codec_read_sender(codec, value, arena, &order_id, &reply_to);
-    render_put(object, "order_id", json_codec_text_or_null(order_id));
-    render_put(object, "reply_to", json_codec_text_or_null(reply_to));
+    json_codec_put(object, "order_id", json_codec_text_or_null(order_id));
+    json_codec_put(object, "reply_to", json_codec_text_or_null(reply_to));
 }
 
 static json_t *value_of(const struct dead_letter_whole *letter, struct codec *codec,
@@ -158,23 +159,23 @@ static json_t *value_of(const struct dead_letter_whole *letter, struct codec *co
     struct error error;
     json_t *object = json_object();
     uint64_t whole = reading->value_bytes > 0 ? reading->value_bytes : value.size;
-    render_put(object, "size", json_integer((json_int_t)whole));
-    render_put(object, "kept", json_integer(value.size));
-    render_put(object, "cut", json_boolean(reading->value_bytes > 0));
-    render_put(object, "xxh128", json_codec_text_or_null(reading->value_xxh128));
+    json_codec_put(object, "size", json_integer((json_int_t)whole));
+    json_codec_put(object, "kept", json_integer(value.size));
+    json_codec_put(object, "cut", json_boolean(reading->value_bytes > 0));
+    json_codec_put(object, "xxh128", json_codec_text_or_null(reading->value_xxh128));
     if (value.size > 0 && codec_decode(codec, value, false, arena, &decoded, &error) == ERROR_OK) {
         const struct record_binding *binding = record_kind_info(decoded.kind)->binding;
-        render_put(object, "record", json_string(record_kind_name(decoded.kind)));
-        render_put(object, "json", json_codec_encode(binding, struct_of(&decoded), 0));
+        json_codec_put(object, "record", json_string(record_kind_name(decoded.kind)));
+        json_codec_put(object, "json", json_codec_encode(binding, struct_of(&decoded), 0));
     } else if (value.size > 0) {
         put_undecodable(object, &error, value, codec, arena);
     }
-    render_put(object, "hex", hex_of(value, DEAD_LETTER_HEX_BYTES));
+    json_codec_put(object, "hex", hex_of(value, DEAD_LETTER_HEX_BYTES));
     if (letter->bytes) {
         char *text = malloc(BASE64_SIZE((size_t)value.size) + 1);
         assert(text != NULL);
         base64_encode(value, text);
-        render_put(object, "bytes", json_string(text));
+        json_codec_put(object, "bytes", json_string(text));
         free(text);
     }
     return object;
@@ -190,17 +191,18 @@ json_t *render_dead_letter(const struct dead_letter_whole *letter, struct codec 
     json_t *object = json_object();
     put_place(object, record->partition, record->offset, record->timestamp);
     put_origin(object, reading->topic, reading->partition, reading->offset);
-    render_put(object, "code", json_codec_text_or_null(reading->code));
-    render_put(object, "message", json_codec_text_or_null(reading->message));
-    render_put(object, "key", key_of(record->key));
-    render_put(object, "headers", headers_of(reading));
-    render_put(object, "headers_cut_bytes",
-               reading->meta_bytes > 0 ? json_integer((json_int_t)reading->meta_bytes)
-                                       : json_null());
-    render_put(object, "value", value_of(letter, codec, arena));
-    render_put(object, "state", json_string(dead_letter_state_name(letter->state)));
-    render_put(object, "resolution", render_dead_letter_resolution(resolution));
-    render_put(object, "not_replayable",
-               letter->refusal != NULL ? json_codec_text(text_of(letter->refusal)) : json_null());
+    json_codec_put(object, "code", json_codec_text_or_null(reading->code));
+    json_codec_put(object, "message", json_codec_text_or_null(reading->message));
+    json_codec_put(object, "key", key_of(record->key));
+    json_codec_put(object, "headers", headers_of(reading));
+    json_codec_put(object, "headers_cut_bytes",
+                   reading->meta_bytes > 0 ? json_integer((json_int_t)reading->meta_bytes)
+                                           : json_null());
+    json_codec_put(object, "value", value_of(letter, codec, arena));
+    json_codec_put(object, "state", json_string(dead_letter_state_name(letter->state)));
+    json_codec_put(object, "resolution", render_dead_letter_resolution(resolution));
+    json_codec_put(object, "not_replayable",
+                   letter->refusal != NULL ? json_codec_text(text_of(letter->refusal))
+                                           : json_null());
     return object;
 }

@@ -3,7 +3,7 @@
 #include "services/console/dead_letters/topic.h"
 
 #include "platform/logger.h"
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -434,12 +434,12 @@ void dead_letter_topic_put_incomplete(const struct dead_letter_topic *topic, jso
         const char *reason =
             partition->trouble[0] != '\0' ? partition->trouble : "it is being read from the topic";
         json_t *row = json_object();
-        render_put(row, "partition", json_integer(i));
-        render_put(row, "reason", json_codec_text(text_of(reason)));
+        json_codec_put(row, "partition", json_integer(i));
+        json_codec_put(row, "reason", json_codec_text(text_of(reason)));
         json_array_append_new(list, row);
     }
     if (json_array_size(list) > 0)
-        render_put(body, "incomplete", json_incref(list));
+        json_codec_put(body, "incomplete", json_incref(list));
     json_decref(list);
 }
 

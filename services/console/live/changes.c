@@ -4,6 +4,7 @@
 #include "base/numbers.h"
 #include "platform/http/pending.h"
 #include "platform/http/query.h"
+#include "schemas/json/json_codec.h"
 #include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 
@@ -93,9 +94,9 @@ static json_t *render_change(struct changes *changes, const struct change *chang
         return NULL; /* impossible: it was folded */
     json_t *object =
         render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
-    render_put(object, "workflow", json_codec_text_or_null(text_of(change->workflow)));
-    render_put(object, "words",
-               json_codec_text(event_text_of_decision(&record.decision, &changes->heap.arena)));
+    json_codec_put(object, "workflow", json_codec_text_or_null(text_of(change->workflow)));
+    json_codec_put(object, "words",
+                   json_codec_text(event_text_of_decision(&record.decision, &changes->heap.arena)));
     return object;
 }
 
@@ -111,9 +112,9 @@ static void answer(const struct changes *changes, struct http_exchange *exchange
     char cursor[CHANGES_CURSOR_SIZE];
     json_t *body = json_object();
     changes_cursor_write(changes, next, cursor);
-    render_put(body, "changes", list);
-    render_put(body, "cursor", json_string(cursor));
-    render_put(body, "reset", json_boolean(reset));
+    json_codec_put(body, "changes", list);
+    json_codec_put(body, "cursor", json_string(cursor));
+    json_codec_put(body, "reset", json_boolean(reset));
     owners_respond(changes->owners, exchange, body);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/live/events.h"
 
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static bool write_event(struct event_stream *stream, const char *name, const cha
 static bool write_changes(struct event_stream *stream, json_t *list)
 {
     json_t *body = json_object();
-    render_put(body, "changes", list);
+    json_codec_put(body, "changes", list);
     /* No line of JSON ends before the object does. */
     char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text != NULL && strchr(text, '\n') == NULL);

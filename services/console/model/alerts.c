@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "replica/alert_topic.h"
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -135,14 +135,14 @@ void alerts_free(struct alerts *alerts)
 static json_t *render(const struct alert *alert, bool open)
 {
     json_t *object = json_object();
-    render_put(object, "partition", json_integer(alert->partition));
-    render_put(object, "code", json_codec_text(text_of(alert->code)));
-    render_put(object, "message", json_codec_text(text_of(alert->message)));
-    render_put(object, "by", json_codec_text_or_null(text_of(alert->by)));
-    render_put(object, "open", json_boolean(open));
-    render_put(object, "first_at", render_time(alert->first_at));
-    render_put(object, "last_at", render_time(alert->last_at));
-    render_put(object, "count", json_integer((json_int_t)alert->count));
+    json_codec_put(object, "partition", json_integer(alert->partition));
+    json_codec_put(object, "code", json_codec_text(text_of(alert->code)));
+    json_codec_put(object, "message", json_codec_text(text_of(alert->message)));
+    json_codec_put(object, "by", json_codec_text_or_null(text_of(alert->by)));
+    json_codec_put(object, "open", json_boolean(open));
+    json_codec_put(object, "first_at", json_codec_time_or_null(alert->first_at));
+    json_codec_put(object, "last_at", json_codec_time_or_null(alert->last_at));
+    json_codec_put(object, "count", json_integer((json_int_t)alert->count));
     return object;
 }
 

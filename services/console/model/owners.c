@@ -4,8 +4,9 @@
  * that the read model is not old. */
 #include "services/console/model/owners.h"
 
+#include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
-#include "services/console/render/render.h"
+#include "schemas/json/json_codec.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -61,30 +62,30 @@ struct owners {
 static void put_claim(json_t *object, const struct console_claim *claim, int64_t decisions)
 {
     if (!claim->known) {
-        render_put(object, "claim", json_null());
+        json_codec_put(object, "claim", json_null());
         return;
     }
     json_t *made = json_object();
-    render_put(made, "claim_id", json_codec_uuid(&claim->claim_id));
-    render_put(made, "instance", json_codec_text(text_of(claim->instance)));
-    render_put(made, "claimed_at", render_time(claim->claimed_at));
-    render_put(made, "offset", json_integer(claim->offset));
-    render_put(made, "decisions", json_integer(decisions));
-    render_put(object, "claim", made);
+    json_codec_put(made, "claim_id", json_codec_uuid(&claim->claim_id));
+    json_codec_put(made, "instance", json_codec_text(text_of(claim->instance)));
+    json_codec_put(made, "claimed_at", json_codec_time_or_null(claim->claimed_at));
+    json_codec_put(made, "offset", json_integer(claim->offset));
+    json_codec_put(made, "decisions", json_integer(decisions));
+    json_codec_put(object, "claim", made);
 }
 
 static void put_reset(json_t *object, const struct console_reset *reset)
 {
     if (!reset->known) {
-        render_put(object, "reset", json_null());
+        json_codec_put(object, "reset", json_null());
         return;
     }
     json_t *made = json_object();
-    render_put(made, "by", json_codec_text(text_of(reset->by)));
-    render_put(made, "reason", json_codec_text(text_of(reset->reason)));
-    render_put(made, "reset_at", render_time(reset->reset_at));
-    render_put(made, "offset", json_integer(reset->offset));
-    render_put(object, "reset", made);
+    json_codec_put(made, "by", json_codec_text(text_of(reset->by)));
+    json_codec_put(made, "reason", json_codec_text(text_of(reset->reason)));
+    json_codec_put(made, "reset_at", json_codec_time_or_null(reset->reset_at));
+    json_codec_put(made, "offset", json_integer(reset->offset));
+    json_codec_put(object, "reset", made);
 }
 
 /* Commands that wait for a decision, or UNKNOWN. */
@@ -128,8 +129,8 @@ static void put_verdict(json_t *object, const struct owners *owners, int32_t num
 {
     char reason[VERDICT_REASON_SIZE];
     enum verdict verdict = assess(owners, number, reason);
-    render_put(object, "verdict", json_string(verdict_name(verdict)));
-    render_put(object, "verdict_reason", json_codec_text_or_null(text_of(reason)));
+    json_codec_put(object, "verdict", json_string(verdict_name(verdict)));
+    json_codec_put(object, "verdict_reason", json_codec_text_or_null(text_of(reason)));
 }
 
 static json_t *render_owner(const struct owners *owners, int32_t number)
@@ -139,26 +140,28 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     const struct console_claim *claim = console_partition_claim(partition);
     const struct error *stop = NULL;
     json_t *object = json_object();
-    render_put(object, "partition", json_integer(number));
+    json_codec_put(object, "partition", json_integer(number));
     put_claim(object, claim, checkpoint->next_sequence);
     put_reset(object, console_partition_reset(partition));
-    render_put(object, "next_command", json_integer(checkpoint->next_command_offset));
-    render_put(object, "lag", render_lag(lag_of(owners, number)));
-    render_put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
-    render_put(object, "log_start", json_integer(checkpoint->start));
-    render_put(object, "next_event", json_integer(checkpoint->next_event_offset));
-    render_put(object, "fold_lag", json_integer(console_partition_lag(partition)));
-    render_put(object, "skipped", json_integer(checkpoint->skipped));
-    render_put(object, "attempts", json_integer(checkpoint->guards));
+    json_codec_put(object, "next_command", json_integer(checkpoint->next_command_offset));
+    json_codec_put(object, "lag", render_lag(lag_of(owners, number)));
+    json_codec_put(object, "last_decided_at",
+                   json_codec_time_or_null(checkpoint->newest_decided_at));
+    json_codec_put(object, "log_start", json_integer(checkpoint->start));
+    json_codec_put(object, "next_event", json_integer(checkpoint->next_event_offset));
+    json_codec_put(object, "fold_lag", json_integer(console_partition_lag(partition)));
+    json_codec_put(object, "skipped", json_integer(checkpoint->skipped));
+    json_codec_put(object, "attempts", json_integer(checkpoint->guards));
     if (console_partition_is_stopped(partition, &stop)) {
-        render_put(object, "stopped", json_string(error_name_of(stop)));
-        render_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));
+        json_codec_put(object, "stopped", json_string(error_name_of(stop)));
+        json_codec_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));
     } else {
-        render_put(object, "stopped", json_null());
-        render_put(object, "stopped_reason", json_null());
+        json_codec_put(object, "stopped", json_null());
+        json_codec_put(object, "stopped_reason", json_null());
     }
-    render_put(object, "alert",
-               alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
+    json_codec_put(
+        object, "alert",
+        alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
     put_verdict(object, owners, number);
     return object;
 }
@@ -177,13 +180,13 @@ static void put_claims(json_t *object, const struct console_partition *partition
         if (n >= CLAIMS_SHOWN)
             continue;
         json_t *made = json_object();
-        render_put(made, "instance", json_codec_text(text_of(claim->instance)));
-        render_put(made, "claimed_at", render_time(claim->claimed_at));
-        render_put(made, "offset", json_integer(claim->offset));
+        json_codec_put(made, "instance", json_codec_text(text_of(claim->instance)));
+        json_codec_put(made, "claimed_at", json_codec_time_or_null(claim->claimed_at));
+        json_codec_put(made, "offset", json_integer(claim->offset));
         json_array_append_new(list, made);
     }
-    render_put(object, "claims", list);
-    render_put(object, "handovers", json_integer(handovers));
+    json_codec_put(object, "claims", list);
+    json_codec_put(object, "handovers", json_integer(handovers));
 }
 
 /* The files of the partition's store; null: they cannot be read. */
@@ -212,10 +215,10 @@ static json_t *render_partition(const struct owners *owners, int32_t number)
     struct console_partition *partition = owners->partitions[number];
     int64_t folded = view_checkpoint(console_partition_view(partition))->next_event_offset;
     put_claims(object, partition, clock_wall_ms(owners->cluster->service->clock));
-    render_put(replay, "folded", json_integer(folded));
-    render_put(replay, "end", json_integer(folded + console_partition_lag(partition)));
-    render_put(object, "replay", replay);
-    render_put(object, "store_bytes", render_store_bytes(owners, number));
+    json_codec_put(replay, "folded", json_integer(folded));
+    json_codec_put(replay, "end", json_integer(folded + console_partition_lag(partition)));
+    json_codec_put(object, "replay", replay);
+    json_codec_put(object, "store_bytes", render_store_bytes(owners, number));
     return object;
 }
 
@@ -228,7 +231,7 @@ static void answer(struct http_pending *pending)
     for (int32_t i = 0; i < owners->count; i++)
         json_array_append_new(list,
                               waiter->all ? render_partition(owners, i) : render_owner(owners, i));
-    render_put(body, waiter->all ? "partitions" : "owners", list);
+    json_codec_put(body, waiter->all ? "partitions" : "owners", list);
     owners_respond(owners, http_pending_take(pending), body);
 }
 
@@ -299,7 +302,7 @@ int64_t owners_data_age_ms(const struct owners *owners)
 
 void owners_respond(const struct owners *owners, struct http_exchange *exchange, json_t *body)
 {
-    render_put(body, "data_age_ms", json_integer(owners_data_age_ms(owners)));
+    json_codec_put(body, "data_age_ms", json_integer(owners_data_age_ms(owners)));
     http_respond_json(exchange, 200, body);
 }
 
@@ -354,13 +357,13 @@ void owners_put_waiting(const struct owners *owners, json_t *body)
         if (commands == 0)
             continue;
         json_t *object = json_object();
-        render_put(object, "partition", json_integer(i));
-        render_put(object, "commands", json_integer(commands));
+        json_codec_put(object, "partition", json_integer(i));
+        json_codec_put(object, "commands", json_integer(commands));
         put_verdict(object, owners, i);
         json_array_append_new(list, object);
     }
     if (json_array_size(list) > 0)
-        render_put(body, "waiting", json_incref(list));
+        json_codec_put(body, "waiting", json_incref(list));
     json_decref(list);
 }
 

@@ -7,20 +7,6 @@
 #include "schemas/json/order_json.h"
 #include "schemas/json/workflow_json.h"
 
-#include <assert.h>
-
-void render_put(json_t *object, const char *name, json_t *value)
-{
-    int failed = json_object_set_new(object, name, value);
-    assert(failed == 0); /* a name that is not UTF-8, or a value that was not made */
-    (void)failed;
-}
-
-json_t *render_time(int64_t at)
-{
-    return at == 0 ? json_null() : json_codec_time(at);
-}
-
 /* ---- orders ---- */
 
 json_t *render_order_alert(const struct order *order, int32_t partition)
@@ -34,11 +20,11 @@ json_t *render_order_alert(const struct order *order, int32_t partition)
         if (step->state != STEP_ERROR)
             continue;
         json_t *at_fault = json_object();
-        render_put(at_fault, "step", json_codec_text(step->name));
+        json_codec_put(at_fault, "step", json_codec_text(step->name));
         json_codec_add(at_fault, &binding_step_row, step, fields, JSON_CODEC_NULLS);
         json_array_append_new(steps, at_fault);
     }
-    render_put(object, "steps_in_error", steps);
+    json_codec_put(object, "steps_in_error", steps);
     return object;
 }
 
@@ -46,8 +32,8 @@ json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT])
 {
     json_t *object = json_object();
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
-        render_put(object, order_state_name((enum order_state)state),
-                   json_integer((json_int_t)by_state[state]));
+        json_codec_put(object, order_state_name((enum order_state)state),
+                       json_integer((json_int_t)by_state[state]));
     return object;
 }
 
@@ -72,9 +58,9 @@ json_t *render_agent_pause(const struct agent_pause_entry *pause)
     if (pause == NULL)
         return json_null();
     json_t *object = json_object();
-    render_put(object, "by", json_codec_text(text_of(pause->by)));
-    render_put(object, "reason", json_codec_text(text_of(pause->reason)));
-    render_put(object, "at", render_time(pause->at));
+    json_codec_put(object, "by", json_codec_text(text_of(pause->by)));
+    json_codec_put(object, "reason", json_codec_text(text_of(pause->reason)));
+    json_codec_put(object, "at", json_codec_time_or_null(pause->at));
     return object;
 }
 
@@ -84,7 +70,7 @@ json_t *render_agent_pauses(const struct agent_table *table)
     const struct agent_pause_entry *pause;
     for (pause = agent_table_pauses(table); pause != NULL; pause = pause->next) {
         json_t *object = render_agent_pause(pause);
-        render_put(object, "agent", json_codec_text(text_of(pause->agent)));
+        json_codec_put(object, "agent", json_codec_text(text_of(pause->agent)));
         json_array_append_new(list, object);
     }
     return list;
@@ -93,23 +79,23 @@ json_t *render_agent_pauses(const struct agent_table *table)
 static json_t *render_agent(const struct agent_entry *entry, const struct agent_pause_entry *pause)
 {
     json_t *object = json_object();
-    render_put(object, "agent", json_codec_text(text_of(entry->agent)));
-    render_put(object, "instance", json_codec_text(text_of(entry->instance)));
-    render_put(object, "capacity", json_integer(entry->capacity));
-    render_put(object, "in_flight", json_integer(entry->in_flight));
-    render_put(object, "queued", json_integer(entry->queued));
-    render_put(object, "partitions", json_integer(entry->partitions));
-    render_put(object, "latency_p50_ms", json_integer(entry->latency_p50_ms));
-    render_put(object, "latency_p95_ms", json_integer(entry->latency_p95_ms));
-    render_put(object, "errors_permille", json_integer(entry->errors_permille));
-    render_put(object, "circuit",
-               json_codec_text_or_null(text_of(agent_circuit_name(entry->circuit))));
-    render_put(object, "version", json_codec_text_or_null(text_of(entry->version)));
-    render_put(object, "last_error", json_codec_text_or_null(text_of(entry->last_error)));
-    render_put(object, "heartbeat_ms", json_integer(entry->heartbeat_ms));
-    render_put(object, "reported_at", render_time(entry->reported_at));
-    render_put(object, "heard_at", render_time(entry->appended_at));
-    render_put(object, "paused", render_agent_pause(pause));
+    json_codec_put(object, "agent", json_codec_text(text_of(entry->agent)));
+    json_codec_put(object, "instance", json_codec_text(text_of(entry->instance)));
+    json_codec_put(object, "capacity", json_integer(entry->capacity));
+    json_codec_put(object, "in_flight", json_integer(entry->in_flight));
+    json_codec_put(object, "queued", json_integer(entry->queued));
+    json_codec_put(object, "partitions", json_integer(entry->partitions));
+    json_codec_put(object, "latency_p50_ms", json_integer(entry->latency_p50_ms));
+    json_codec_put(object, "latency_p95_ms", json_integer(entry->latency_p95_ms));
+    json_codec_put(object, "errors_permille", json_integer(entry->errors_permille));
+    json_codec_put(object, "circuit",
+                   json_codec_text_or_null(text_of(agent_circuit_name(entry->circuit))));
+    json_codec_put(object, "version", json_codec_text_or_null(text_of(entry->version)));
+    json_codec_put(object, "last_error", json_codec_text_or_null(text_of(entry->last_error)));
+    json_codec_put(object, "heartbeat_ms", json_integer(entry->heartbeat_ms));
+    json_codec_put(object, "reported_at", json_codec_time_or_null(entry->reported_at));
+    json_codec_put(object, "heard_at", json_codec_time_or_null(entry->appended_at));
+    json_codec_put(object, "paused", render_agent_pause(pause));
     return object;
 }
 

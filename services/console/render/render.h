@@ -7,18 +7,10 @@
 #define SERVICES_CONSOLE_RENDER_H
 
 #include "kafka/topics/topics.h"
-#include "platform/http/json_answer.h"
 #include "replica/agent_table.h"
-#include "schemas/json/json_codec.h"
 #include "workflow/registry.h"
 
 #include <jansson.h>
-
-/* object[name] = value, which is stolen. */
-void render_put(json_t *object, const char *name, json_t *value);
-
-/* null when 0 */
-json_t *render_time(int64_t at);
 
 /* An order with an open alert, as a list of alerts shows it. */
 json_t *render_order_alert(const struct order *order, int32_t partition);

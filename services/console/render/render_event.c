@@ -17,16 +17,16 @@ static json_t *render_accepted(const struct order_accepted *accepted)
     json_t *steps = json_array();
     for (uint32_t i = 0; i < accepted->step_count; i++) {
         json_t *step = json_object();
-        render_put(step, "step", json_codec_text(accepted->steps[i].name));
-        render_put(step, "agent", json_codec_text(accepted->steps[i].agent));
+        json_codec_put(step, "step", json_codec_text(accepted->steps[i].name));
+        json_codec_put(step, "agent", json_codec_text(accepted->steps[i].agent));
         json_array_append_new(steps, step);
     }
-    render_put(data, "workflow", json_codec_text(accepted->details.workflow));
-    render_put(data, "workflow_version", json_integer(accepted->details.workflow_version));
-    render_put(data, "line_count", json_integer(accepted->details.line_count));
-    render_put(data, "complete_by", render_time(accepted->complete_by));
-    render_put(data, "margin_ms", json_integer(accepted->margin_ms));
-    render_put(data, "steps", steps);
+    json_codec_put(data, "workflow", json_codec_text(accepted->details.workflow));
+    json_codec_put(data, "workflow_version", json_integer(accepted->details.workflow_version));
+    json_codec_put(data, "line_count", json_integer(accepted->details.line_count));
+    json_codec_put(data, "complete_by", json_codec_time_or_null(accepted->complete_by));
+    json_codec_put(data, "margin_ms", json_integer(accepted->margin_ms));
+    json_codec_put(data, "steps", steps);
     return data;
 }
 
@@ -41,11 +41,11 @@ static json_t *render_bytes(struct text bytes)
 static json_t *render_dead_lettered(const struct undecodable *undecodable)
 {
     json_t *data = json_object();
-    render_put(data, "reason", json_codec_text_or_null(undecodable->reason));
-    render_put(data, "quarantined", json_boolean(undecodable->quarantined));
-    render_put(data, "key_base64url", render_bytes(undecodable->key));
-    render_put(data, "bytes_base64url", render_bytes(undecodable->bytes));
-    render_put(data, "bytes_size", json_integer(undecodable->bytes.size));
+    json_codec_put(data, "reason", json_codec_text_or_null(undecodable->reason));
+    json_codec_put(data, "quarantined", json_boolean(undecodable->quarantined));
+    json_codec_put(data, "key_base64url", render_bytes(undecodable->key));
+    json_codec_put(data, "bytes_base64url", render_bytes(undecodable->bytes));
+    json_codec_put(data, "bytes_size", json_integer(undecodable->bytes.size));
     return data;
 }
 
@@ -69,9 +69,9 @@ json_t *render_event(const struct event *event, struct arena *arena)
 {
     json_t *object = json_object();
     assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
-    render_put(object, "kind", json_string(event_kind_name(event->kind)));
-    render_put(object, "words", json_codec_text(event_text(event, arena)));
-    render_put(object, "data", render_data(event));
+    json_codec_put(object, "kind", json_string(event_kind_name(event->kind)));
+    json_codec_put(object, "words", json_codec_text(event_text(event, arena)));
+    json_codec_put(object, "data", render_data(event));
     return object;
 }
 
@@ -90,9 +90,9 @@ static void put_who(json_t *object, const json_t *events)
             break;
         by = reason = NULL;
     }
-    render_put(object, "by", by != NULL ? json_copy((json_t *)(uintptr_t)by) : json_null());
-    render_put(object, "reason",
-               reason != NULL ? json_copy((json_t *)(uintptr_t)reason) : json_null());
+    json_codec_put(object, "by", by != NULL ? json_copy((json_t *)(uintptr_t)by) : json_null());
+    json_codec_put(object, "reason",
+                   reason != NULL ? json_copy((json_t *)(uintptr_t)reason) : json_null());
 }
 
 json_t *render_decision(const struct decision *decision, int32_t partition, int64_t offset,
@@ -103,23 +103,24 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
     json_t *command = json_object();
     for (uint32_t i = 0; i < decision->event_count; i++)
         json_array_append_new(events, render_event(&decision->events[i], arena));
-    render_put(command, "kind", json_string(command_kind_name(decision_command(decision))));
-    render_put(command, "offset", json_integer(decision->command_offset));
-    render_put(command, "time", json_codec_time(decision->command_time));
-    render_put(object, "order_id", json_codec_text_or_null(decision->order_id));
-    render_put(object, "partition", json_integer(partition));
-    render_put(object, "offset", json_integer(offset));
-    render_put(object, "time", json_codec_time(decision->decided_at));
-    render_put(object, "version", json_integer((json_int_t)decision->order_version));
-    render_put(object, "state",
-               decision->order_version > 0 ? json_string(order_state_name(decision->order_state))
-                                           : json_null());
-    render_put(object, "changed", json_boolean(decision_changes_order(decision)));
-    render_put(object, "claim_id", json_codec_uuid(&decision->claim_id));
-    render_put(object, "sequence", json_integer(decision->sequence));
-    render_put(object, "command", command);
+    json_codec_put(command, "kind", json_string(command_kind_name(decision_command(decision))));
+    json_codec_put(command, "offset", json_integer(decision->command_offset));
+    json_codec_put(command, "time", json_codec_time(decision->command_time));
+    json_codec_put(object, "order_id", json_codec_text_or_null(decision->order_id));
+    json_codec_put(object, "partition", json_integer(partition));
+    json_codec_put(object, "offset", json_integer(offset));
+    json_codec_put(object, "time", json_codec_time(decision->decided_at));
+    json_codec_put(object, "version", json_integer((json_int_t)decision->order_version));
+    json_codec_put(object, "state",
+                   decision->order_version > 0
+                       ? json_string(order_state_name(decision->order_state))
+                       : json_null());
+    json_codec_put(object, "changed", json_boolean(decision_changes_order(decision)));
+    json_codec_put(object, "claim_id", json_codec_uuid(&decision->claim_id));
+    json_codec_put(object, "sequence", json_integer(decision->sequence));
+    json_codec_put(object, "command", command);
     put_who(object, events);
-    render_put(object, "events", events);
+    json_codec_put(object, "events", events);
     return object;
 }
 
@@ -130,7 +131,7 @@ static json_t *render_update(const struct status_update *status)
     json_t *update = json_object();
     json_codec_add(update, record_kind_info(RECORD_STATUS_UPDATE)->binding, status, fields,
                    JSON_CODEC_NULLS);
-    render_put(update, "topic", json_codec_text(status->reply_to));
+    json_codec_put(update, "topic", json_codec_text(status->reply_to));
     return update;
 }
 
