@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_bytes.h"
 
+#include "tests/lib/site.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,16 +78,8 @@ static void replace(struct text record, struct text from, struct text to)
 /* A submission of an order that no other actor knows. */
 static struct text submission_of(struct world *world, struct text order_id, struct text reply_to)
 {
-    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
-    cmd.submit_order = (struct order_details){.order_id = order_id,
-                                              .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .reply_to = reply_to,
-                                              .workflow = world->workflow->name,
-                                              .workflow_version = world->workflow->version};
+    struct command cmd = site_submission(order_id, world->workflow->name, world->workflow->version);
+    cmd.submit_order.reply_to = reply_to;
     return encoded(world, RECORD_SUBMIT_ORDER, &cmd);
 }
 
