@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders from JSON. See submission_json.h. */
+/* Submissions from JSON. See submission_json.h. */
 #include "schemas/json/submission_json.h"
 
 #include "schemas/json/json_codec.h"
@@ -8,7 +8,7 @@ enum error_class submission_json_read_value(const json_t *value, struct arena *a
                                             struct order_details *ret_details,
                                             struct error *ret_error)
 {
-    /* All but content_hash, which is computed. */
+    /* Not content_hash, which is computed, and submitted_by, which the front door sets. */
     static const char *const fields[] = {
         "order_id", "customer", "currency",         "lines",       "attributes", "priority",
         "reply_to", "workflow", "workflow_version", "traceparent", NULL,

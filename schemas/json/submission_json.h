@@ -20,11 +20,11 @@
 #include <jansson.h>
 
 /* Prices are texts ("2.55") or numbers; a number that a double cannot hold exactly must be a text.
- * Left out fields are empty, priority normal. Texts are copied into `arena`. Errors (class REJECT):
- * BadJson, UnknownField, BadField. */
+ * Fields that are left out are empty, and the priority is normal. Texts are copied into `arena`.
+ * REJECT "BadJson", "UnknownField" or "BadField". */
 enum error_class submission_json_read(struct text json, struct arena *arena,
                                       struct order_details *ret_details, struct error *ret_error);
-/* The same of parsed JSON, which is borrowed. */
+/* The same, of a parsed value, which is borrowed. */
 enum error_class submission_json_read_value(const json_t *value, struct arena *arena,
                                             struct order_details *ret_details,
                                             struct error *ret_error);

@@ -89,6 +89,15 @@ static char *encoded(const struct record_binding *binding, const void *record,
     return text;
 }
 
+Test(schemas_json_codec, escapes_a_nul)
+{
+    json_t *text = json_codec_text((struct text){"a\0b", 3});
+    char *dumped = json_dumps(text, JSON_ENCODE_ANY);
+    cr_assert_str_eq(dumped, "\"a\\u0000b\"");
+    free(dumped);
+    json_decref(text);
+}
+
 Test(schemas_json_codec, writes_each_form_as_documented)
 {
     static const char *const only[] = {"currency",    "lines",        "attributes", "priority",

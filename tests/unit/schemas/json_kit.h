@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the JSON of a record says. */
+/* Checks what the JSON of a record says. */
 #ifndef TESTS_UNIT_SCHEMAS_JSON_KIT_H
 #define TESTS_UNIT_SCHEMAS_JSON_KIT_H
 

@@ -2,11 +2,9 @@
 /* JSON of orders, including hostile ones. */
 #include "schemas/json/order_json.h"
 
-#include "schemas/json/json_codec.h"
 #include "tests/unit/schemas/json_kit.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
 Test(schemas_order_json, shows_every_field)
 {
@@ -77,11 +75,30 @@ Test(schemas_order_json, shows_hostile_texts_as_strings)
     }
 }
 
-Test(schemas_order_json, escapes_a_nul)
+Test(schemas_order_json, summarizes_the_steps_in_progress_until_the_order_ends)
 {
-    json_t *text = json_codec_text((struct text){"a\0b", 3});
-    char *dumped = json_dumps(text, JSON_ENCODE_ANY);
-    cr_assert_str_eq(dumped, "\"a\\u0000b\"");
-    free(dumped);
-    json_decref(text);
+    struct step steps[] = {{.name = TEXT("Reserve"), .state = STEP_PROCESSED, .attempt = 1},
+                           {.name = TEXT("Pay"), .state = STEP_PROCESSING, .attempt = 2},
+                           {.name = TEXT("Pack"), .state = STEP_ERROR, .attempt = 3},
+                           {.name = TEXT("Ship"), .state = STEP_PENDING}};
+    struct order order = {.details = {.order_id = TEXT("17"), .line_count = 5},
+                          .state = ORDER_PROCESSING,
+                          .steps = steps,
+                          .step_count = 4};
+    json_t *json = json_kit_sent(order_json_summary(&order, 2));
+    const json_t *active = json_object_get(json, "active_steps");
+    json_kit_int(json, "partition", 2);
+    json_kit_int(json, "line_count", 5);
+    cr_assert(json_is_null(json_object_get(json, "customer")));
+    cr_assert_null(json_object_get(json, "steps"));
+    cr_assert_eq(json_array_size(active), 2);
+    json_kit_text(json_array_get(active, 0), "step", "Pay");
+    json_kit_int(json_array_get(active, 0), "attempt", 2);
+    json_kit_text(json_array_get(active, 1), "step", "Pack");
+    json_kit_text(json_array_get(active, 1), "state", "Error");
+    json_decref(json);
+    order.state = ORDER_COMPENSATED;
+    json = json_kit_sent(order_json_summary(&order, 2));
+    cr_assert_eq(json_array_size(json_object_get(json, "active_steps")), 0);
+    json_decref(json);
 }
