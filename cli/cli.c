@@ -5,7 +5,7 @@
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * documentation of all keys. */
 #include "cli/cli.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define CLI_HTTP_CALL_H
 
 #include "base/error.h"
-#include "replica/service_credentials.h"
+#include "replica/service/credentials.h"
 
 #include <stddef.h>
 

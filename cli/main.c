@@ -2,7 +2,7 @@
 /* `reeve`: the command line, all services and the tools in one binary. */
 #include "cli/cli.h"
 #include "platform/config/hide.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "tools/tools.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 enum { READ_MS = 1000 }; /* what reading the topics may take where start.timeout.ms is over */
 

@@ -5,7 +5,7 @@
 #define CLI_SESSION_H
 
 #include "cli/cli.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct cli_session {
     struct service_context context;

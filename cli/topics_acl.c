@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "cli/output.h"
 #include "kafka/topics/rights.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 #include <assert.h>
 #include <stdlib.h>

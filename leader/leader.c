@@ -6,7 +6,7 @@
 #include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "replica/topic_reader.h"
+#include "replica/cluster/topic_reader.h"
 
 #include <assert.h>
 #include <stdatomic.h>

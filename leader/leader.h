@@ -6,7 +6,7 @@
 #define LEADER_LEADER_H
 
 #include "leader/election.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 #include <reeve/leader.h>
 

@@ -33,8 +33,8 @@ static const struct field_binding command_rejected_fields[] = {
     REF_FIELDS(OPTIONAL, struct command_rejected),
     F_TIME(OPTIONAL, struct command_rejected, due_at),
 };
-/* Cut to what a dead letter keeps (replica/dead_letter.h). In older logs, the key may be as large
- * as the value. */
+/* Cut to what a dead letter keeps (replica/cluster/dead_letter.h). In older logs, the key may be as
+ * large as the value. */
 static const struct field_binding header_fields[] = {
     F_BYTES(REQUIRED, struct command_header, name, META_BYTES),
     F_BYTES(REQUIRED, struct command_header, value, META_BYTES),

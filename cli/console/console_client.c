@@ -3,7 +3,7 @@
 #include "cli/field.h"
 
 #include "base/percent.h"
-#include "replica/service_address.h"
+#include "replica/service/address.h"
 
 #include <assert.h>
 #include <limits.h>

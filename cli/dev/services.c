@@ -2,7 +2,7 @@
 /* What runs under `reeve dev`: the broker and its topics, and every service as a child process. */
 #include "cli/dev/dev_internal.h"
 #include "platform/files.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <assert.h>
 #include <stdarg.h>

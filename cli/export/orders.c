@@ -12,7 +12,7 @@
 #include "cli/scratch.h"
 #include "platform/files.h"
 #include "platform/hash_table.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 #include "schemas/json/order_json.h"
 
 #include <assert.h>

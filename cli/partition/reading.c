@@ -4,7 +4,7 @@
 
 #include "cli/scratch.h"
 #include "platform/files.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 
 #include <errno.h>
 #include <inttypes.h>

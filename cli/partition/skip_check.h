@@ -5,7 +5,7 @@
 #define CLI_PARTITION_SKIP_CHECK_H
 
 #include "cli/session.h"
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 
 struct skip_check {
     int64_t low; /* the log, as the reset will name its end */

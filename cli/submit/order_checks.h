@@ -4,7 +4,7 @@
 #ifndef CLI_SUBMIT_ORDER_CHECKS_H
 #define CLI_SUBMIT_ORDER_CHECKS_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct order_checks {
     struct cluster *cluster;

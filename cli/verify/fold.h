@@ -9,7 +9,7 @@
 
 #include "cli/session.h"
 #include "cli/verify/rules.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 
 enum { VERIFY_FINDINGS_SHOWN = 20 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verify/live_stores.h"
 
-#include "replica/service_address.h"
+#include "replica/service/address.h"
 
 #include <assert.h>
 #include <dirent.h>

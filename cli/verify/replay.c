@@ -2,7 +2,7 @@
 /* `reeve replay`: deletes the stores of a stopped service and replays the log into new ones. */
 #include "cli/session.h"
 #include "platform/files.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include "cli/verify/fold.h"
 #include "cli/verify/live_stores.h"
 #include "platform/files.h"
-#include "replica/view_report.h"
+#include "replica/service/view_report.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "cli/session.h"
 #include "engine/workflow.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 
 #define AGENT_CHECK_FLAG                                                                      \
     {                                                                                         \

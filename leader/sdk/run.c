@@ -5,7 +5,7 @@
 #include "leader/leader.h"
 
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <assert.h>
 #include <errno.h>

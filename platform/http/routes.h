@@ -2,7 +2,7 @@
 /* Routes as tables. A row is all that there is to know about a route: the server serves it, and the
  * index of the console's API, `reeve token roles`, docs/operate/access.md and the tests of
  * docs/reference/openapi/ show it. Tables are constants; each service lists its own
- * (replica/service_main.h), and serves no other. */
+ * (replica/service/service.h), and serves no other. */
 #ifndef PLATFORM_HTTP_ROUTES_H
 #define PLATFORM_HTTP_ROUTES_H
 

@@ -3,7 +3,7 @@
  *
  * A process may have several agents (agent.names). They share the loop and nothing else: each has
  * its configuration, its connections to the brokers, its group, its queue, its calls. */
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/core.h"
 #include "services/services.h"

@@ -6,9 +6,9 @@
 #include "services/console/web/web.h"
 
 #include "platform/logger.h"
-#include "replica/settings.h"
-#include "replica/stores.h"
-#include "replica/view_report.h"
+#include "replica/service/settings.h"
+#include "replica/service/stores.h"
+#include "replica/service/view_report.h"
 #include "services/services.h"
 
 #include <assert.h>

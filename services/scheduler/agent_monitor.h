@@ -6,7 +6,7 @@
 #ifndef SERVICES_SCHEDULER_AGENT_MONITOR_H
 #define SERVICES_SCHEDULER_AGENT_MONITOR_H
 
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 #include "services/scheduler/router.h"
 
 struct agent_monitor;

@@ -11,7 +11,7 @@
 #ifndef SERVICES_SCHEDULER_BACKLOG_H
 #define SERVICES_SCHEDULER_BACKLOG_H
 
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "services/scheduler/router.h"
 
 struct backlog;

@@ -6,7 +6,7 @@
 #define SERVICES_SCHEDULER_COMMAND_CHECK_H
 
 #include "kafka/topics/topics.h"
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 #include "schemas/avro/codec.h"
 
 /* A record that was read and not yet decided, with its key and value behind it. */

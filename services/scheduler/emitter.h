@@ -16,8 +16,8 @@
 #ifndef SERVICES_SCHEDULER_EMITTER_H
 #define SERVICES_SCHEDULER_EMITTER_H
 
-#include "replica/cluster.h"
-#include "replica/view.h"
+#include "replica/cluster/cluster.h"
+#include "replica/fold/view.h"
 #include "services/scheduler/partition_alerts.h"
 
 struct emitter;

@@ -23,7 +23,7 @@
 #define SERVICES_SCHEDULER_OWNER_H
 
 #include "kafka/clock_guard.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 #include "services/scheduler/emitter.h"
 
 struct owner;

@@ -3,7 +3,7 @@
 #include "services/scheduler/partition_alerts.h"
 
 #include "platform/logger.h"
-#include "replica/alert_topic.h"
+#include "replica/cluster/alert_topic.h"
 
 #include <assert.h>
 #include <stdio.h>

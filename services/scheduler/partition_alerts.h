@@ -13,7 +13,7 @@
 #ifndef SERVICES_SCHEDULER_PARTITION_ALERTS_H
 #define SERVICES_SCHEDULER_PARTITION_ALERTS_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct partition_alerts;
 

@@ -4,7 +4,8 @@
  * The router knows the agents' status (router_set_agent), the steps that run and wait in the
  * partitions folded here (backlog.h counts them), and the StartStep commands that are on their way.
  * From these it computes the capacities that engine_decide() is given, and it picks: when an agent
- * has free capacity, the next step is chosen by priority (replica/shares.h), then by waiting time.
+ * has free capacity, the next step is chosen by priority (replica/service/shares.h), then by
+ * waiting time.
  *
  * - The `limit` of an agent is the larger of two numbers: this process's part of what its healthy
  *   instances can take, and what it has completed for this process within wait_ms when it last
@@ -30,7 +31,7 @@
 
 #include "platform/hash_table.h"
 #include "platform/loop.h"
-#include "replica/shares.h"
+#include "replica/service/shares.h"
 #include "workflow/registry.h"
 
 struct router;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Picks the next step when an agent has free capacity. Only the heads of the queues are kept; they
  * are read from the views as they are needed. */
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "services/scheduler/router_internal.h"
 
 #include <assert.h>

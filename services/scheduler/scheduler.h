@@ -3,7 +3,7 @@
 #ifndef SERVICES_SCHEDULER_SCHEDULER_H
 #define SERVICES_SCHEDULER_SCHEDULER_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct scheduler;
 

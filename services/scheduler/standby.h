@@ -11,7 +11,7 @@
 #ifndef SERVICES_SCHEDULER_STANDBY_H
 #define SERVICES_SCHEDULER_STANDBY_H
 
-#include "replica/membership.h"
+#include "replica/cluster/membership.h"
 #include "services/scheduler/owner.h"
 
 struct standby;

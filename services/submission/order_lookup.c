@@ -3,8 +3,8 @@
 
 #include "base/percent.h"
 #include "platform/http/client.h"
-#include "replica/service_address.h"
-#include "replica/service_credentials.h"
+#include "replica/service/address.h"
+#include "replica/service/credentials.h"
 #include "schemas/json/json_codec.h"
 
 #include <assert.h>

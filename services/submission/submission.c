@@ -4,7 +4,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/services.h"
 #include "services/submission/order_api.h"
 

@@ -16,7 +16,7 @@
 #ifndef SERVICES_SUBMISSION_SUBMISSION_H
 #define SERVICES_SUBMISSION_SUBMISSION_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/submission/replies.h"
 #include "services/submission/validate.h"
 

@@ -4,7 +4,7 @@
 #ifndef SERVICES_SUBMISSION_WAIT_QUEUE_H
 #define SERVICES_SUBMISSION_WAIT_QUEUE_H
 
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 
 /* What a record waits for. */
 enum wait { WAIT_NONE, WAIT_SCHEMAS, WAIT_WORKFLOWS, WAIT_REPLY, WAIT_PRODUCER, WAIT_KEY };

@@ -2,7 +2,7 @@
 #include "services/supervisor/agent_cleaner.h"
 
 #include "platform/logger.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #ifndef SERVICES_SUPERVISOR_AGENT_CLEANER_H
 #define SERVICES_SUPERVISOR_AGENT_CLEANER_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct agent_cleaner;
 

@@ -7,7 +7,7 @@
 
 #include "leader/leader.h"
 #include "platform/logger.h"
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 #include "services/supervisor/agent_cleaner.h"
 #include "services/supervisor/audit.h"
 

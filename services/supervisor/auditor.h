@@ -20,7 +20,7 @@
 #ifndef SERVICES_SUPERVISOR_AUDITOR_H
 #define SERVICES_SUPERVISOR_AUDITOR_H
 
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 #include "statestore/store.h"
 
 struct auditor;

@@ -5,7 +5,7 @@
 #ifndef SERVICES_SUPERVISOR_PARTITION_H
 #define SERVICES_SUPERVISOR_PARTITION_H
 
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 
 struct supervisor_partition;
 

@@ -3,10 +3,10 @@
  * from the scheduler. Its own consumer group over <p>.events gives each partition one supervisor.
  * One supervisor is also the elected auditor. */
 #include "leader/leader.h"
-#include "replica/membership.h"
-#include "replica/settings.h"
-#include "replica/stores.h"
-#include "replica/view_report.h"
+#include "replica/cluster/membership.h"
+#include "replica/service/settings.h"
+#include "replica/service/stores.h"
+#include "replica/service/view_report.h"
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
 #include "services/supervisor/partition.h"

@@ -5,8 +5,8 @@
 #ifndef SERVICES_SUPERVISOR_WAITING_COMMANDS_H
 #define SERVICES_SUPERVISOR_WAITING_COMMANDS_H
 
-#include "replica/follower.h"
-#include "replica/verdict.h"
+#include "replica/follow/follower.h"
+#include "replica/follow/verdict.h"
 
 struct waiting_commands;
 

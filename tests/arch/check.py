@@ -25,7 +25,7 @@ from words import WORDS
 
 # The one file that knows both: it makes the table of commands of the binary.
 MAIN = "cli/main.c"
-SETTINGS = "replica/settings.c"
+SETTINGS = "replica/service/settings.c"
 TOP_LEVEL = {path.split("/")[0] for path in FOLDERS} | {
     "compose", "docs", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore",
     "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",

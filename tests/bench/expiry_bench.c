@@ -8,7 +8,7 @@
  *
  * 1,500,000 orders, of a scheduler unless stated; the last 400,000 are kept. */
 #include "platform/clock.h"
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/bench/order_log.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
  * 1,000,000 orders, four Decisions each, of a scheduler unless stated. With RECORDS, it flushes a
  * store after each that many records, and says how long a flush takes. */
 #include "platform/clock.h"
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/bench/order_log.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@
 enum {
     PARTITIONS = 8,
     ORDERS = 1000000,
-    COMMIT_RECORDS = 20000, /* replica/follower_internal.h */
+    COMMIT_RECORDS = 20000, /* replica/follow/internal.h */
     CHUNK_RECORDS = 20000,  /* of a partition, which are made before they are folded */
     RECORDS_EACH = 4,       /* of an order, at most */
     ORDERS_MB = 6,          /* scheduler.cache.mb */

@@ -4,8 +4,8 @@
  * Their health records are read as a router reads them. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
-#include "replica/agent_table.h"
-#include "replica/settings.h"
+#include "replica/agents/agent_table.h"
+#include "replica/service/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/health/breaker.h"
 #include "services/agent/kinds/kinds.h"

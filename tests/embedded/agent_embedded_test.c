@@ -3,7 +3,7 @@
  * way that services do, and the reports of the agent are read back from the commands. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/lib/http_route.h"

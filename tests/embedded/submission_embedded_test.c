@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service over librdkafka and its mock cluster: valid and invalid records
  * together. */
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/submission/submission.h"
 #include "tests/lib/broker_lab.h"
 

@@ -11,7 +11,7 @@
  * Whatever comes out is appended to the log, where the codec asserts that it fits the limits. */
 #include "base/bytes.h"
 #include "platform/logger.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 #include "services/agent/answers/answer_row.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/core.h"

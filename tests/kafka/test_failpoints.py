@@ -69,7 +69,7 @@ class FailpointsTest(unittest.TestCase):
         sources = ("services/scheduler/owner.c", "services/scheduler/owner_claim.c",
                    "services/scheduler/owner_cycle.c", "services/scheduler/owner_guard.c",
                    "services/scheduler/owner_store.c", "services/scheduler/emitter.c",
-                   "replica/follower.c", "replica/follower_fold.c")
+                   "replica/follow/follower.c", "replica/follow/fold.c")
         self.assertEqual(failpoints_in(*sources),
                          {*CLAIM, *CYCLE, *EMISSION})
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_LIB_SITE_H
 #define TESTS_LIB_SITE_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "tests/simulation/broker_memory.h"
 #include "tests/simulation/simulated_service.h"
 

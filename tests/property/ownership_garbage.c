@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_garbage.h"
 
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_trim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_group.h"
 
-#include "replica/membership.h"
+#include "replica/cluster/membership.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_instance.h"
 

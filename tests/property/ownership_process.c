@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_process.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "tests/property/ownership_upgrade.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_tail.h"
 
-#include "replica/admission.h"
-#include "replica/view.h"
+#include "replica/fold/admission.h"
+#include "replica/fold/view.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_trim.h"
 
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"

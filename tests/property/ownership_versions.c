@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/heap_arena.h"
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 #include "schemas/avro/schema.h"
 
 #include <assert.h>

@@ -33,7 +33,7 @@
 #ifndef TESTS_PROPERTY_OWNERSHIP_WORLD_H
 #define TESTS_PROPERTY_OWNERSHIP_WORLD_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/scheduler/owner.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/ownership_sometimes.h"

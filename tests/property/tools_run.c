@@ -4,7 +4,7 @@
 #include "tests/property/tools_run.h"
 
 #include "cli/verify/live_stores.h"
-#include "replica/view_report.h"
+#include "replica/service/view_report.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/simulation/simulated_service.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <assert.h>
 #include <stdio.h>

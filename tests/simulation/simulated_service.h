@@ -3,7 +3,7 @@
 #ifndef TESTS_SIMULATION_SIMULATED_SERVICE_H
 #define TESTS_SIMULATION_SIMULATED_SERVICE_H
 
-#include "replica/service_main.h"
+#include "replica/service/service.h"
 
 /* Gives them to a context that has its names and its clock; a loop only if it has none yet.
  * `settings`: names and values in turn, NULL behind them; NULL: none but the topics' prefix. Aborts

@@ -3,8 +3,8 @@
 #include "tools/bench/fold.h"
 
 #include "platform/files.h"
-#include "replica/follower.h"
-#include "replica/stores.h"
+#include "replica/follow/follower.h"
+#include "replica/service/stores.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cli/session.h"
 #include "cli/workflow/deployment.h"
 #include "platform/files.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #ifndef SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 #define SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 
-#include "replica/service_main.h"
+#include "replica/service/service.h"
 #include "services/agent/answers/answer.h"
 #include "statestore/answers.h"
 

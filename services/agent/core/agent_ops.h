@@ -6,7 +6,7 @@
 #define SERVICES_AGENT_CORE_AGENT_OPS_H
 
 #include "engine/engine.h"
-#include "replica/service_main.h"
+#include "replica/service/service.h"
 
 /* One try. Yours from execute or compensate until you finish it. */
 struct agent_call {

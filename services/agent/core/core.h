@@ -11,7 +11,7 @@
 #ifndef SERVICES_AGENT_CORE_CORE_H
 #define SERVICES_AGENT_CORE_CORE_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/agent/core/agent_ops.h"
 #include "services/agent/core/attempts.h"
 

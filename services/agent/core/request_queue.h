@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that were read and have not begun, because the agent has no free capacity. The shares of
- * the priorities (replica/shares.h) choose the next one, within a priority its age. Requests are
- * kept as the bytes of their records, so that many of them need little memory. Pure; only intake.c
- * and partitions.c call this.
+ * the priorities (replica/service/shares.h) choose the next one, within a priority its age.
+ * Requests are kept as the bytes of their records, so that many of them need little memory. Pure;
+ * only intake.c and partitions.c call this.
  *
  * All requests of one order have its priority, so those of one step stay in their order. While a
  * circuit is half-open, known offenders stand in a list of their own. */
 #ifndef SERVICES_AGENT_CORE_REQUEST_QUEUE_H
 #define SERVICES_AGENT_CORE_REQUEST_QUEUE_H
 
-#include "replica/shares.h"
+#include "replica/service/shares.h"
 #include "services/agent/core/attempts.h"
 
 struct queued_request {

@@ -13,7 +13,7 @@
 #ifndef SERVICES_AGENT_HEALTH_BREAKER_H
 #define SERVICES_AGENT_HEALTH_BREAKER_H
 
-#include "replica/service_main.h"
+#include "replica/service/service.h"
 #include "services/agent/health/circuit.h"
 
 struct agent_breaker;

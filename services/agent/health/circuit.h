@@ -22,7 +22,7 @@
 #ifndef SERVICES_AGENT_HEALTH_CIRCUIT_H
 #define SERVICES_AGENT_HEALTH_CIRCUIT_H
 
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 
 enum {
     CIRCUIT_BUCKETS = 10, /* of the window: how finely calls leave it */

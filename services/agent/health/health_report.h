@@ -6,7 +6,7 @@
 #ifndef SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
 #define SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 enum {
     HEALTH_GAP_MS = 100,     /* between two records, whatever happens */

@@ -2,7 +2,7 @@
 /* The public face of an agent (include/reeve/agent.h): its callbacks as the core sees them, what it
  * learns about its process, and wakeups. */
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/sdk/sdk.h"
 
 #include <assert.h>

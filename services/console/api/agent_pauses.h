@@ -11,7 +11,7 @@
 #define SERVICES_CONSOLE_AGENT_PAUSES_H
 
 #include "platform/http/server.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 
 struct agent_pauses;
 

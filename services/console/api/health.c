@@ -6,8 +6,8 @@
 #include "services/console/api/api.h"
 
 #include "platform/disk_guard.h"
-#include "replica/service_about.h"
-#include "replica/settings.h"
+#include "replica/service/about.h"
+#include "replica/service/settings.h"
 
 #include <stdio.h>
 

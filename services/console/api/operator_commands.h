@@ -11,7 +11,7 @@
 #define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
 
 #include "platform/http/server.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 struct operator_commands;
 

@@ -7,8 +7,8 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/name_lookup.h"
-#include "replica/service_address.h"
-#include "replica/service_credentials.h"
+#include "replica/service/address.h"
+#include "replica/service/credentials.h"
 #include "schemas/json/json_codec.h"
 
 #include <assert.h>

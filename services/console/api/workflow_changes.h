@@ -14,8 +14,8 @@
 #define SERVICES_CONSOLE_WORKFLOW_CHANGES_H
 
 #include "platform/http/server.h"
-#include "replica/agent_table.h"
-#include "replica/cluster.h"
+#include "replica/agents/agent_table.h"
+#include "replica/cluster/cluster.h"
 #include "workflow/lifecycle.h"
 
 struct workflow_changes;

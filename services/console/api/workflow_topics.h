@@ -4,7 +4,7 @@
 #define SERVICES_CONSOLE_API_WORKFLOW_TOPICS_H
 
 #include "platform/http/server.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "workflow/registry.h"
 
 /* False after it answered: 409 with the command that creates what is missing, or 503. */

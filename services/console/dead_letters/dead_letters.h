@@ -15,7 +15,7 @@
 #define SERVICES_CONSOLE_DEAD_LETTERS_DEAD_LETTERS_H
 
 #include "platform/http/server.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/console/model/owners.h"
 
 struct dead_letter_api;

@@ -7,7 +7,7 @@
 #ifndef SERVICES_CONSOLE_DEAD_LETTERS_INDEX_H
 #define SERVICES_CONSOLE_DEAD_LETTERS_INDEX_H
 
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 #include "schemas/records.h"
 #include "services/console/dead_letters/states.h"
 

@@ -9,7 +9,7 @@
 #define SERVICES_CONSOLE_DEAD_LETTERS_REPLAY_H
 
 #include "kafka/topics/topics.h"
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 #include "schemas/avro/codec.h"
 
 #include <jansson.h>

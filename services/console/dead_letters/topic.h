@@ -10,7 +10,7 @@
 #ifndef SERVICES_CONSOLE_DEAD_LETTERS_TOPIC_H
 #define SERVICES_CONSOLE_DEAD_LETTERS_TOPIC_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/console/dead_letters/index.h"
 #include "services/console/dead_letters/states.h"
 

@@ -7,7 +7,7 @@
 #define SERVICES_CONSOLE_CHANGES_H
 
 #include "platform/http/server.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/console/model/owners.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #include "services/console/model/alerts.h"
 
 #include "base/utf8.h"
-#include "replica/alert_topic.h"
+#include "replica/cluster/alert_topic.h"
 #include "schemas/json/json_codec.h"
 
 #include <assert.h>

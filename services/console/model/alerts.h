@@ -4,7 +4,7 @@
 #ifndef SERVICES_CONSOLE_ALERTS_H
 #define SERVICES_CONSOLE_ALERTS_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 
 #include <jansson.h>
 

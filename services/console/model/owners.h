@@ -4,7 +4,7 @@
 #define SERVICES_CONSOLE_OWNERS_H
 
 #include "platform/http/server.h"
-#include "replica/verdict.h"
+#include "replica/follow/verdict.h"
 #include "services/console/model/alerts.h"
 #include "services/console/model/partition.h"
 
@@ -28,9 +28,9 @@ int64_t owners_data_age_ms(const struct owners *owners);
 /* Answers 200 with `body` (stolen) and its data_age_ms: every answer that shows what the log holds
  * says how old it may be. */
 void owners_respond(const struct owners *owners, struct http_exchange *exchange, json_t *body);
-/* In how many partitions commands wait although none is decided (replica/verdict.h); then the
- * reason of the one with the longest wait. *ret_waited_ms: of any partition, also where it is not
- * too long yet; may be NULL. */
+/* In how many partitions commands wait although none is decided (replica/follow/verdict.h); then
+ * the reason of the one with the longest wait. *ret_waited_ms: of any partition, also where it is
+ * not too long yet; may be NULL. */
 uint32_t owners_stalled(const struct owners *owners, char ret_reason[VERDICT_REASON_SIZE],
                         int64_t *ret_waited_ms);
 /* Commands of the partition that wait for a decision; 0 while those that come are soon decided. The

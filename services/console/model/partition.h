@@ -4,7 +4,7 @@
 #ifndef SERVICES_CONSOLE_PARTITION_H
 #define SERVICES_CONSOLE_PARTITION_H
 
-#include "replica/follower.h"
+#include "replica/follow/follower.h"
 #include "services/console/model/order_counts.h"
 #include "services/console/model/stats.h"
 
@@ -59,7 +59,7 @@ bool console_partition_is_current(const struct console_partition *partition, cha
  * of date since. Else the reason, in one line; count 0: there are none yet. */
 bool console_partitions_are_ready(struct console_partition *const partitions[], int32_t count,
                                   char *ret_reason, size_t size);
-/* FATAL when an operator has to act: see replica/follower.h. */
+/* FATAL when an operator has to act: see replica/follow/follower.h. */
 bool console_partition_is_stopped(const struct console_partition *partition,
                                   const struct error **ret_error);
 

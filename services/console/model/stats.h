@@ -2,14 +2,14 @@
 /* Figures from one partition's log, of the last minutes and the orders under way: rates,
  * durations, steps in flight, causes of errors.
  *
- * It is the index of the partition's view (replica/view.h): kept in the store together with the
- * checkpoint, so that a restart loses nothing and counts nothing twice. Times are those of the
+ * It is the index of the partition's view (replica/fold/view.h): kept in the store together with
+ * the checkpoint, so that a restart loses nothing and counts nothing twice. Times are those of the
  * Decisions. Memory is bounded: what exceeds the limits is counted together as one. */
 #ifndef SERVICES_CONSOLE_STATS_H
 #define SERVICES_CONSOLE_STATS_H
 
 #include "platform/hash_table.h"
-#include "replica/view.h"
+#include "replica/fold/view.h"
 
 enum {
     STATS_STEP_MS = 10000,

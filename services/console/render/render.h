@@ -7,7 +7,7 @@
 #define SERVICES_CONSOLE_RENDER_H
 
 #include "kafka/topics/topics.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 #include "workflow/registry.h"
 
 #include <jansson.h>

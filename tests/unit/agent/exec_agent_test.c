@@ -2,7 +2,7 @@
 /* The exec agent: environment and input of programs, and the meaning of their exit codes. Programs
  * are lines of sh. */
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/unit/agent/world.h"
 

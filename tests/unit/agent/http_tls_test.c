@@ -2,7 +2,7 @@
 /* The HTTP agent and a remote service behind TLS (tls_service.py): who trusts whom, and the headers
  * of the configuration. Certificates are made here. */
 #include "platform/files.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/kinds/http_headers.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/lib/certificate.h"

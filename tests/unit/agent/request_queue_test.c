@@ -2,7 +2,7 @@
 /* Requests that wait in an agent start by priority; none starves and none is lost. */
 #include "tests/unit/agent/world.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/core/request_queue.h"
 
 #include <criterion/criterion.h>

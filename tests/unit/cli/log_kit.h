@@ -5,7 +5,7 @@
 #define TESTS_UNIT_CLI_LOG_KIT_H
 
 #include "base/heap_arena.h"
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 #include "tests/unit/cli/session_kit.h"
 
 enum { LOG_KIT_ORDERS = 8 };

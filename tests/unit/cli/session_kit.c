@@ -2,7 +2,7 @@
 #include "tests/unit/cli/session_kit.h"
 
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "tests/lib/site.h"
 
 #include <criterion/criterion.h>

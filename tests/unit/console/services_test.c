@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/services: what the services that console.services names say about themselves. */
 #include "platform/files.h"
-#include "replica/service_about.h"
+#include "replica/service/about.h"
 #include "tests/lib/http_route.h"
 #include "tests/unit/console/world.h"
 #include "tests/unit/platform/names_kit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents written with include/reeve/agent.h: the fields of a call, its outcomes, threads, and
  * failures of start(). */
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "services/agent/sdk/sdk.h"
 #include "tests/unit/agent/world.h"
 

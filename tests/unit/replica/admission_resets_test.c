@@ -2,7 +2,7 @@
 /* Random logs in which an operator skips parts again and again while the owner trims: a reader that
  * has followed the log all along, one that comes and goes, and one that begins where the log begins
  * agree on which records count. */
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 #include "tests/lib/seed.h"
 #include "tests/property/engine_random.h"
 

@@ -13,7 +13,7 @@
  *     -         no record of the log
  *
  * The first word has offset 0, or that at which a trimmed log begins. */
-#include "replica/admission.h"
+#include "replica/fold/admission.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of agents: entries appear, change, lapse and disappear; impossible ones are ignored. */
 #include "platform/logger.h"
-#include "replica/agent_table.h"
+#include "replica/agents/agent_table.h"
 #include "tests/lib/site.h"
 
 #include <criterion/criterion.h>

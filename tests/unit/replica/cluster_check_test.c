@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The number of partitions: fixed when the topics are created. */
 #include "platform/logger.h"
-#include "replica/cluster.h"
-#include "replica/membership.h"
+#include "replica/cluster/cluster.h"
+#include "replica/cluster/membership.h"
 #include "tests/lib/site.h"
 
 #include <criterion/criterion.h>

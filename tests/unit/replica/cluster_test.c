@@ -3,7 +3,7 @@
  * before it is ready. */
 #include "base/bytes.h"
 #include "platform/logger.h"
-#include "replica/topic_reader.h"
+#include "replica/cluster/topic_reader.h"
 #include "schemas/avro/schema.h"
 #include "tests/lib/site.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dead letters read back, also those with hostile headers. */
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dead letters keep what fits and describe the rest. */
-#include "replica/dead_letter.h"
+#include "replica/cluster/dead_letter.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

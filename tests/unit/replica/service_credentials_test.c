@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same rules for whatever asks another program's server. */
-#include "replica/service_credentials.h"
+#include "replica/service/credentials.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

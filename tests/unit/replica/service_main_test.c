@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life cycle of a service, in the process of the test, which sends the signals to itself. */
-#include "replica/service_main.h"
+#include "replica/service/service.h"
 
 #include "platform/files.h"
 #include "platform/http/client.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

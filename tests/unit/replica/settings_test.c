@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which priority is served next: shares, no starvation, no accumulated credit. */
-#include "replica/shares.h"
+#include "replica/service/shares.h"
 
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

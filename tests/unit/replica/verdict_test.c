@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replica/verdict.h"
+#include "replica/follow/verdict.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

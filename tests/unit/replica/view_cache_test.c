@@ -2,7 +2,7 @@
 /* The orders that a view keeps in memory: those used last, bounded in bytes. Those that are not
  * there are read from the store. */
 #include "platform/failpoint.h"
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/site.h"
 #include "tests/unit/replica/view_kit.h"

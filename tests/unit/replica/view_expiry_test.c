@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An Expiry takes orders out of the store: their rows, and in the console also their history and
  * index rows. The owner and the folders agree, however the log is cut into commits. */
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "statestore/ended.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/seed.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a view has on the disk what it has committed: what a crash does not make it fold again. */
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decisions that decode and are admitted, but cannot follow the ones before them: the view refuses
  * them, and its state is as it was. */
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_REPLICA_VIEW_KIT_H
 #define TESTS_UNIT_REPLICA_VIEW_KIT_H
 
-#include "replica/view.h"
+#include "replica/fold/view.h"
 
 /* New: its store is that of the cluster "kit". */
 struct view *view_kit_open(const struct view_options *options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /stores: who may ask, and how often the digest is computed. */
-#include "replica/service_main.h"
-#include "replica/view_report.h"
+#include "replica/service/service.h"
+#include "replica/service/view_report.h"
 #include "tests/unit/platform/http_server_kit.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements, and stores that begin inside a log that was trimmed: a reader that begins there
  * has the same orders as one that has folded all, or knows that it has not. */
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_SCHEDULER_OWNER_KIT_H
 #define TESTS_UNIT_SCHEDULER_OWNER_KIT_H
 
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/scheduler/owner.h"
 #include "tests/simulation/broker_memory.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_SCHEDULER_ROUTER_KIT_H
 #define TESTS_UNIT_SCHEDULER_ROUTER_KIT_H
 
-#include "replica/view.h"
+#include "replica/fold/view.h"
 #include "services/scheduler/router_internal.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /orders/{id}, and in which field two orders differ. The console is a server of the test. */
 #include "platform/http/client.h"
-#include "replica/settings.h"
+#include "replica/service/settings.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
 #include "services/submission/order_api.h"

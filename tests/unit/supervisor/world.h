@@ -6,7 +6,7 @@
 #define TESTS_UNIT_SUPERVISOR_WORLD_H
 
 #include "base/heap_arena.h"
-#include "replica/cluster.h"
+#include "replica/cluster/cluster.h"
 #include "services/supervisor/partition.h"
 #include "tests/simulation/broker_memory.h"
 
