@@ -14,7 +14,7 @@
 #ifndef SERVICES_SCHEDULER_GROUP_WATCH_H
 #define SERVICES_SCHEDULER_GROUP_WATCH_H
 
-#include "services/scheduler/owner.h"
+#include "services/scheduler/owner/owner.h"
 
 struct group_watch;
 

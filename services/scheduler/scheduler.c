@@ -8,10 +8,10 @@
 #include "replica/service/settings.h"
 #include "replica/service/stores.h"
 #include "replica/service/view_report.h"
-#include "services/scheduler/agent_monitor.h"
+#include "services/scheduler/emitter/partition_alerts.h"
 #include "services/scheduler/group_watch.h"
-#include "services/scheduler/owner.h"
-#include "services/scheduler/partition_alerts.h"
+#include "services/scheduler/owner/owner.h"
+#include "services/scheduler/router/agent_monitor.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"
 

@@ -12,7 +12,7 @@
 #define SERVICES_SCHEDULER_STANDBY_H
 
 #include "replica/cluster/membership.h"
-#include "services/scheduler/owner.h"
+#include "services/scheduler/owner/owner.h"
 
 struct standby;
 

@@ -36,7 +36,7 @@ def parts_are_private_to_their_files():
                 continue
             for match in use.finditer(code_of(text)):
                 part = match.group(1)
-                homes = [f"{OWNER}_{name}.c" for name in parts[part]]
+                homes = [f"{OWNER}/{name}.c" for name in parts[part]]
                 if path not in homes:
                     yield (path, line_at(text, match.start()),
                            f"{variable}->{part} belongs to {' and '.join(homes)}")

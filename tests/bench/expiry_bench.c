@@ -26,8 +26,8 @@ enum {
     ORDERS_MB = 6,                  /* scheduler.cache.mb */
     CACHE_MB = 32,                  /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8,            /* rocksdb.write.buffer.mb */
-    EXPIRY_ORDERS = 1000,           /* of a record: services/scheduler/owner.h */
-    EXPIRY_COMMIT = 4000            /* services/scheduler/owner_store.c */
+    EXPIRY_ORDERS = 1000,           /* of a record: services/scheduler/owner/owner.h */
+    EXPIRY_COMMIT = 4000            /* services/scheduler/owner/store.c */
 };
 
 struct chunk {

@@ -20,7 +20,7 @@
  * workflow, and the store. Topics, clock and dice begin again; so does the process after an input
  * that may have taught it something. */
 #include "platform/logger.h"
-#include "services/scheduler/owner.h"
+#include "services/scheduler/owner/owner.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
 #include "tests/lib/site.h"

@@ -66,9 +66,9 @@ class FailpointsTest(unittest.TestCase):
         self.die_at(EMISSION, 11)
 
     def test_covers_every_failpoint(self):
-        sources = ("services/scheduler/owner.c", "services/scheduler/owner_claim.c",
-                   "services/scheduler/owner_cycle.c", "services/scheduler/owner_guard.c",
-                   "services/scheduler/owner_store.c", "services/scheduler/emitter.c",
+        sources = ("services/scheduler/owner/owner.c", "services/scheduler/owner/claim.c",
+                   "services/scheduler/owner/cycle.c", "services/scheduler/owner/guard.c",
+                   "services/scheduler/owner/store.c", "services/scheduler/emitter/emitter.c",
                    "replica/follow/follower.c", "replica/follow/fold.c")
         self.assertEqual(failpoints_in(*sources),
                          {*CLAIM, *CYCLE, *EMISSION})

@@ -8,7 +8,7 @@
  * as many as its window allows, ever more rarely, and for the others when the scheduler is back. */
 #include "tests/property/ownership_history.h"
 
-#include "services/scheduler/emitter_internal.h"
+#include "services/scheduler/emitter/internal.h"
 #include "services/supervisor/outstanding.h"
 #include "services/supervisor/partition.h"
 #include "tests/property/ownership_actors.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_history.h"
 
-#include "services/scheduler/emitter_internal.h"
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/emitter/internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/property/ownership_actors.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_route.h"
 
-#include "services/scheduler/router_internal.h"
+#include "services/scheduler/router/internal.h"
 
 #include <assert.h>
 

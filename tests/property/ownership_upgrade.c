@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_upgrade.h"
 
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_operators.h"
 #include "tests/property/ownership_supervisor.h"

@@ -34,7 +34,7 @@
 #define TESTS_PROPERTY_OWNERSHIP_WORLD_H
 
 #include "replica/cluster/cluster.h"
-#include "services/scheduler/owner.h"
+#include "services/scheduler/owner/owner.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/ownership_sometimes.h"
 #include "tests/simulation/broker_memory.h"

@@ -38,8 +38,8 @@ SOURCES = (
      r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
     (("REPORT",), ("engine/*.c",), r"\bignore\(ctx,\s*", set()),
-    (("DEAD_LETTER",), ("services/scheduler/command_check.c", "engine/command.c",
-                        "services/scheduler/emitter_dead_letter.c", "services/agent/core/intake.c"),
+    (("DEAD_LETTER",), ("services/scheduler/owner/command_check.c", "engine/command.c",
+                        "services/scheduler/emitter/dead_letter.c", "services/agent/core/intake.c"),
      r"[,?:(]\s*", BYTES),
 )
 

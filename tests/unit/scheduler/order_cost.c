@@ -5,7 +5,7 @@
  *     order-cost ORDERS
  *
  * A closed loop; the agent can take all steps at once. Prints the records that were written. */
-#include "services/scheduler/router.h"
+#include "services/scheduler/router/router.h"
 #include "services/supervisor/partition.h"
 #include "tests/lib/site.h"
 #include "tests/unit/scheduler/owner_kit.h"

@@ -4,7 +4,7 @@
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include "base/heap_arena.h"
-#include "services/scheduler/outcomes.h"
+#include "services/scheduler/owner/outcomes.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

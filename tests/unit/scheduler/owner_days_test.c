@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner that has worked for 200 times its window: log, store, memory, and what a new store folds
  * depend on the window and the open orders, not on how long it has worked. */
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include "platform/files.h"

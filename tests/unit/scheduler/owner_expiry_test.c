@@ -3,7 +3,7 @@
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include "platform/logger.h"
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Records in `events` that are not reeve's or cannot be read, and the reset that skips them. */
 #include "base/bytes.h"
 #include "schemas/avro/schema.h"
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>

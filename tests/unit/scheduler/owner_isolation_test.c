@@ -2,7 +2,7 @@
 /* One thing is away or broken: only what needs it waits, and the owner says for what. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "services/scheduler/router.h"
+#include "services/scheduler/router/router.h"
 #include "tests/unit/scheduler/owner_kit.h"
 #include "tests/unit/statestore/kit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scheduler/owner_kit.h"
 
-#include "services/scheduler/router.h"
+#include "services/scheduler/router/router.h"
 #include "tests/lib/site.h"
 #include "tests/unit/statestore/kit.h"
 

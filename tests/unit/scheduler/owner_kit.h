@@ -6,7 +6,7 @@
 #define TESTS_UNIT_SCHEDULER_OWNER_KIT_H
 
 #include "replica/cluster/cluster.h"
-#include "services/scheduler/owner.h"
+#include "services/scheduler/owner/owner.h"
 #include "tests/simulation/broker_memory.h"
 
 enum { OWNER_KIT_PARTITIONS_MAX = 4, OWNER_KIT_PROCESSES_MAX = 4, OWNER_KIT_RETENTION_MS = 60000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner, its router and orders that change their queue while the router has read it. */
-#include "services/scheduler/router.h"
+#include "services/scheduler/router/router.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>

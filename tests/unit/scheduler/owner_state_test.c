@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The complete transition table of owners. */
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner writes its store behind what it decides. */
 #include "platform/failpoint.h"
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owners that restate orders and delete the beginning of their log. */
 #include "platform/failpoint.h"
-#include "services/scheduler/owner_internal.h"
+#include "services/scheduler/owner/internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include "platform/logger.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When an owner's alert is sent, and which alerts of others it closes. The test is the group's
  * coordinator. */
-#include "services/scheduler/partition_alerts.h"
+#include "services/scheduler/emitter/partition_alerts.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>

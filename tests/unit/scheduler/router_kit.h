@@ -6,7 +6,7 @@
 #define TESTS_UNIT_SCHEDULER_ROUTER_KIT_H
 
 #include "replica/fold/view.h"
-#include "services/scheduler/router_internal.h"
+#include "services/scheduler/router/internal.h"
 
 enum {
     ROUTER_KIT_PARTITIONS = 2,
