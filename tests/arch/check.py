@@ -269,6 +269,14 @@ def functions(text):
 
 
 @check
+def guards_are_named_after_their_path():
+    for path, text in c_files():
+        guard = re.sub(r"\W", "_", path.removeprefix("include/")).upper()
+        if path.endswith(".h") and f"\n#ifndef {guard}\n#define {guard}\n" not in text:
+            yield path, 0, f"its guard is not {guard}"
+
+
+@check
 def functions_fit_a_screen():
     for path, text in c_files():
         for line, length, name in functions(text):

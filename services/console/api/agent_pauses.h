@@ -7,8 +7,8 @@
  * read that record back. 409 when the agent is paused already (or not paused). Two consoles that
  * are asked at the same moment may both answer 200: the last record counts, and GET /api/agents
  * shows it. */
-#ifndef SERVICES_CONSOLE_AGENT_PAUSES_H
-#define SERVICES_CONSOLE_AGENT_PAUSES_H
+#ifndef SERVICES_CONSOLE_API_AGENT_PAUSES_H
+#define SERVICES_CONSOLE_API_AGENT_PAUSES_H
 
 #include "platform/http/server.h"
 #include "replica/agents/agent_table.h"

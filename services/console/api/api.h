@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the handlers of the API share. */
-#ifndef SERVICES_CONSOLE_API_H
-#define SERVICES_CONSOLE_API_H
+#ifndef SERVICES_CONSOLE_API_API_H
+#define SERVICES_CONSOLE_API_API_H
 
 #include "platform/http/pending.h"
 #include "services/console/model/alerts.h"

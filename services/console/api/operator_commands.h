@@ -7,8 +7,8 @@
  * The verbs are those of engine/commands.def; a body holds what the command's record holds.
  * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
  * no Decision came in time: the command stays in the log and will be decided. */
-#ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
-#define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
+#ifndef SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
+#define SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 
 #include "platform/http/server.h"
 #include "replica/cluster/cluster.h"

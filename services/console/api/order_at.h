@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/at/{offset}: see order_at.c. */
-#ifndef SERVICES_CONSOLE_ORDER_AT_H
-#define SERVICES_CONSOLE_ORDER_AT_H
+#ifndef SERVICES_CONSOLE_API_ORDER_AT_H
+#define SERVICES_CONSOLE_API_ORDER_AT_H
 
 enum { ORDER_AT_SLICE = 500 /* Decisions that are folded in one turn of the loop */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filters of orders as parameters of the API, and the routes that take them. */
-#ifndef SERVICES_CONSOLE_SEARCH_API_H
-#define SERVICES_CONSOLE_SEARCH_API_H
+#ifndef SERVICES_CONSOLE_API_SEARCH_API_H
+#define SERVICES_CONSOLE_API_SEARCH_API_H
 
 #include "services/console/api/api.h"
 #include "services/console/model/search.h"

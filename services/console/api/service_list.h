@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services that console.services names: GET /api/services asks each at its GET /about. */
-#ifndef SERVICES_CONSOLE_SERVICE_LIST_H
-#define SERVICES_CONSOLE_SERVICE_LIST_H
+#ifndef SERVICES_CONSOLE_API_SERVICE_LIST_H
+#define SERVICES_CONSOLE_API_SERVICE_LIST_H
 
 #include "platform/config/config.h"
 #include "platform/http/server.h"

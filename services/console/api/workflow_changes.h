@@ -10,8 +10,8 @@
  * has read it back. workflow/lifecycle.h decides what is appended and what is refused: 404 for an
  * unknown version, 409 with the reason for the rest, 400 with a list of problems for a text that
  * does not compile. */
-#ifndef SERVICES_CONSOLE_WORKFLOW_CHANGES_H
-#define SERVICES_CONSOLE_WORKFLOW_CHANGES_H
+#ifndef SERVICES_CONSOLE_API_WORKFLOW_CHANGES_H
+#define SERVICES_CONSOLE_API_WORKFLOW_CHANGES_H
 
 #include "platform/http/server.h"
 #include "replica/agents/agent_table.h"

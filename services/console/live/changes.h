@@ -3,8 +3,8 @@
  *
  * Kept in memory, within bounds, and only while a client watches: a cursor that is too old gets
  * "reset", and the client reads the orders themselves. */
-#ifndef SERVICES_CONSOLE_CHANGES_H
-#define SERVICES_CONSOLE_CHANGES_H
+#ifndef SERVICES_CONSOLE_LIVE_CHANGES_H
+#define SERVICES_CONSOLE_LIVE_CHANGES_H
 
 #include "platform/http/server.h"
 #include "replica/cluster/cluster.h"

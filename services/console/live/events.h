@@ -3,8 +3,8 @@
  *
  * A stream is a position among the changes (changes.h) and a bounded buffer. The stream
  * of a client that does not read ends with the word to reload. */
-#ifndef SERVICES_CONSOLE_EVENTS_H
-#define SERVICES_CONSOLE_EVENTS_H
+#ifndef SERVICES_CONSOLE_LIVE_EVENTS_H
+#define SERVICES_CONSOLE_LIVE_EVENTS_H
 
 #include "services/console/live/changes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}?wait=30s: requests that wait for the end of an order, which need not have
  * been accepted yet. */
-#ifndef SERVICES_CONSOLE_ORDER_WAITS_H
-#define SERVICES_CONSOLE_ORDER_WAITS_H
+#ifndef SERVICES_CONSOLE_LIVE_ORDER_WAITS_H
+#define SERVICES_CONSOLE_LIVE_ORDER_WAITS_H
 
 #include "platform/http/server.h"
 #include "services/console/model/partition.h"

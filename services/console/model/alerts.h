@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Alerts about partitions and instances, from <p>.alerts. Those about orders are in the orders
  * themselves: an order in Error has one. */
-#ifndef SERVICES_CONSOLE_ALERTS_H
-#define SERVICES_CONSOLE_ALERTS_H
+#ifndef SERVICES_CONSOLE_MODEL_ALERTS_H
+#define SERVICES_CONSOLE_MODEL_ALERTS_H
 
 #include "replica/cluster/cluster.h"
 

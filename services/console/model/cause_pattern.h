@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the messages of one cause have in common. Messages often name the order or a number: those
  * that differ in nothing else have one cause. */
-#ifndef SERVICES_CONSOLE_CAUSE_PATTERN_H
-#define SERVICES_CONSOLE_CAUSE_PATTERN_H
+#ifndef SERVICES_CONSOLE_MODEL_CAUSE_PATTERN_H
+#define SERVICES_CONSOLE_MODEL_CAUSE_PATTERN_H
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order that waits longest in one of the queues of stats.h, over all partitions. */
-#ifndef SERVICES_CONSOLE_OLDEST_ORDER_H
-#define SERVICES_CONSOLE_OLDEST_ORDER_H
+#ifndef SERVICES_CONSOLE_MODEL_OLDEST_ORDER_H
+#define SERVICES_CONSOLE_MODEL_OLDEST_ORDER_H
 
 #include "services/console/model/partition.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many orders there are, by workflow, version and state: kept in memory by each partition as
  * orders change, so that no answer has to count them. */
-#ifndef SERVICES_CONSOLE_ORDER_COUNTS_H
-#define SERVICES_CONSOLE_ORDER_COUNTS_H
+#ifndef SERVICES_CONSOLE_MODEL_ORDER_COUNTS_H
+#define SERVICES_CONSOLE_MODEL_ORDER_COUNTS_H
 
 #include "engine/order.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The owner of each partition and its progress: GET /api/owners. */
-#ifndef SERVICES_CONSOLE_OWNERS_H
-#define SERVICES_CONSOLE_OWNERS_H
+#ifndef SERVICES_CONSOLE_MODEL_OWNERS_H
+#define SERVICES_CONSOLE_MODEL_OWNERS_H
 
 #include "platform/http/server.h"
 #include "replica/follow/verdict.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One partition of the read model: follows events[p] into a store with history and indexes, keeps
  * the counts of its orders and its owner in memory. Never writes to Kafka. */
-#ifndef SERVICES_CONSOLE_PARTITION_H
-#define SERVICES_CONSOLE_PARTITION_H
+#ifndef SERVICES_CONSOLE_MODEL_PARTITION_H
+#define SERVICES_CONSOLE_MODEL_PARTITION_H
 
 #include "replica/follow/follower.h"
 #include "services/console/model/order_counts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists and counts of orders over all partitions, page by page. */
-#ifndef SERVICES_CONSOLE_SEARCH_H
-#define SERVICES_CONSOLE_SEARCH_H
+#ifndef SERVICES_CONSOLE_MODEL_SEARCH_H
+#define SERVICES_CONSOLE_MODEL_SEARCH_H
 
 #include "base/base64.h"
 #include "services/console/model/partition.h"

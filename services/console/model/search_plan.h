@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which index a search walks, and so what its list is sorted by. */
-#ifndef SERVICES_CONSOLE_SEARCH_PLAN_H
-#define SERVICES_CONSOLE_SEARCH_PLAN_H
+#ifndef SERVICES_CONSOLE_MODEL_SEARCH_PLAN_H
+#define SERVICES_CONSOLE_MODEL_SEARCH_PLAN_H
 
 #include "services/console/model/search.h"
 

@@ -5,8 +5,8 @@
  * It is the index of the partition's view (replica/fold/view.h): kept in the store together with
  * the checkpoint, so that a restart loses nothing and counts nothing twice. Times are those of the
  * Decisions. Memory is bounded: what exceeds the limits is counted together as one. */
-#ifndef SERVICES_CONSOLE_STATS_H
-#define SERVICES_CONSOLE_STATS_H
+#ifndef SERVICES_CONSOLE_MODEL_STATS_H
+#define SERVICES_CONSOLE_MODEL_STATS_H
 
 #include "platform/hash_table.h"
 #include "replica/fold/view.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by stats.c and stats_tally.c. */
-#ifndef SERVICES_CONSOLE_STATS_INTERNAL_H
-#define SERVICES_CONSOLE_STATS_INTERNAL_H
+#ifndef SERVICES_CONSOLE_MODEL_STATS_INTERNAL_H
+#define SERVICES_CONSOLE_MODEL_STATS_INTERNAL_H
 
 #include "services/console/model/stats.h"
 

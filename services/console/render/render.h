@@ -3,8 +3,8 @@
  * (schemas/json/), whose forms it shares: texts that are not UTF-8 are replaced, bytes are
  * base64url, times are texts of RFC 3339; empty texts and times are null. Names are those of the
  * .avsc files. All results are new. */
-#ifndef SERVICES_CONSOLE_RENDER_H
-#define SERVICES_CONSOLE_RENDER_H
+#ifndef SERVICES_CONSOLE_RENDER_RENDER_H
+#define SERVICES_CONSOLE_RENDER_RENDER_H
 
 #include "kafka/topics/topics.h"
 #include "replica/agents/agent_table.h"

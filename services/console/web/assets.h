@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that the console serves, which embed_assets.py compiles in: those of its pages, from
  * services/console/web/assets/, and the description of its API, from docs/reference/openapi/. */
-#ifndef SERVICES_CONSOLE_ASSETS_H
-#define SERVICES_CONSOLE_ASSETS_H
+#ifndef SERVICES_CONSOLE_WEB_ASSETS_H
+#define SERVICES_CONSOLE_WEB_ASSETS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console's pages: files compiled into the binary. */
-#ifndef SERVICES_CONSOLE_WEB_H
-#define SERVICES_CONSOLE_WEB_H
+#ifndef SERVICES_CONSOLE_WEB_WEB_H
+#define SERVICES_CONSOLE_WEB_WEB_H
 
 #include "platform/http/server.h"
 
