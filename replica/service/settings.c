@@ -345,9 +345,6 @@ static const struct config_key keys[] = {
      "Share of simulated calls that fail and leave open whether they took effect."},
     {"agent.sim.seed", CONFIG_INT, "1", -9e15, 9e15, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
      "Seed of the simulated agent: the same seed and the same calls give the same results."},
-    {"agent.sim.ledger", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "File to which the simulated agent appends each operation, synced before it answers. "
-     "Empty: none."},
 
     /* ---- console ---- */
     {"console.history.max", CONFIG_INT, "10000", 1, 1e7, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,

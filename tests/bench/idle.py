@@ -51,7 +51,7 @@ def run(cluster, broker_pid, seconds, settings):
     pids = {"broker": broker_pid}
     for role in ("submission", "scheduler", "supervisor", "agent"):
         agent = {"agent.name": "noop", "agent.kind": "sim"} if role == "agent" else {}
-        pids[role] = cluster.add(role, properties={**settings, **agent}).process.pid
+        pids[role] = cluster.add(role, properties={**settings, **agent}, ledger=False).process.pid
     return {**alone, **measure(pids, seconds)}
 
 

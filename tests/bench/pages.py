@@ -177,7 +177,8 @@ def run(cluster, count, repeats, ret_line):
     cluster.reeve("topics", "apply", "--agent", "agent")
     cluster.workflow_deploy(definition)
     for number in (1, 2):
-        cluster.add("agent", f"agent-{number}", {"agent.name": "agent", "agent.kind": "sim"})
+        cluster.add("agent", f"agent-{number}", {"agent.name": "agent", "agent.kind": "sim"},
+                    ledger=False)
     records = write_log(cluster, count)
     write_dead_letters(cluster)
     service = cluster.add("console", ready=False)

@@ -7,6 +7,7 @@
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/lib/http_route.h"
+#include "tests/lib/ledger_agent.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -379,30 +380,50 @@ Test(agent_embedded, handles_hundreds_of_calls_in_flight)
 
 /* ---- simulated ---- */
 
-Test(agent_embedded, writes_simulated_calls_to_a_ledger)
+enum { SIM_CALLS = 2000 };
+
+/* How many calls succeeded, of a fifth that is refused and a tenth whose outcome is unknown. */
+static uint32_t simulate(struct lab *lab, const struct agent_ops *ops, uint32_t *ret_unknown)
 {
-    enum { CALLS = 2000 };
-    struct lab *lab = lab_open();
-    char order[32], ledger[64], line[512];
-    snprintf(ledger, sizeof(ledger), "/tmp/reeve-agent-%d.jsonl", (int)getpid());
+    char order[32];
+    uint32_t refused = 0, unknown = 0, succeeded = 0;
     set(lab, "agent.sim.latency.ms", "exp:3");
     set(lab, "agent.sim.fail.share", "0.2");
     set(lab, "agent.sim.unknown.share", "0.1");
-    set(lab, "agent.sim.ledger", ledger);
-    lab_start(lab, &sim_agent_ops);
-    for (int i = 0; i < CALLS; i++) {
+    lab_start(lab, ops);
+    for (int i = 0; i < SIM_CALLS; i++) {
         snprintf(order, sizeof(order), "o%d", i);
         request(lab, order, DIRECTION_DO, 1, WAIT_MS);
     }
-    await(lab, &lab->report_count, CALLS);
-    uint32_t refused = 0, unknown = 0, succeeded = 0, applied = 0, lines = 0;
-    for (uint32_t i = 0; i < CALLS; i++) {
+    await(lab, &lab->report_count, SIM_CALLS);
+    for (uint32_t i = 0; i < SIM_CALLS; i++) {
         succeeded += lab->reports[i].succeeded;
         refused += strcmp(lab->reports[i].error, "Sim.Refused") == 0;
         unknown += strcmp(lab->reports[i].error, "Sim.Unknown") == 0;
     }
-    cr_assert_eq(succeeded + refused + unknown, CALLS);
-    cr_assert(refused > CALLS / 7 && refused < CALLS / 4, "%u", refused);
+    cr_assert_eq(succeeded + refused + unknown, SIM_CALLS);
+    cr_assert(refused > SIM_CALLS / 7 && refused < SIM_CALLS / 4, "%u", refused);
+    *ret_unknown = unknown;
+    return succeeded;
+}
+
+Test(agent_embedded, answers_simulated_calls_as_planned)
+{
+    struct lab *lab = lab_open();
+    uint32_t unknown;
+    simulate(lab, &sim_agent_ops, &unknown);
+    cr_assert(unknown > SIM_CALLS / 14 && unknown < SIM_CALLS / 7, "%u", unknown);
+    lab_close(lab);
+}
+
+Test(agent_embedded, writes_the_calls_of_tests_to_a_ledger)
+{
+    struct lab *lab = lab_open();
+    char ledger[64], line[512];
+    uint32_t unknown, applied = 0, lines = 0;
+    snprintf(ledger, sizeof(ledger), "/tmp/reeve-agent-%d.jsonl", (int)getpid());
+    setenv("REEVE_TEST_LEDGER", ledger, 1);
+    uint32_t succeeded = simulate(lab, &ledger_agent_ops, &unknown);
     FILE *file = fopen(ledger, "r");
     cr_assert_not_null(file);
     while (fgets(line, sizeof(line), file) != NULL) {
@@ -411,7 +432,7 @@ Test(agent_embedded, writes_simulated_calls_to_a_ledger)
     }
     fclose(file);
     unlink(ledger);
-    cr_assert_eq(lines, CALLS);
+    cr_assert_eq(lines, SIM_CALLS);
     cr_assert(applied >= succeeded && applied <= succeeded + unknown);
     lab_close(lab);
 }

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulated calls: wait as planned, append the operation to the ledger, answer. Without latency and
- * ledger a call is answered at once; with a ledger all calls of a turn share one sync. */
+/* Simulated calls: wait as planned, then answer; without latency at once. */
 #include "services/agent/kinds/kinds.h"
 
-#include "platform/logger.h"
-#include "services/agent/kinds/sim_ledger.h"
+#include "services/agent/kinds/sim_plan.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum {
-    SILENCE_EXTRA_MS = 20, /* a silent call ends when its deadline has passed for certain */
-    BATCH_MAX = 1024
-};
+enum { SILENCE_EXTRA_MS = 20 /* a silent call ends when its deadline has passed for certain */ };
 
 struct sim_call {
     struct sim_agent *agent;
     struct agent_call *call;
-    struct sim_entry entry;
+    enum sim_outcome outcome;
     struct loop_timer timer;
-    struct sim_call *next; /* in the pool, or in the batch */
+    struct sim_call *next; /* in the pool */
     struct sim_call *all_prev, *all_next;
 };
 
@@ -27,39 +22,17 @@ struct sim_agent {
     struct loop *loop;
     const struct clock *clock;
     struct sim_options options;
-    struct sim_ledger *ledger; /* NULL = none */
-    struct sim_call *all;      /* in flight */
+    struct sim_call *all; /* in flight */
     struct sim_call *pool;
-    struct sim_call *batch; /* waiting for the ledger, the oldest first */
-    struct sim_call **batch_end;
-    struct loop_deferred flush;
 };
 
-static void on_flush(void *ctx);
 static void on_silence_over(void *ctx);
 
 /* ---- start and stop ---- */
 
-static enum error_class read_options(struct sim_agent *agent, const struct config *config,
-                                     struct error *ret_error)
-{
-    struct sim_options *options = &agent->options;
-    options->fail_share = config_double(config, "agent.sim.fail.share");
-    options->silent_share = config_double(config, "agent.sim.silent.share");
-    options->unknown_share = config_double(config, "agent.sim.unknown.share");
-    options->seed = (uint64_t)config_int(config, "agent.sim.seed");
-    if (options->fail_share + options->silent_share + options->unknown_share > 1)
-        return error_set(ret_error, CODE_CONFIG,
-                         "agent.sim.fail.share, .silent.share and .unknown.share add up to more "
-                         "than 1");
-    return sim_latency_parse(config_string(config, "agent.sim.latency.ms"), &options->latency,
-                             ret_error);
-}
-
 static void stop(void *ctx)
 {
     struct sim_agent *agent = ctx;
-    loop_defer_cancel(agent->loop, &agent->flush);
     for (struct sim_call *sim = agent->all; sim != NULL;) {
         struct sim_call *next = sim->all_next;
         loop_timer_cancel(agent->loop, &sim->timer);
@@ -71,7 +44,6 @@ static void stop(void *ctx)
         free(sim);
         sim = next;
     }
-    sim_ledger_close(agent->ledger);
     free(agent);
 }
 
@@ -79,21 +51,15 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
                               struct error *ret_error)
 {
     struct sim_agent *agent = calloc(1, sizeof(*agent));
-    const char *ledger = config_string(service->config, "agent.sim.ledger");
     assert(agent != NULL);
     agent->loop = service->loop;
     agent->clock = service->clock;
-    agent->batch_end = &agent->batch;
-    loop_deferred_init(&agent->flush, on_flush, agent);
-    enum error_class class = read_options(agent, service->config, ret_error);
-    if (class == ERROR_OK && ledger[0] != '\0')
-        class = sim_ledger_open(ledger, &agent->ledger, ret_error);
-    if (class != ERROR_OK) {
-        stop(agent);
-        return class;
-    }
-    *ret_ctx = agent;
-    return ERROR_OK;
+    enum error_class class = sim_options_read(service->config, &agent->options, ret_error);
+    if (class == ERROR_OK)
+        *ret_ctx = agent;
+    else
+        free(agent);
+    return class;
 }
 
 static struct sim_call *take_call(struct sim_agent *agent)
@@ -123,9 +89,9 @@ static void put_back(struct sim_call *sim)
 
 /* ---- answers ---- */
 
-static void refuse(struct agent_call *call, const char *name)
+static void refuse(struct agent_call *call)
 {
-    agent_call_fail(call, &(struct agent_failure){.name = text_of(name),
+    agent_call_fail(call, &(struct agent_failure){.name = TEXT("Sim.Refused"),
                                                   .message = TEXT("the simulated service refused"),
                                                   .effect = EFFECT_NONE});
 }
@@ -143,26 +109,25 @@ static void fail_unknown(struct agent_call *call, const char *name, bool retriab
 static void hold(struct sim_call *sim)
 {
     const struct sim_agent *agent = sim->agent;
-    int64_t left_ms = sim->entry.request->complete_by - clock_wall_ms(agent->clock);
+    int64_t left_ms = sim->call->request->complete_by - clock_wall_ms(agent->clock);
     loop_timer_init(&sim->timer, on_silence_over, sim);
     loop_timer_after(agent->loop, &sim->timer, (left_ms > 0 ? left_ms : 0) + SILENCE_EXTRA_MS);
 }
 
-static void answer(struct sim_call *sim)
+static void answer(void *ctx)
 {
+    struct sim_call *sim = ctx;
     struct agent_call *call = sim->call;
-    struct sim_entry entry = sim->entry;
-    if (entry.plan.outcome == SIM_SILENT) {
+    enum sim_outcome outcome = sim->outcome;
+    if (outcome == SIM_SILENT) {
         hold(sim);
         return;
     }
     put_back(sim); /* the answer may start the next call */
-    if (entry.plan.outcome == SIM_UNKNOWN)
+    if (outcome == SIM_UNKNOWN)
         fail_unknown(call, "Sim.Unknown", false);
-    else if (entry.undone_before)
-        refuse(call, "AlreadyUndone");
-    else if (entry.plan.outcome == SIM_REFUSED && !entry.done_before)
-        refuse(call, "Sim.Refused");
+    else if (outcome == SIM_REFUSED)
+        refuse(call);
     else
         agent_call_succeed(call, TEXT("{}"));
 }
@@ -175,78 +140,22 @@ static void on_silence_over(void *ctx)
     fail_unknown(call, "Sim.Silent", true);
 }
 
-/* ---- the ledger ---- */
-
-static void enqueue(struct sim_call *sim)
-{
-    struct sim_agent *agent = sim->agent;
-    sim->next = NULL;
-    *agent->batch_end = sim;
-    agent->batch_end = &sim->next;
-    loop_defer(agent->loop, &agent->flush);
-}
-
-static void answer_batch(struct sim_call *const sims[], size_t count, enum error_class class)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct agent_call *call = sims[i]->call;
-        if (class == ERROR_OK) {
-            answer(sims[i]);
-            continue;
-        }
-        put_back(sims[i]);
-        fail_unknown(call, "Sim.LedgerFailed", true);
-    }
-}
-
-static void on_flush(void *ctx)
-{
-    struct sim_agent *agent = ctx;
-    struct sim_call *sims[BATCH_MAX];
-    struct sim_entry *entries[BATCH_MAX];
-    struct error error;
-    size_t count = 0;
-    for (; agent->batch != NULL && count < BATCH_MAX; agent->batch = agent->batch->next) {
-        sims[count] = agent->batch;
-        entries[count++] = &agent->batch->entry;
-    }
-    if (agent->batch == NULL)
-        agent->batch_end = &agent->batch;
-    else
-        loop_defer(agent->loop, &agent->flush);
-    enum error_class class =
-        sim_ledger_write(agent->ledger, entries, count, clock_wall_ms(agent->clock), &error);
-    if (class != ERROR_OK)
-        log_error_limited("the simulated service cannot write its ledger", LOG_ERR(&error));
-    answer_batch(sims, count, class);
-}
-
 /* ---- calls ---- */
-
-static void perform(void *ctx)
-{
-    struct sim_call *sim = ctx;
-    if (sim->agent->ledger != NULL)
-        enqueue(sim);
-    else
-        answer(sim);
-}
 
 /* Also an undo: the request says which it is. */
 static void execute(void *ctx, struct agent_call *call)
 {
     struct sim_agent *agent = ctx;
     struct sim_call *sim = take_call(agent);
+    struct sim_plan plan = sim_plan_of(&agent->options, call->request);
     sim->call = call;
-    sim->entry = (struct sim_entry){.request = call->request,
-                                    .plan = sim_plan_of(&agent->options, call->request),
-                                    .sent = call->started_at};
-    if (sim->entry.plan.latency_ms == 0) {
-        perform(sim);
+    sim->outcome = plan.outcome;
+    if (plan.latency_ms == 0) {
+        answer(sim);
         return;
     }
-    loop_timer_init(&sim->timer, perform, sim);
-    loop_timer_after(agent->loop, &sim->timer, sim->entry.plan.latency_ms);
+    loop_timer_init(&sim->timer, answer, sim);
+    loop_timer_after(agent->loop, &sim->timer, plan.latency_ms);
 }
 
 const struct agent_ops sim_agent_ops = {

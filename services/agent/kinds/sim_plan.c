@@ -10,15 +10,6 @@
 
 #define LATENCY_MS_MAX 3600000.0
 
-static const char *const outcome_names[] = {"done", "refused", "silent", "unknown"};
-_Static_assert(sizeof(outcome_names) / sizeof(outcome_names[0]) == SIM_OUTCOME_COUNT,
-               "every outcome has a name");
-
-const char *sim_outcome_name(enum sim_outcome outcome)
-{
-    return (unsigned)outcome < SIM_OUTCOME_COUNT ? outcome_names[outcome] : "?";
-}
-
 /* A number of milliseconds at the front of *rest, which then begins behind it. */
 static bool read_ms(struct text *rest, double *ret_ms)
 {
@@ -61,6 +52,26 @@ enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_lat
     return ERROR_OK;
 }
 
+enum error_class sim_options_read(const struct config *config, struct sim_options *ret_options,
+                                  struct error *ret_error)
+{
+    struct sim_options options = {
+        .fail_share = config_double(config, "agent.sim.fail.share"),
+        .silent_share = config_double(config, "agent.sim.silent.share"),
+        .unknown_share = config_double(config, "agent.sim.unknown.share"),
+        .seed = (uint64_t)config_int(config, "agent.sim.seed"),
+    };
+    if (options.fail_share + options.silent_share + options.unknown_share > 1)
+        return error_set(ret_error, CODE_CONFIG,
+                         "agent.sim.fail.share, .silent.share and .unknown.share add up to more "
+                         "than 1");
+    enum error_class class = sim_latency_parse(config_string(config, "agent.sim.latency.ms"),
+                                               &options.latency, ret_error);
+    if (class == ERROR_OK)
+        *ret_options = options;
+    return class;
+}
+
 /* The n-th number between 0 and 1 (excluded) that belongs to the call. */
 static double draw(uint64_t call, uint64_t n)
 {
@@ -92,7 +103,6 @@ struct sim_plan sim_plan_of(const struct sim_options *options, const struct step
     call = XXH3_64bits_withSeed(&attempt, sizeof(attempt), call);
     struct sim_plan plan = {
         .outcome = SIM_DONE,
-        .applies = true,
         .latency_ms = (int64_t)(draw_latency_ms(&options->latency, call) + 0.5),
     };
     double lot = draw(call, 3);
@@ -103,7 +113,5 @@ struct sim_plan sim_plan_of(const struct sim_options *options, const struct step
         plan.outcome = SIM_SILENT;
     else if (lot < refused + options->silent_share + options->unknown_share)
         plan.outcome = SIM_UNKNOWN;
-    if (plan.outcome != SIM_DONE)
-        plan.applies = plan.outcome != SIM_REFUSED && draw(call, 4) < 0.5;
     return plan;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "platform/config/config.h"
 
 enum sim_latency_kind { SIM_LATENCY_FIXED, SIM_LATENCY_NORMAL, SIM_LATENCY_EXPONENTIAL };
 
@@ -17,8 +18,8 @@ struct sim_latency {
 struct sim_options {
     struct sim_latency latency;
     double fail_share;    /* of dos: refused, nothing applied */
-    double silent_share;  /* never answered; half of them applied */
-    double unknown_share; /* an error of unknown effect; half of them applied */
+    double silent_share;  /* never answered */
+    double unknown_share; /* an error of unknown effect */
     uint64_t seed;
 };
 
@@ -26,14 +27,15 @@ enum sim_outcome { SIM_DONE, SIM_REFUSED, SIM_SILENT, SIM_UNKNOWN, SIM_OUTCOME_C
 
 struct sim_plan {
     enum sim_outcome outcome;
-    bool applies; /* the simulated service applies the operation, whatever it answers */
     int64_t latency_ms;
 };
 
-/* "5", "fixed:5", "normal:20:5", "exp:10". REJECT Config. */
+/* What agent.sim.* says. REJECT Config. */
+enum error_class sim_options_read(const struct config *config, struct sim_options *ret_options,
+                                  struct error *ret_error);
+/* For tests: "5", "fixed:5", "normal:20:5", "exp:10". REJECT Config. */
 enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_latency,
                                    struct error *ret_error);
 struct sim_plan sim_plan_of(const struct sim_options *options, const struct step_request *request);
-const char *sim_outcome_name(enum sim_outcome outcome);
 
 #endif

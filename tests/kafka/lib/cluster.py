@@ -71,16 +71,20 @@ class Cluster:
 
     # ---- services ----
 
-    def add(self, role, name=None, properties=None, env=None, start=True, ready=True):
-        """A new service, started unless start=False. Names are unique within the cluster."""
+    def add(self, role, name=None, properties=None, env=None, start=True, ready=True, ledger=True):
+        """A new service, started unless start=False. Names are unique within the cluster. A
+        simulated agent is the ledger-agent of the tests, or that of reeve if ledger=False."""
         count = sum(1 for service in self.services.values() if service.role == role)
         name = name or f"{role}-{count + 1}"
         assert name not in self.services, f"{name} exists"
-        if role == "agent" and (properties or {}).get("agent.kind") == "sim":
-            properties = {"agent.sim.ledger": self.ledger, **properties}
+        program = None
+        if ledger and role == "agent" and (properties or {}).get("agent.kind") == "sim":
+            program = paths.reeve_binary().parent / "ledger-agent"
+            env = {"REEVE_TEST_LEDGER": str(self.ledger), **(env or {})}
         service = Service(
             role, self.broker.bootstrap, self.prefix, self.partitions, name=name, env=env,
             folder=self.folder / name, properties={**self.properties, **(properties or {})},
+            program=program,
         )
         self.services[name] = service
         if start:

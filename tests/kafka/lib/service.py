@@ -21,7 +21,7 @@ def write_properties(path, properties):
 
 
 class Service:
-    """`reeve run ROLE --config FILE`, with its own folder.
+    """`reeve run ROLE --config FILE`, or `program --config FILE`, with its own folder.
 
     folder/service.properties, folder/data (its data.dir), folder/stderr (of all its runs).
     `properties` override the defaults below; `env` is added to the environment, for example
@@ -29,8 +29,9 @@ class Service:
     """
 
     def __init__(self, role, bootstrap, prefix, partitions, name=None, folder=None,
-                 properties=None, env=None):
+                 properties=None, env=None, program=None):
         self.role, self.name = role, name or role
+        self.command = [program] if program else [paths.reeve_binary(), "run", role]
         self.folder = pathlib.Path(folder or paths.new_folder(self.name))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.data = self.folder / "data"
@@ -57,7 +58,7 @@ class Service:
             (self.data / "http.port").unlink()
         with open(self.stderr_path, "ab") as stderr:
             self.process = subprocess.Popen(
-                [str(paths.reeve_binary()), "run", self.role, "--config", str(self.config)],
+                [*map(str, self.command), "--config", str(self.config)],
                 stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
                 env={**os.environ, **self.env, **(env or {})},
             )

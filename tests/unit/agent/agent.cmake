@@ -24,4 +24,4 @@ reeve_test(agent
         settled_note_test.c
         sim_agent_test.c
         world.c
-    LIBS reeve-test-seed reeve-test-certificate reeve-agent reeve-test-site)
+    LIBS reeve-test-seed reeve-test-certificate reeve-test-ledger reeve-agent reeve-test-site)

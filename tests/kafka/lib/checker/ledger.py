@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledgers of simulated remote services against the log. The format is that of
-`agent.sim.ledger`: one JSON line for each call that reached the service."""
+`tests/lib/sim_ledger.h`: one JSON line for each call that reached the service."""
 
 import json
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See sim_ledger.h. */
-#include "services/agent/kinds/sim_ledger.h"
+#include "tests/lib/sim_ledger.h"
 
 #include "base/buffer.h"
 
@@ -14,6 +14,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+static const char *const outcome_names[] = {"done", "refused", "silent", "unknown"};
+_Static_assert(sizeof(outcome_names) / sizeof(outcome_names[0]) == SIM_OUTCOME_COUNT,
+               "every outcome has a name");
 
 enum { KEYS_MIN = 1024, READ_BYTES = 64 * 1024 };
 
@@ -103,29 +107,22 @@ static void read_lines(struct sim_ledger *ledger)
     ledger->position += (int64_t)begin;
 }
 
-static enum error_class system_error(struct error *ret_error, const char *what)
-{
-    return error_set(ret_error, CODE_LEDGER_FAILED, "ledger: %s: %s", what, strerror(errno));
-}
-
-/* Reads what other processes wrote. Leaves *ret_torn true if the file does not end with a whole
- * line. */
-static enum error_class catch_up(struct sim_ledger *ledger, bool *ret_torn, struct error *ret_error)
+/* Reads what other processes wrote. True: the file does not end with a whole line. */
+static bool catch_up(struct sim_ledger *ledger)
 {
     ledger->bytes.size = 0;
     for (;;) {
         buffer_reserve(&ledger->bytes, READ_BYTES);
         ssize_t size = pread(ledger->fd, ledger->bytes.data + ledger->bytes.size, READ_BYTES,
                              ledger->position + (int64_t)ledger->bytes.size);
-        if (size < 0)
-            return system_error(ret_error, "read");
+        assert(size >= 0);
         if (size == 0)
             break;
         ledger->bytes.size += (size_t)size;
     }
-    *ret_torn = ledger->bytes.size > 0 && ledger->bytes.data[ledger->bytes.size - 1] != '\n';
+    bool torn = ledger->bytes.size > 0 && ledger->bytes.data[ledger->bytes.size - 1] != '\n';
     read_lines(ledger);
-    return ERROR_OK;
+    return torn;
 }
 
 /* ---- deciding and writing ---- */
@@ -136,7 +133,7 @@ static bool decide_do(struct sim_ledger *ledger, struct sim_entry *entry)
     enum ledger_key_state state = state_of(ledger, key);
     entry->done_before = state == KEY_APPLIED;
     entry->undone_before = state == KEY_UNDONE;
-    if (state != KEY_UNKNOWN || !entry->plan.applies)
+    if (state != KEY_UNKNOWN || !entry->applies)
         return false;
     set_state(ledger, key, KEY_APPLIED);
     return true;
@@ -145,7 +142,7 @@ static bool decide_do(struct sim_ledger *ledger, struct sim_entry *entry)
 static bool decide_undo(struct sim_ledger *ledger, const struct sim_entry *entry)
 {
     struct text key = entry->request->do_key;
-    if (state_of(ledger, key) == KEY_UNDONE || !entry->plan.applies)
+    if (state_of(ledger, key) == KEY_UNDONE || !entry->applies)
         return false;
     set_state(ledger, key, KEY_UNDONE);
     return true;
@@ -161,12 +158,11 @@ static void add_line(struct sim_ledger *ledger, struct sim_entry *entry, int64_t
     char id[IDEMPOTENCY_KEY_BYTES_MAX + 1];
     snprintf(id, sizeof(id), "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(request->order_id),
              TEXT_ARG(ref->step), direction, ref->attempt);
-    json_t *line =
-        json_pack("{s:o, s:s, s:s, s:I, s:I, s:b, s:s, s:I}", "key",
-                  json_stringn(request->do_key.data, request->do_key.size), "request", id,
-                  "direction", direction, "sent", (json_int_t)entry->sent, "complete_by",
-                  (json_int_t)request->complete_by, "applied", (int)applied, "outcome",
-                  sim_outcome_name(entry->plan.outcome), "time", (json_int_t)now);
+    json_t *line = json_pack(
+        "{s:o, s:s, s:s, s:I, s:I, s:b, s:s, s:I}", "key",
+        json_stringn(request->do_key.data, request->do_key.size), "request", id, "direction",
+        direction, "sent", (json_int_t)entry->sent, "complete_by", (json_int_t)request->complete_by,
+        "applied", (int)applied, "outcome", outcome_names[entry->outcome], "time", (json_int_t)now);
     assert(line != NULL);
     size_t size = json_dumpb(line, NULL, 0, JSON_COMPACT);
     buffer_reserve(&ledger->bytes, size + 1);
@@ -176,24 +172,28 @@ static void add_line(struct sim_ledger *ledger, struct sim_entry *entry, int64_t
     json_decref(line);
 }
 
-static enum error_class write_all(struct sim_ledger *ledger, struct error *ret_error)
+static void write_all(struct sim_ledger *ledger)
 {
     for (size_t at = 0; at < ledger->bytes.size;) {
         ssize_t size = write(ledger->fd, ledger->bytes.data + at, ledger->bytes.size - at);
-        if (size < 0 && errno != EINTR)
-            return system_error(ret_error, "write");
+        assert(size > 0 || errno == EINTR);
         at += size > 0 ? (size_t)size : 0;
     }
-    return fdatasync(ledger->fd) == 0 ? ERROR_OK : system_error(ret_error, "sync");
+    int code = fdatasync(ledger->fd);
+    assert(code == 0);
 }
 
-static enum error_class write_locked(struct sim_ledger *ledger, struct sim_entry *const entries[],
-                                     size_t count, int64_t now, struct error *ret_error)
+static void lock(const struct sim_ledger *ledger)
 {
-    bool torn;
-    enum error_class class = catch_up(ledger, &torn, ret_error);
-    if (class != ERROR_OK)
-        return class;
+    while (flock(ledger->fd, LOCK_EX) != 0)
+        assert(errno == EINTR);
+}
+
+void sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *const entries[], size_t count,
+                      int64_t now)
+{
+    lock(ledger);
+    bool torn = catch_up(ledger);
     ledger->bytes.size = 0;
     if (torn) {
         buffer_append(&ledger->bytes, "\n", 1);
@@ -201,42 +201,22 @@ static enum error_class write_locked(struct sim_ledger *ledger, struct sim_entry
     }
     for (size_t i = 0; i < count; i++)
         add_line(ledger, entries[i], now);
-    class = write_all(ledger, ret_error);
-    if (class == ERROR_OK)
-        ledger->position += (int64_t)ledger->bytes.size;
-    return class;
-}
-
-enum error_class sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *const entries[],
-                                  size_t count, int64_t now, struct error *ret_error)
-{
-    if (flock(ledger->fd, LOCK_EX) != 0)
-        return system_error(ret_error, "lock");
-    enum error_class class = write_locked(ledger, entries, count, now, ret_error);
+    write_all(ledger);
+    ledger->position += (int64_t)ledger->bytes.size;
     flock(ledger->fd, LOCK_UN);
-    return class;
 }
 
 /* ---- open and close ---- */
 
-enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledger,
-                                 struct error *ret_error)
+struct sim_ledger *sim_ledger_open(const char *path)
 {
-    bool torn;
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0)
-        return error_set(ret_error, CODE_CONFIG, "agent.sim.ledger: %.200s: %s", path,
-                         strerror(errno));
     struct sim_ledger *ledger = calloc(1, sizeof(*ledger));
     assert(ledger != NULL);
-    ledger->fd = fd;
+    ledger->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    assert(ledger->fd >= 0);
     grow_if_full(ledger);
-    if (catch_up(ledger, &torn, ret_error) != ERROR_OK) {
-        sim_ledger_close(ledger);
-        return ERROR_RETRY;
-    }
-    *ret_ledger = ledger;
-    return ERROR_OK;
+    catch_up(ledger);
+    return ledger;
 }
 
 void sim_ledger_close(struct sim_ledger *ledger)

@@ -9,9 +9,9 @@
  *      "complete_by":1700000004000,"applied":true,"outcome":"done","time":1700000000005}
  *
  * `key` is the key of the do, also in the line of an undo. `applied`: this very call applied the
- * operation, or undid it. Memory grows with the number of keys: this is for tests. */
-#ifndef SERVICES_AGENT_KINDS_SIM_LEDGER_H
-#define SERVICES_AGENT_KINDS_SIM_LEDGER_H
+ * operation, or undid it. Memory grows with the number of keys. Whatever fails is an assertion. */
+#ifndef TESTS_LIB_SIM_LEDGER_H
+#define TESTS_LIB_SIM_LEDGER_H
 
 #include "services/agent/kinds/sim_plan.h"
 
@@ -19,19 +19,19 @@ struct sim_ledger;
 
 struct sim_entry {
     const struct step_request *request;
-    struct sim_plan plan;
+    enum sim_outcome outcome;
+    bool applies; /* the simulated service applies the operation, whatever it answers */
     int64_t sent;
     bool undone_before; /* filled in: a do of a key that was undone; it is refused */
     bool done_before;   /* filled in: a do of a key that was applied; it is not refused */
 };
 
 /* New; reads the file, or creates it. */
-enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledger,
-                                 struct error *ret_error);
+struct sim_ledger *sim_ledger_open(const char *path);
+/* NULL does nothing. */
 void sim_ledger_close(struct sim_ledger *ledger);
-/* Decides the entries in their order, appends them and syncs. RETRY when that failed: then it is
- * unknown which of them are in the file. Blocks for the time of the sync. */
-enum error_class sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *const entries[],
-                                  size_t count, int64_t now, struct error *ret_error);
+/* Decides the entries in their order, appends them and syncs. Blocks for the time of the sync. */
+void sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *const entries[], size_t count,
+                      int64_t now);
 
 #endif
