@@ -2,24 +2,21 @@
 /* `reeve workflow lint`: explains every mistake in workflow files. */
 #include "cli/output.h"
 #include "cli/workflow/verbs.h"
-#include "schemas/json/workflow_json.h"
+#include "replica/cluster/workflow_entry_json.h"
 
 void workflow_print_problems(struct cli *cli, struct output *output, const char *path,
                              const struct workflow_problems *problems)
 {
-    uint32_t shown =
-        problems->count < WORKFLOW_PROBLEMS_MAX ? problems->count : (uint32_t)WORKFLOW_PROBLEMS_MAX;
-    for (uint32_t i = 0; i < shown; i++) {
+    for (uint32_t i = 0; i < problems->count; i++) {
         const struct workflow_problem *problem = &problems->items[i];
-        const char *severity = workflow_severity_name(problem->severity);
         if (output == NULL) {
-            fprintf(cli->err, "%s:%u:%u: %s: ", path, problem->line, problem->column, severity);
+            fprintf(cli->err, "%s:%u:%u: %s: ", path, problem->line, problem->column,
+                    workflow_severity_name(problem->severity));
             output_text(cli->err, problem->text, 0);
             fputc('\n', cli->err);
         } else {
             json_t *row = json_pack("{s:s}", "file", path);
-            json_object_update_new(row, workflow_json_problem(problem->line, problem->column,
-                                                              severity, problem->text));
+            json_object_update_new(row, workflow_problem_json(problem));
             output_row(output, row);
         }
     }

@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
-#include "schemas/json/workflow_json.h"
+#include "replica/cluster/workflow_entry_json.h"
 
 /* Each agent once. */
 static json_t *agents_of(const json_t *steps)
@@ -64,16 +64,8 @@ static const struct output_column columns[] = {
 /* As the console's API, but for the orders, which it counts. */
 static json_t *row_of(const struct workflow_registry *registry, const struct workflow_entry *entry)
 {
-    json_t *lint = json_array();
-    json_t *row = workflow_json(entry->workflow, &entry->definition, &entry->latest,
-                                workflow_lifecycle_is_active(registry, entry), entry->retired);
-    for (uint32_t i = 0; i < entry->warning_count; i++) {
-        const struct workflow_problem *warning = &entry->warnings[i];
-        const char *severity = workflow_severity_name(warning->severity);
-        json_array_append_new(
-            lint, workflow_json_problem(warning->line, warning->column, severity, warning->text));
-    }
-    json_object_set_new(row, "lint", lint);
+    json_t *row = workflow_entry_json(registry, entry);
+    json_object_set_new(row, "lint", workflow_problems_json(entry->warnings, entry->warning_count));
     return row;
 }
 

@@ -90,14 +90,3 @@ json_t *workflow_json(const struct workflow *workflow, const struct workflow_def
     json_codec_put(object, "steps", steps);
     return object;
 }
-
-json_t *workflow_json_problem(uint32_t line, uint32_t column, const char *severity,
-                              const char *message)
-{
-    json_t *object = json_object();
-    json_codec_put(object, "line", json_integer(line));
-    json_codec_put(object, "column", json_integer(column));
-    json_codec_put(object, "severity", json_string(severity));
-    json_codec_put(object, "message", json_codec_text(text_of(message)));
-    return object;
-}

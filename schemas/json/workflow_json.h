@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workflows as JSON, as the console's API and `reeve workflow` show them. All results are new. */
+/* A deployed workflow as JSON, as the console's API and `reeve workflow` show it. */
 #ifndef SCHEMAS_JSON_WORKFLOW_JSON_H
 #define SCHEMAS_JSON_WORKFLOW_JSON_H
 
@@ -7,13 +7,9 @@
 
 #include <jansson.h>
 
-/* A deployed version. `latest`: its activation or retirement, with version 0 if there was none;
- * `active`: new orders that name no version take this one; `retired`: it takes no new orders. */
+/* New. `latest`: its activation or retirement, with version 0 if there was none; `active`: new
+ * orders that name no version take this one; `retired`: it takes no new orders. */
 json_t *workflow_json(const struct workflow *workflow, const struct workflow_definition *definition,
                       const struct workflow_activation *latest, bool active, bool retired);
-/* What `reeve workflow lint` says of a place in a text: {"line", "column", "severity", "message"}.
- */
-json_t *workflow_json_problem(uint32_t line, uint32_t column, const char *severity,
-                              const char *message);
 
 #endif

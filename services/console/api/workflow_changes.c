@@ -7,10 +7,9 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "replica/cluster/workflow_entry_json.h"
 #include "schemas/json/json_codec.h"
-#include "schemas/json/workflow_json.h"
 #include "services/console/api/workflow_topics.h"
-#include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
 #include <assert.h>
@@ -101,15 +100,14 @@ static void finish(struct workflow_request *request)
     assert(exchange != NULL && entry != NULL);
     bool active = workflow_lifecycle_is_active(registry, entry);
     const char *result = entry->retired ? "retired" : active ? "active" : "not active";
-    json_t *body =
-        workflow_json(entry->workflow, &entry->definition, &entry->latest, active, entry->retired);
+    json_t *body = workflow_entry_json(registry, entry);
     bool warns =
         request->is_deployment
             ? warn_unserved(request->changes->agents, entry->workflow, warning, sizeof(warning))
             : workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
     if (request->is_deployment)
         result = workflow_deployment_result(registry, &request->deployment);
-    json_codec_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
+    json_codec_put(body, "lint", workflow_problems_json(entry->warnings, entry->warning_count));
     json_codec_put(body, "result", json_string(result));
     json_codec_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
     http_respond_json(exchange, 200, body);
@@ -393,7 +391,7 @@ static bool compile(struct workflow_request *request, struct http_exchange *exch
     snprintf(detail, sizeof(detail), "the text has %u error%s; nothing was deployed",
              problems->errors, problems->errors == 1 ? "" : "s");
     json_t *problem = http_problem_new(400, error_code_text(CODE_BAD_WORKFLOW), text_of(detail));
-    json_codec_put(problem, "problems", render_problems(problems->items, problems->count));
+    json_codec_put(problem, "problems", workflow_problems_json(problems->items, problems->count));
     http_respond_problem(exchange, problem);
     return false;
 }

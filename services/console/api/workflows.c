@@ -5,12 +5,11 @@
 #include "base/numbers.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/query.h"
+#include "replica/cluster/workflow_entry_json.h"
 #include "schemas/json/json_codec.h"
-#include "schemas/json/workflow_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "workflow/diff.h"
-#include "workflow/lifecycle.h"
 
 /* Of all partitions; order_counts_deinit(). */
 static struct order_counts sum_up(const struct api *api)
@@ -93,11 +92,9 @@ static json_t *render_orders(const struct order_counts *counts, const struct wor
 static json_t *render_version(const struct api *api, const struct workflow_entry *entry,
                               const struct order_counts *counts)
 {
-    const struct workflow_registry *registry = api->cluster->workflows;
-    json_t *object = workflow_json(entry->workflow, &entry->definition, &entry->latest,
-                                   workflow_lifecycle_is_active(registry, entry), entry->retired);
+    json_t *object = workflow_entry_json(api->cluster->workflows, entry);
     json_codec_put(object, "orders", render_orders(counts, entry->workflow));
-    json_codec_put(object, "lint", render_problems(entry->warnings, entry->warning_count));
+    json_codec_put(object, "lint", workflow_problems_json(entry->warnings, entry->warning_count));
     return object;
 }
 

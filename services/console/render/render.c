@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API says of orders, workflows and agents besides their records. Events are in
- * render_event.c. */
+/* What the API says of orders and agents besides their records. Events are in render_event.c. */
 #include "services/console/render/render.h"
 
 #include "schemas/json/json_codec.h"
 #include "schemas/json/order_json.h"
-#include "schemas/json/workflow_json.h"
 
 /* ---- orders ---- */
 
@@ -35,20 +33,6 @@ json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT])
         json_codec_put(object, order_state_name((enum order_state)state),
                        json_integer((json_int_t)by_state[state]));
     return object;
-}
-
-/* ---- workflows ---- */
-
-json_t *render_problems(const struct workflow_problem *problems, uint32_t count)
-{
-    json_t *list = json_array();
-    for (uint32_t i = 0; i < count; i++) {
-        const struct workflow_problem *problem = &problems[i];
-        const char *severity = workflow_severity_name(problem->severity);
-        json_array_append_new(
-            list, workflow_json_problem(problem->line, problem->column, severity, problem->text));
-    }
-    return list;
 }
 
 /* ---- agents ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API says of orders, events, workflows and agents, besides the JSON of their records
+/* What the API says of orders, events and agents, besides the JSON of their records
  * (schemas/json/), whose forms it shares: texts that are not UTF-8 are replaced, bytes are
  * base64url, times are texts of RFC 3339; empty texts and times are null. Names are those of the
  * .avsc files. All results are new. */
@@ -8,7 +8,6 @@
 
 #include "kafka/topics/topics.h"
 #include "replica/agents/agent_table.h"
-#include "workflow/registry.h"
 
 #include <jansson.h>
 
@@ -28,8 +27,6 @@ json_t *render_updates(const struct decision *decision, int32_t partition,
 
 /* {"Processing": 3, ...}: every state. */
 json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT]);
-/* What `reeve workflow lint` says of a text: line, column, severity, message of each. */
-json_t *render_problems(const struct workflow_problem *problems, uint32_t count);
 /* The live instances of one agent, or of all if `agent` is empty; by agent and instance. */
 json_t *render_agents(const struct agent_table *table, struct text agent);
 /* {"by", "reason", "at"}; null for NULL. */

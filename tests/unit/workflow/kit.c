@@ -29,9 +29,9 @@ struct parsed kit_parse(struct text source, enum workflow_format format)
     output[0] = '\0';
     for (uint32_t i = 0; i < problems.count; i++) {
         const struct workflow_problem *problem = &problems.items[i];
-        size += (size_t)snprintf(
-            output + size, OUTPUT_BYTES - size, "%u:%u: %s: %s\n", problem->line, problem->column,
-            problem->severity == WORKFLOW_ERROR ? "error" : "warning", problem->text);
+        size += (size_t)snprintf(output + size, OUTPUT_BYTES - size, "%u:%u: %s: %s\n",
+                                 problem->line, problem->column,
+                                 workflow_severity_name(problem->severity), problem->text);
         cr_assert(size < OUTPUT_BYTES);
     }
     parsed.problems = output;
