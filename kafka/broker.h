@@ -46,8 +46,9 @@ struct broker_record {
  * can never be delivered (no such topic, too large) fails with ERROR_REJECT. */
 enum broker_producer { BROKER_PRODUCER_LOG, BROKER_PRODUCER_EFFECTS, BROKER_PRODUCER_COUNT };
 
-/* offset >= 0 and error OK: acknowledged at that offset. offset -1 and OK: acknowledged, at an
- * unknown offset (a duplicate). Any other error: the append failed, or its result is unknown.
+/* error OK: acknowledged at that offset. Any other error, and offset -1: the append failed, or its
+ * result is unknown; RETRY "OffsetUnknown" is an acknowledgement that does not say where the record
+ * is, which may mean that it is nowhere.
  * ERROR_FATAL: the producer died and everything outstanding fails with it; the broker makes a new
  * producer by itself, and callers give up their claims (broker_producer_deaths()). */
 typedef void (*broker_appended)(void *ctx, uint64_t token, int64_t offset,

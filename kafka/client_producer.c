@@ -10,6 +10,7 @@
 #include "base/limits.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,20 @@ static int64_t append_time_of(const struct kafka_client *kafka, const rd_kafka_m
                                                                                          : 0;
 }
 
+/* librdkafka counts a batch as persisted, without an offset, when a later one was accepted: the
+ * broker would have refused that for its sequence number. But a broker accepts any first sequence
+ * number of a producer that is new to the partition: a first batch that it refused, because the
+ * partition was only just becoming available, is then missing from the log. */
+static void fail_without_offset(struct kafka_producer *producer, struct kafka_append *append,
+                                const rd_kafka_message_t *message)
+{
+    struct error error;
+    error_set(&error, CODE_OFFSET_UNKNOWN,
+              "append to %s [%" PRId32 "]: acknowledged without an offset",
+              rd_kafka_topic_name(message->rkt), message->partition);
+    answer(producer, &producer->sent, append, -1, 0, &error);
+}
+
 static void on_delivery(struct kafka_handle *handle, const rd_kafka_message_t *message,
                         int64_t offset)
 {
@@ -116,6 +131,10 @@ static void on_delivery(struct kafka_handle *handle, const rd_kafka_message_t *m
     struct kafka_append *append = message->_private;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         kafka_alive(producer->kafka);
+        if (offset < 0) {
+            fail_without_offset(producer, append, message);
+            return;
+        }
         answer(producer, &producer->sent, append, offset, append_time_of(producer->kafka, message),
                &ok);
         return;
@@ -139,8 +158,8 @@ static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
         fail(producer);
     if (type != RD_KAFKA_EVENT_DR)
         return;
-    /* One event is one batch. If the broker no longer knows the offset of a duplicate, librdkafka
-     * counts up from -1 or -1001: offsets after a negative one are invalid. */
+    /* One event is one batch. Where the offset of its first record is unknown, librdkafka counts up
+     * from -1 or -1001: offsets after a negative one are invalid. */
     const rd_kafka_message_t *message;
     bool unknown = false;
     while ((message = rd_kafka_event_message_next(event)) != NULL) {

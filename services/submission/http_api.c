@@ -85,12 +85,10 @@ static void answer_accepted(struct http_submission *request, int64_t offset)
         broker_partition_of(request->order_id, request->api->submission->cluster->partition_count);
     if (exchange == NULL)
         return;
-    json_t *body = json_pack("{s:s%, s:i}", "order_id", request->order_id.data,
-                             (size_t)request->order_id.size, "partition", partition);
+    json_t *body = json_pack("{s:s%, s:i, s:I}", "order_id", request->order_id.data,
+                             (size_t)request->order_id.size, "partition", partition, "offset",
+                             (json_int_t)offset);
     assert(body != NULL);
-    /* The broker reports no offset for a duplicate. */
-    if (offset >= 0)
-        json_object_set_new(body, "offset", json_integer(offset));
     if (!request->is_cancel)
         json_object_set_new(body, "workflow_version", json_integer(request->workflow_version));
     http_respond_json(exchange, 202, body);

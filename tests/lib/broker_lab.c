@@ -147,7 +147,7 @@ void lab_appended(void *ctx, uint64_t token, int64_t offset, const struct error 
     snprintf(answer->code, sizeof(answer->code), "%s", error_name_of(error));
     appends->answered++;
     appends->acked += error->class == ERROR_OK;
-    appends->without_offset += error->class == ERROR_OK && offset < 0;
+    appends->without_offset += error->code == CODE_OFFSET_UNKNOWN;
     appends->fatal += error->class == ERROR_FATAL;
     appends->failed += error->class != ERROR_OK;
 }

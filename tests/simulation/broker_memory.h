@@ -25,7 +25,7 @@ struct broker_memory_cluster;
 
 /* Rates of faults per 1000. All 0 at first. */
 struct broker_memory_faults {
-    uint32_t ack_without_offset; /* acknowledged, offset -1 */
+    uint32_t ack_without_offset; /* appended, answered OffsetUnknown */
     uint32_t append_lost;        /* fails (RETRY) and is not in the log */
     uint32_t append_unknown;     /* fails (RETRY) and is in the log */
     uint32_t reply_failed;       /* of offsets, commits and committed offsets: RETRY */

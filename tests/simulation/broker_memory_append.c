@@ -166,7 +166,7 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
         if (memory_chance(cluster, faults->append_unknown))
             refuse(append, CODE_UNKNOWN, "injected: the record is in the log");
         else if (memory_chance(cluster, faults->ack_without_offset))
-            append->offset = -1;
+            refuse(append, CODE_OFFSET_UNKNOWN, "injected: the record is in the log");
     }
     if (channel->broker == NULL) { /* the sender is gone */
         DL_DELETE(channel->appends, append);

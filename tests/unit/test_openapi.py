@@ -45,7 +45,8 @@ CODES = {
         (*SERVER, "platform/http/waits.c", "services/submission/http_api.c",
          "services/submission/order_api.c", "services/submission/validate.c", "schemas/details.c",
          "schemas/json/decode.c", APPENDING),
-        START | {"Empty", "NotAccepted", "WrongKey", "Closed", "ProducerFatal", "UnknownSchema"}),
+        START | {"Empty", "NotAccepted", "WrongKey", "Closed", "ProducerFatal", "OffsetUnknown",
+                 "UnknownSchema"}),
     "agent": (
         (*SERVER, "services/agent/core/callbacks.c", "services/agent/core/callback_message.c",
          APPENDING), START),

@@ -108,10 +108,6 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         http_pending_fail(&request->pending, 503, CODE_UNKNOWN,
                           "the change may or may not have been accepted: check `reeve agents list` "
                           "before you try again");
-    else if (offset == OFFSET_UNKNOWN)
-        http_pending_fail(&request->pending, 504, CODE_OFFSET_UNKNOWN,
-                          "the change was accepted, but the broker did not report its offset: "
-                          "check `reeve agents list`");
     if (request->pending.exchange != NULL && agent_table_offset(request->pauses->table) >= offset)
         finish(request);
     http_pending_settle(&request->pending);

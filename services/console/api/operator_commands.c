@@ -127,10 +127,6 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         http_pending_fail(pending, 503, CODE_UNKNOWN,
                           "the command may or may not have been accepted; check the order's "
                           "history before you try again");
-    else if (offset == OFFSET_UNKNOWN)
-        http_pending_fail(pending, 504, CODE_OFFSET_UNKNOWN,
-                          "the command was accepted, but the broker did not report its offset; "
-                          "check the order's history for what was decided");
     for (uint32_t i = 0; i < command->early_count && pending->exchange != NULL; i++) {
         if (command->early[i].command_offset == offset)
             resolve(command, command->early[i].decision);

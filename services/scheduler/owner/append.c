@@ -17,8 +17,6 @@ static bool is_as_expected(struct owner *owner, int64_t offset, const struct err
            follower_checkpoint(owner->follower)->next_event_offset);
     if (error != NULL && error_is(error))
         owner_give_up_for(owner, error);
-    else if (offset < 0)
-        owner_give_up(owner, CODE_OFFSET_UNKNOWN, "acknowledged without an offset");
     else if (offset != owner->in_flight.expected_offset)
         owner_give_up(owner, CODE_NOT_ALONE, "another process has written to the log");
     else {

@@ -130,7 +130,7 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
         owner_give_up_for(owner, error); /* for one, we may not write there */
         return;
     }
-    if ((error != NULL && error_is(error)) || offset < 0) {
+    if (error != NULL && error_is(error)) {
         owner_give_up(owner, CODE_CLAIM_UNKNOWN, "the offset of the claim is unknown");
         return;
     }

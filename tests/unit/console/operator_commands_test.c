@@ -156,7 +156,7 @@ Test(console_operator_commands, reports_an_unknown_outcome_of_an_append)
     broker_memory_set_faults(world->kafka, &lost);
     SHOWS(world_post(world, 503, "/api/orders/stuck/resubmit", body), {"code", "Unknown"});
     broker_memory_set_faults(world->kafka, &nowhere);
-    SHOWS(world_post(world, 504, "/api/orders/stuck/resubmit", body), {"code", "OffsetUnknown"});
+    SHOWS(world_post(world, 503, "/api/orders/stuck/resubmit", body), {"code", "Unknown"});
     world_free(world);
 }
 

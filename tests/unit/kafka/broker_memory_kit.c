@@ -13,7 +13,7 @@ void memory_on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct memory_instance *instance = ctx;
     instance->answers[token] =
         (struct memory_answer){instance->answers[token].count + 1, offset,
-                               broker_appended_at(instance->broker), error->class};
+                               broker_appended_at(instance->broker), error->class, error->code};
     instance->answered++;
 }
 

@@ -12,6 +12,7 @@ struct memory_answer {
     int64_t offset;
     int64_t appended_at;
     enum error_class class;
+    enum error_code code;
 };
 
 struct memory_instance {
