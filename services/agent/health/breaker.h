@@ -33,7 +33,7 @@ struct agent_breaker_ops {
     void (*leave)(void *ctx);
     /* Attempts may start again; joins the group again after `halt`. */
     void (*resume)(void *ctx);
-    /* False: there is no probe. Otherwise agent_breaker_probed follows, from inside or later. */
+    /* False: no probe begins. Otherwise agent_breaker_probed follows, from inside or later. */
     bool (*probe)(void *ctx);
 };
 
