@@ -22,6 +22,7 @@ struct program {
     const struct program_ops *ops;
     void *ctx;
     pid_t pid;
+    bool reaped; /* another process may have its number now */
     int exit_fd;
     int fds[SPAWN_FDS]; /* our ends; -1 = closed */
     char *input;
@@ -47,7 +48,7 @@ static void close_fd(struct program *program, int *fd)
 
 static void kill_group(const struct program *program, int signal)
 {
-    if (program->pid > 0)
+    if (!program->reaped)
         kill(-program->pid, signal);
 }
 
@@ -162,7 +163,7 @@ static void on_exit_fd(struct loop *loop, int fd, unsigned events, void *userdat
     if (pid == 0)
         return;
     bool known = pid == program->pid; /* else something in this process collected it already */
-    program->pid = 0;
+    program->reaped = true;
     read_rest(program, SPAWN_OUT);
     read_rest(program, SPAWN_ERR);
     end_line(program);
@@ -197,7 +198,7 @@ void program_free(struct program *program)
     if (program == NULL)
         return;
     kill_group(program, SIGKILL);
-    while (program->pid > 0 && waitpid(program->pid, NULL, 0) < 0 && errno == EINTR) {
+    while (!program->reaped && waitpid(program->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     release(program);
 }

@@ -53,6 +53,7 @@ enum error_class program_start(struct loop *loop, const struct program_options *
 void program_stop(struct program *program);
 /* SIGKILL, waits for its end, frees; no callback. NULL does nothing. */
 void program_free(struct program *program);
+/* Also after its end, while its last lines come. */
 pid_t program_pid(const struct program *program);
 
 #endif

@@ -18,6 +18,8 @@ struct run {
     struct program_result result;
     char output[4096];
     char lines[4096];
+    const struct program *program;
+    pid_t pid; /* as of the last line */
 };
 
 static void on_ended(void *ctx, const struct program_result *result)
@@ -33,6 +35,7 @@ static void on_line(void *ctx, struct text line)
     struct run *run = ctx;
     size_t size = strlen(run->lines);
     snprintf(run->lines + size, sizeof(run->lines) - size, "%.*s|", TEXT_ARG(line));
+    run->pid = program_pid(run->program);
 }
 
 static const struct program_ops program_ops = {on_ended, on_line};
@@ -57,6 +60,7 @@ static struct program *start(struct run *run, const char *script, struct text in
     struct error error;
     cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) == ERROR_OK,
               "%s", error.message);
+    run->program = program;
     return program;
 }
 
@@ -92,6 +96,17 @@ Test(program, passes_input_output_errors_and_exit_code)
     cr_assert_str_eq(run->output, "hello 1\n");
     cr_assert_str_eq(run->lines, "one|two|");
     cr_assert_eq(count_fds(), before, "no descriptor is left");
+    loop_free(run->loop);
+}
+
+Test(program, names_the_process_until_its_last_line)
+{
+    struct run *run = run_new();
+    pid_t pid = program_pid(start(run, "printf 'without an end' >&2", TEXT("")));
+    cr_assert_gt(pid, 0);
+    finish(run);
+    cr_assert_str_eq(run->lines, "without an end|");
+    cr_assert_eq(run->pid, pid, "the line ended after the process did");
     loop_free(run->loop);
 }
 
