@@ -31,7 +31,7 @@ static void on_error(void *ctx, const struct error *error)
 {
     struct topic_reader *reader = ctx;
     if (!error_has_code_of(&reader->trouble, error))
-        log_warning("cannot read a side topic", LOG_STR("topic", reader->topic),
+        log_warning("cannot read a topic", LOG_STR("topic", reader->topic),
                     LOG_I64("partition", reader->partition), LOG_ERR(error));
     reader->trouble = *error;
     if (error->class != ERROR_FATAL)

@@ -126,7 +126,7 @@ Test(cluster, reports_once_that_it_cannot_read_a_topic_and_goes_on)
     broker_memory_topic(site->kafka, "t.schemas", 1);
     advance(site, 60000);
     cr_assert(site->ready);
-    expect_logged("cannot read a side topic", 1);
+    expect_logged("cannot read a topic", 1);
     site_free(site);
 }
 
@@ -300,7 +300,7 @@ Test(topic_reader, reports_the_trouble_of_each_of_many_readers)
     open_log();
     broker_memory_delete_topic(site->kafka, "t.alerts");
     settle(site);
-    expect_logged("cannot read a side topic", 2 * LOG_LIMIT_BURST);
+    expect_logged("cannot read a topic", 2 * LOG_LIMIT_BURST);
     for (int32_t i = 0; i < 2 * LOG_LIMIT_BURST; i++)
         topic_reader_close(&readings[i].reader);
     site_free(site);
