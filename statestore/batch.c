@@ -142,11 +142,11 @@ void store_batch_delete_deadline(struct store_batch *batch, struct text order_id
 }
 
 void store_batch_put_history(struct store_batch *batch, struct text order_id, int64_t offset,
-                             struct text decision)
+                             struct text record)
 {
     struct key key;
     key_of_history(order_id, offset, &key);
-    put_sealed(batch, FAMILY_HISTORY, key_text(&key), decision);
+    put_sealed(batch, FAMILY_HISTORY, key_text(&key), record);
 }
 
 void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through)

@@ -4,7 +4,7 @@
  *
  *     orders     order id                                                       -> row, sealed
  *     deadlines  due_at BE8 | order id | 0 | kind | step BE4                    -> nothing
- *     history    order id | 0 | event offset BE8                                -> Decision, sealed
+ *     history    order id | 0 | event offset BE8                                -> record, sealed
  *     index      index | size of value BE2 | value | ~time BE8 | order id       -> nothing
  *                128 | size of queue BE2 | queue | priority | queued_at BE8 | order id -> nothing
  *                129 | ended_at BE8 | order id                                      -> nothing

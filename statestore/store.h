@@ -66,9 +66,11 @@ void store_batch_put_deadline(struct store_batch *batch, struct text order_id,
                               const struct deadline *deadline);
 void store_batch_delete_deadline(struct store_batch *batch, struct text order_id,
                                  const struct deadline *deadline);
-/* History of the console: the Decision's bytes as in the log. */
+/* History of the console: a record's bytes as in the log. Of an order its Decisions, and the
+ * Statement by which the console got to know it; of the partition (an empty id) its Claims, its
+ * Resets and what the log begins with. */
 void store_batch_put_history(struct store_batch *batch, struct text order_id, int64_t offset,
-                             struct text decision);
+                             struct text record);
 /* All history of the order up to and with this offset, what the batch holds of it included. */
 void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through);
 /* Secondary indexes of the console, newest first. Numbers are in keys: they never change. The
