@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the fields of an Avro record map to the members of a C struct: tables, one per record.
  *
- * A binding knows the reader's side only. plan.c joins it with a writer's schema, field by field by
- * name. */
+ * A binding knows the reader's side only. avro/plan.c joins it with a writer's schema, field by
+ * field by name. */
 #ifndef SCHEMAS_BINDING_H
 #define SCHEMAS_BINDING_H
 

@@ -13,8 +13,7 @@
  * A pause ("pause:agent") holds until a record resumes the agent, or a tombstone; it needs no
  * instance. No key of an entry can be that of a pause, because agents' names hold no '/'.
  *
- * Everything belongs to the loop's thread; entries are borrowed until the
- * next turn of the loop. */
+ * Everything belongs to the loop's thread; entries are borrowed until the next turn of the loop. */
 #ifndef REPLICA_AGENTS_AGENT_TABLE_H
 #define REPLICA_AGENTS_AGENT_TABLE_H
 

@@ -29,8 +29,8 @@ struct side_topic {
 void side_topic_init(struct side_topic *side, struct cluster *cluster, const char *topic,
                      void (*record)(struct cluster *, const struct broker_record *),
                      void (*first_end)(struct cluster *));
-/* A zeroed one is closed already. No refresh may be left. An answer may still come,
- * and names the struct. */
+/* A zeroed one is closed already. No refresh may be left. An answer may still come, and names the
+ * struct. */
 void side_topic_close(struct side_topic *side);
 /* Reads the topic from its beginning again; refreshes wait for its end as well. */
 void side_topic_read_again(struct side_topic *side);

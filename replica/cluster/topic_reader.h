@@ -2,7 +2,7 @@
 /* Reads one partition of a topic from its beginning for as long as the service runs. An error is
  * logged when it begins or its reason changes. After one that ends the reading, the partition is
  * read from its beginning again, a while later: for topics whose records may be read twice. The log
- * has its own readers (follower.h). Loop thread only. */
+ * has its own readers (replica/follow/). Loop thread only. */
 #ifndef REPLICA_CLUSTER_TOPIC_READER_H
 #define REPLICA_CLUSTER_TOPIC_READER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a view, for view.c (opening, committing), view_cache.c (the orders in memory),
- * view_fold.c (records of the log),
- * view_statement.c (orders restated), view_expiry.c (orders that leave), view_rows.c (the rows that
- * a commit writes of an order) and view_waiting.c (steps that wait). */
+ * view_fold.c (records of the log), view_statement.c (orders restated), view_expiry.c (orders that
+ * leave), view_rows.c (the rows that a commit writes of an order) and view_waiting.c (steps that
+ * wait). */
 #ifndef REPLICA_FOLD_VIEW_INTERNAL_H
 #define REPLICA_FOLD_VIEW_INTERNAL_H
 

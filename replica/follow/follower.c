@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a follower: it begins, starts over, drops its store, ends; and what it says about
- * itself. It folds in fold.c; that the log is the right one is checked in
- * check.c. */
+ * itself. It folds in fold.c; that the log is the right one is checked in check.c. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "replica/follow/internal.h"

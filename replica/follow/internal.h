@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a follower, for follower.c (life), fold.c, check.c (is this the
- * log that the store was made from?), begin.c, doubt.c, flush.c and
- * stopped.c. */
+/* The inside of a follower, for follower.c (life), fold.c, check.c (is this the log that the store
+ * was made from?), begin.c, doubt.c, flush.c and stopped.c. */
 #ifndef REPLICA_FOLLOW_INTERNAL_H
 #define REPLICA_FOLLOW_INTERNAL_H
 

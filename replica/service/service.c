@@ -164,7 +164,7 @@ static int choice_index(const char *chosen, const char *(*name)(int index), int 
         if (strcmp(chosen, name(i)) == 0)
             return i;
     }
-    assert(count == 0); /* settings.c and logger.c list the same names */
+    assert(count == 0); /* settings.c and platform/logger.c list the same names */
     return 0;
 }
 

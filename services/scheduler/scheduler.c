@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler: owns partitions and runs the steps of their orders. Its rules are in engine/,
- * ownership is in owner.h; here both meet the consumer group. */
+ * ownership is in owner/owner.h; here both meet the consumer group. */
 #include "services/scheduler/scheduler.h"
 
 #include "platform/logger.h"

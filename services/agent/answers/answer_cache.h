@@ -4,9 +4,9 @@
  * accepted and are answered later, by a callback. On disk (statestore/answers.h), bounded in time
  * and size; it survives kill -9.
  *
- * attempts.h knows the attempts in flight and the latest ones; the cache knows them longer, and
- * after a restart. It is read for a request whose attempt is not in flight, unless its Decision is
- * newer than all that were answered: most requests come once, in the order of the log.
+ * core/attempts.h knows the attempts in flight and the latest ones; the cache knows them longer,
+ * and after a restart. It is read for a request whose attempt is not in flight, unless its Decision
+ * is newer than all that were answered: most requests come once, in the order of the log.
  *
  * An answer is written before its report is sent: so what was reported is what is remembered. A
  * crash before that repeats the call, with the same idempotency key. So does another instance that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attempts that an agent has in flight: when a try starts, whether another follows, what is
- * reported, when a request is settled. A state machine without I/O; agent.c connects it to Kafka
- * and to the agent's vtable.
+ * reported, when a request is settled. A state machine without I/O: calls.c connects it to the
+ * agent's vtable, intake.c and reports.c to Kafka.
  *
  *     offered -> WAITING -> RUNNING -> REPORTING -> settled
  *        |          ^         | ^ |       ^

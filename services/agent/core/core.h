@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An agent between Kafka and its vtable, as the other folders of services/agent and the tests see
- * it. service.c makes a process of it; tests run it on brokers of their own.
+ * it. services/agent/service.c makes a process of it; tests run it on brokers of their own.
  *
  *     STARTING -> NO_TOPIC -> WORKING <-> CLOCK_OFF, CIRCUIT_OPEN
  *                                |

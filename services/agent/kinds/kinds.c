@@ -13,7 +13,7 @@ static const struct agent_ops *ops_of_kind(const struct config *config)
         return &http_agent_ops;
     if (strcmp(kind, "exec") == 0)
         return &exec_agent_ops;
-    assert(strcmp(kind, "sim") == 0); /* settings.c has the same kinds */
+    assert(strcmp(kind, "sim") == 0); /* as replica/service/settings.c lists them */
     return &sim_agent_ops;
 }
 

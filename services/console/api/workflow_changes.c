@@ -23,13 +23,13 @@ struct workflow_request {
     struct workflow_changes *changes;
     struct heap_arena heap; /* everything below lives in it */
     struct text name;
+    uint32_t version;
     struct text by;
-    bool is_deployment;
+    bool is_deployment; /* else a change of a deployed version */
     struct workflow_deployment deployment;
     struct text format;
-    uint32_t version;   /* of the change, if it is none */
-    bool active;        /* the version becomes the active one; else it is retired */
-    struct text reason; /* of the change */
+    bool active;        /* of a change: the version becomes the active one; else it is retired */
+    struct text reason; /* of a change */
 };
 
 struct workflow_changes {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of an owner: its states, giving up, stopping. claim.c claims and folds,
- * cycle.c decides, watch.c watches. */
+/* The life of an owner: its states, giving up, stopping. claim.c claims and folds, cycle.c decides,
+ * watch.c watches. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner/internal.h"

@@ -11,8 +11,7 @@
 
 struct agent_monitor;
 
-/* New. `cluster` is borrowed; call agent_monitor_follow() when
- * it is ready. */
+/* New. `cluster` is borrowed; call agent_monitor_follow() when it is ready. */
 struct agent_monitor *agent_monitor_new(struct cluster *cluster);
 /* Before cluster_close(), after the last partition was closed. NULL does nothing. */
 void agent_monitor_free(struct agent_monitor *monitor);
