@@ -6,7 +6,7 @@ The variable of such a struct has the same name everywhere, so its members are f
 
 import re
 
-from tree import c_files, check, code_of, line_at
+from tree import ROOT, c_files, check, code_of, line_at
 
 OWNER = "services/scheduler/owner"
 # Variable: its parts, each with the files that use its fields.
@@ -25,6 +25,24 @@ PARTS = {
         "starts": ("route",),
     },
 }
+
+
+@check
+def parts_are_members_and_their_files_exist():
+    """Else a row that was left behind would allow everything."""
+    for variable, parts in PARTS.items():
+        header = f"{OWNER}/internal.h"
+        text = (ROOT / header).read_text()
+        struct = re.search(rf"^struct {variable} {{\n(.*?)^}};", text, re.M | re.S)
+        members = set(re.findall(rf"\bstruct {variable}_\w+ (\w+);", struct.group(1)))
+        for part, names in parts.items():
+            if part not in members:
+                yield header, 0, f"struct {variable} has no part {part}"
+            for name in names:
+                if not (ROOT / OWNER / f"{name}.c").exists():
+                    yield "tests/arch/parts.py", 0, f"{part}: {OWNER}/{name}.c does not exist"
+        for part in members - set(parts) - {"options"}:
+            yield "tests/arch/parts.py", 0, f"{variable}->{part} is of no file"
 
 
 @check

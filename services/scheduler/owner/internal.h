@@ -53,6 +53,7 @@ struct trim_group {
     int64_t foreign;   /* the same, where it was once beyond the end: it is of another log */
 };
 
+/* trim.c, archive.c, restate.c */
 struct owner_trim {
     struct loop_timer timer;
     bool active; /* there is a claim, and what is old is to go */
@@ -79,6 +80,7 @@ struct owner_trim {
     struct metrics_gauge *start;
 };
 
+/* expire.c */
 struct owner_expiry {
     struct loop_timer timer;
     bool due;       /* one turn, as soon as no batch is on its way */
