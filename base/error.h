@@ -14,7 +14,7 @@ enum error_class {
     ERROR_RETRY,  /* passes by itself: try again later */
     ERROR_FENCED, /* another process owns it now: give up the claim */
     ERROR_REJECT, /* the input is at fault: report it to its sender and go on */
-    ERROR_FATAL,  /* this partition or process cannot go on: stop it and report what to do */
+    ERROR_FATAL,  /* this partition or process cannot continue: stop it and report what to do */
     ERROR_CLASS_COUNT
 };
 

@@ -32,7 +32,7 @@ json_t *output_age_at(const json_t *time, int64_t now); /* for tests */
 json_t *output_duration(const json_t *ms);
 /* "CODE: MESSAGE" of two texts in an object, one of them, or "". */
 json_t *output_pair(const json_t *object, const char *code, const char *message);
-/* A time of the API, in milliseconds since the epoch. False: it is none, such as null. */
+/* A time of the API, in milliseconds since the epoch. False: it is not one, such as null. */
 bool output_read_time(const json_t *time, int64_t *ret_ms);
 
 struct output;

@@ -18,11 +18,11 @@ enum error_class files_remove_tree(const char *path, struct error *ret_error);
 /* Readers see the old content or the new, never a part: temporary file, fsync, rename, fsync of
  * the directory. Mode 0640. */
 enum error_class files_write_atomic(const char *path, struct text content, struct error *ret_error);
-/* Who has a file. */
+/* The owner of a file, and its permissions. */
 struct files_owner {
     uint32_t user;
     uint32_t group;
-    uint32_t mode; /* permissions only */
+    uint32_t mode; /* the permissions */
 };
 
 /* The same with an owner, which the file has before anyone can find it under its name. */

@@ -26,7 +26,7 @@ static struct mark mark_of(yaml_mark_t mark)
 
 /* ---- before YAML: is it text at all ---- */
 
-/* Size of the UTF-8 character at `at`, 0 when it is none or one that no text has. */
+/* Size of the UTF-8 character at `at`; 0: it is not one, or one that no text has. */
 static uint32_t character_size(const unsigned char *at, size_t left)
 {
     if (at[0] < 0x80)

@@ -23,7 +23,7 @@ enum admission {
     SKIPPED_VOID,        /* a Reset that is not where it expects to be, or that makes no sense */
     SKIPPED_RANGE,       /* a Reset said that nothing here counts */
     SKIPPED_FOREIGN,     /* it cannot be a record of the log */
-    /* With the last three, the reader cannot go on with its state. */
+    /* With the last three, the reader cannot continue with its state. */
     ADMISSION_DIFFERS, /* the next Continuation states something else than was folded, or none is at
                           the beginning of a trimmed log: stop */
     ADMISSION_TOO_MANY, /* a Reset skips a range, and the reader knows as many as it can: stop */

@@ -105,7 +105,7 @@ void follower_check_later(struct follower *follower, int64_t delay_ms);
 bool follower_drop_store(struct follower *follower, enum error_code code, const char *why);
 /* Back to the last commit. False: the store failed, and that is dealt with. */
 bool follower_roll_back(struct follower *follower);
-/* It cannot go on: drops its store if that is at fault, otherwise stops. */
+/* It cannot continue: drops its store if that is at fault, otherwise stops. */
 void follower_fail(struct follower *follower, const struct error *error);
 /* The store is at fault, whatever the follower does now. */
 void follower_store_failed(struct follower *follower, const struct error *error);

@@ -15,7 +15,7 @@ enum {
     LAG_STALLED_MS = 30000, /* commands wait, and none is decided for this long */
     LAG_GAP_MS = 12000,     /* between two measurements: more of it does not count */
     LAG_GROWING_MS = 60000, /* the least time over which growth is measured */
-    LAG_NOISE = 20,         /* commands: less growth is none */
+    LAG_NOISE = 20,         /* commands: less does not count as growth */
     VERDICT_REASON_SIZE = 768
 };
 

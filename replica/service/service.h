@@ -89,7 +89,7 @@ int service_main(const struct service *service, int argc, char *const argv[]);
 
 /* Nothing outstanding: the loop ends with this turn. */
 void service_drained(struct service_context *context);
-/* The service cannot go on: logs the error and ends the loop, the exit code follows from the
+/* The service cannot continue: logs the error and ends the loop, the exit code follows from the
  * class. */
 void service_fail(struct service_context *context, const struct error *error);
 /* False: a command, which goes on as well as it can after service_fail(). */

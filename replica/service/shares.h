@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is served next where orders of different priorities queue up: each priority that waits gets
+/* The order of service where orders of different priorities queue up: each priority that waits gets
  * its share of the service, so that none starves.
  *
  * Stride scheduling. A priority with nothing waiting saves up nothing: what comes back waits for

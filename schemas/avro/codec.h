@@ -41,8 +41,8 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
 void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
                        struct text *ret_order_id, struct text *ret_reply_to);
 
-/* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is no
- * schema, is not one of our record names, or cannot be mapped (a field of another type, a recursive
+/* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is not a
+ * schema, has none of our record names, or cannot be mapped (a field of another type, a recursive
  * schema, over-deep). Idempotent. Its text is kept, and compiled when a record is first decoded
  * with it. Of all that is learned, CODEC_LEARNED_BYTES_MAX are kept: those never used go first,
  * then the least recently used. */

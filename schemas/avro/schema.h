@@ -2,8 +2,8 @@
 /* An Avro schema as a tree, read from the text of an .avsc file.
  *
  * Why not avro-c's avro_schema_t: it drops logical types, prints no canonical form, and follows
- * recursive schemas. avro-c is asked for its opinion all the same: what it does not take for a
- * schema is none. Invariants of a tree: not recursive, at most AVRO_DEPTH_MAX deep, at most
+ * recursive schemas. avro-c is asked for its opinion all the same: a text that it refuses is not a
+ * schema. Invariants of a tree: not recursive, at most AVRO_DEPTH_MAX deep, at most
  * AVRO_TYPES_MAX types when every named type is written out in full, so that walking it needs
  * no bound of its own. */
 #ifndef SCHEMAS_AVRO_SCHEMA_H

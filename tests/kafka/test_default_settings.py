@@ -48,8 +48,8 @@ class DefaultSettingsTest(unittest.TestCase):
 
     def settle(self):
         """Returns when each broker knows all changes so far. The controller acknowledges a change
-        before the brokers, which answer for topics, have read it; they read changes in order, so
-        that who knows the last one knows all."""
+        before the brokers, which answer for topics, have read it; they read changes in order, so a
+        broker that knows the last one knows all."""
         mark = str(next(self.marks))
         self.alter("mark", {"retention.ms": mark})
         for broker in self.admin.list_topics(timeout=30).brokers:

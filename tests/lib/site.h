@@ -44,7 +44,7 @@ void site_deploy(struct broker_memory_cluster *kafka, struct codec *codec, const
 void site_decode(struct codec *codec, struct text bytes, struct arena *arena,
                  struct record *ret_record);
 /* How many alerts with this code are in the first partitions of the topic, raised or closed; what
- * does not decode is none. */
+ * does not decode does not count. */
 uint32_t site_alerts(const struct broker_memory_cluster *kafka, struct codec *codec,
                      const char *topic, int32_t partitions, const char *code, bool raised);
 

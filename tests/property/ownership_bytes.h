@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands drawn from everything that bytes can be: each is decided, as a dead letter where it is
- * no command, and its neighbours are decided after it. */
+ * not a command, and its neighbours are decided after it. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_BYTES_H
 #define TESTS_PROPERTY_OWNERSHIP_BYTES_H
 

@@ -77,7 +77,7 @@ enum chaos_kind {
     CHAOS_PARTITIONS,  /* partitions of topics fail on their own */
     CHAOS_SIDE_TOPICS, /* workflows and schemas do */
     CHAOS_SUPERVISOR,  /* a real one, which also fails, instead of a model */
-    CHAOS_BYTES,       /* commands that are none */
+    CHAOS_BYTES,       /* records that are not commands */
     CHAOS_MEMBERSHIP,  /* partitions are revoked and given back */
     CHAOS_STORES,      /* stores that cannot be read or written */
     CHAOS_DIRECTORIES, /* nor dropped nor opened */

@@ -307,7 +307,7 @@ def resumed(step="A", attempt=2, generation=1, **more):
 
 # ---- what left the partition, and the calls of agents ----
 
-# An order that is processed, one command that is none, and an order that waits for an operator.
+# An order that is processed, a dead letter, and an order that waits for an operator.
 SENT = [START, ONE_DONE, TWO_DONE, at(25, "Pending", dead(), order_id="")]
 ALERTED = [*IN_ERROR, at(40, "Processing", *resumed())]
 

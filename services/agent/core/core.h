@@ -30,7 +30,7 @@ enum agent_phase {
 struct agent;
 struct agent_breaker;
 
-/* REJECT Config: no agent can have this name; "" is none. */
+/* REJECT Config: no agent can have this name, or ("") none is set. */
 enum error_class agent_name_check(const char *name, struct error *ret_error);
 /* New. `broker` is stolen, also on failure; NULL = connects as configured. Errors as of
  * cluster_open, and REJECT Config. */

@@ -165,7 +165,7 @@ void agent_intake_revoke(struct agent_intake *intake, bool lost)
     intake->suspended = true;
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
-        /* Reading could not go on where it was. */
+        /* Reading could not continue where it was. */
         if (lost || partition->state == PARTITION_LOCATING || partition->waits_for_schema)
             close_partition(partition);
         else

@@ -29,7 +29,7 @@ static bool is_known(const struct circuit_offender *offender, uint64_t order, in
            now_ms - offender->failed_ms < CIRCUIT_OFFENDER_MS;
 }
 
-/* NULL = it is none. */
+/* NULL: the order is not one. */
 static struct circuit_offender *find_offender(struct circuit *circuit, uint64_t order,
                                               int64_t now_ms)
 {

@@ -42,7 +42,7 @@ enum error_class pending_command_read(const struct pending_command *pending, str
                                       const struct topics *topics, int32_t partition,
                                       int32_t partition_count, struct arena *arena,
                                       struct command *ret_cmd, struct error *ret_error);
-/* The command that stands for a record that is none. Borrows from it. */
+/* Stands for a record that is not a command. Borrows from it. */
 struct command pending_command_dead(const struct pending_command *pending,
                                     const struct error *error, bool quarantined,
                                     struct arena *arena);

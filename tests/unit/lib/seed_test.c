@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever ends a random case prints the seed that repeats it. The case runs in a program of its
  * own, seed_case.c: a child of fork() alone would have the memory of Criterion's other threads
- * without the threads, and LeakSanitizer finds leaks that are none there. */
+ * without the threads, and LeakSanitizer reports leaks there that are not leaks. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <spawn.h>

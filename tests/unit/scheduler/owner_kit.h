@@ -92,7 +92,7 @@ int64_t owner_kit_end(const struct owner_kit *kit, const char *topic, int32_t pa
 /* The record at an offset, in the kit's arena; false: there is none, or it does not decode. */
 bool owner_kit_read(struct owner_kit *kit, const char *topic, int32_t partition, int64_t offset,
                     struct record *ret_record);
-/* Records of that kind in the partition; what does not decode is none. */
+/* Records of that kind in the partition; what does not decode does not count. */
 uint32_t owner_kit_count(struct owner_kit *kit, const char *topic, int32_t partition,
                          enum record_kind kind);
 uint32_t owner_kit_decisions(struct owner_kit *kit, int32_t partition);

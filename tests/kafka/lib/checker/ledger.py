@@ -8,7 +8,7 @@ from .log import Findings, partition_of
 
 
 def read_ledger(text):
-    """The calls. A line that a crash cut off is none."""
+    """The calls. A line that a crash cut off does not count."""
     calls = []
     for line in text.splitlines():
         try:
