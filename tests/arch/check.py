@@ -10,6 +10,8 @@ as `path:line: what`. BUILD is a folder with the built engine, whose symbols are
 """
 
 import argparse
+import bisect
+import itertools
 import pathlib
 import re
 import subprocess
@@ -374,12 +376,18 @@ WORDS_EXEMPT = ("examples/data/", "tests/golden/old/", "tests/arch/words.py", "L
 SOURCES = (".c", ".h", ".py", ".js", ".sh")
 
 
+# Between two lines of one paragraph, also of a comment.
+LINE_BREAK = re.compile(r"(?<=\S)\n[ \t]*(?:\*|//|#)?[ \t]*(?=\w)")
+
+
 def words_of(path, text):
-    """Of a source, identifiers as words: each underscore between letters becomes a space, so that
-    lines and positions stay."""
-    if not path.endswith(SOURCES):
-        return text
-    return re.sub(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])", " ", text)
+    """Of a source, identifiers as words: each underscore between letters becomes a space. The lines
+    of a paragraph are joined; returns the positions of these joints as well."""
+    if path.endswith(SOURCES):
+        text = re.sub(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])", " ", text)
+    parts = LINE_BREAK.split(text)
+    joints = list(itertools.accumulate(len(part) + 1 for part in parts))
+    return " ".join(parts), joints
 
 
 @check
@@ -388,12 +396,12 @@ def text_is_in_the_words_of_the_field():
         if path.startswith(WORDS_EXEMPT):
             continue
         try:
-            text = words_of(path, (ROOT / path).read_text(encoding="utf-8"))
+            text, joints = words_of(path, (ROOT / path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, FileNotFoundError):
             continue
         for pattern, instead in WORDS.items():
             for match in re.finditer(pattern, text, re.M):
-                line = line_at(text, match.start())
+                line = line_at(text, match.start()) + bisect.bisect(joints, match.start())
                 yield path, line, f'"{match.group(0)}": {instead}'
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stand-in for Grafana: reads the provisioning, checks it, and says at /api/health whether it is
-fine. GET /report shows of each dashboard's queries how many series they found.
+right. GET /report shows of each dashboard's queries how many series they found.
 """
 
 import http.server
