@@ -107,22 +107,10 @@ enum error_class submission_append(struct submission *submission, const struct c
                                    broker_appended done, void *ctx, uint64_t token,
                                    struct error *ret_error)
 {
-    struct buffer *value = &submission->value;
+    struct cluster *cluster = submission->cluster;
     assert(cmd->order_id.size > 0 && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
-    value->size = 0;
-    codec_encode(submission->cluster->codec, (enum record_kind)cmd->kind, cmd, value);
-    struct broker_append append = {
-        .producer = BROKER_PRODUCER_LOG,
-        .topic = submission->cluster->topics.commands,
-        .partition = broker_partition_of(cmd->order_id, submission->cluster->partition_count),
-        .key = cmd->order_id,
-        .value = {(const char *)value->data, (uint32_t)value->size},
-        .batches = true,
-        .done = done,
-        .ctx = ctx,
-        .token = token,
-    };
-    return broker_append(submission->cluster->broker, &append, ret_error);
+    return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd->order_id,
+                          (enum record_kind)cmd->kind, cmd, done, ctx, token, ret_error);
 }
 
 /* ---- partitions ---- */
@@ -450,7 +438,6 @@ void submission_close(struct submission *submission)
     submission_partitions_free_closed(submission);
     free(submission->partitions);
     heap_arena_deinit(&submission->scratch);
-    buffer_deinit(&submission->value);
     free(submission);
 }
 

@@ -84,7 +84,6 @@ struct submission {
     struct order_api *orders;    /* the same */
     struct order_lookup *lookup; /* NULL: submission.console.url is not set */
     struct heap_arena scratch;
-    struct buffer value; /* encoded, for one append */
     struct loop_timer tick;
     struct submission_metrics metrics;
     char group_name[TOPIC_NAME_SIZE];
