@@ -164,29 +164,29 @@ void submission_partition_appended(void *ctx, uint64_t token, int64_t offset,
 /* ---- waiting ---- */
 
 static void begin_to_wait(struct submission_partition *partition, struct waiting_record *waiting,
-                          enum wait wait)
+                          enum record_wait wait)
 {
     struct submission *submission = partition->submission;
-    assert(wait != WAIT_NONE);
+    assert(wait != RECORD_WAIT_NONE);
     waiting->wait = wait;
     switch (wait) {
-    case WAIT_SCHEMAS:
+    case RECORD_WAIT_SCHEMAS:
         waiting->ticket = refresh_ticket(&submission->schemas);
         break;
-    case WAIT_WORKFLOWS:
+    case RECORD_WAIT_WORKFLOWS:
         waiting->ticket = refresh_ticket(&submission->workflows);
         break;
-    case WAIT_REPLY:
+    case RECORD_WAIT_REPLY:
         waiting->ticket = refresh_ticket(&submission->topics);
         break;
-    case WAIT_PRODUCER:
+    case RECORD_WAIT_PRODUCER:
         partition->queue_full++;
         if (!loop_timer_armed(&partition->queue_timer))
             loop_timer_after(cluster_loop(partition->submission->cluster), &partition->queue_timer,
                              QUEUE_FULL_MS);
         break;
-    case WAIT_KEY:
-    case WAIT_NONE:
+    case RECORD_WAIT_KEY:
+    case RECORD_WAIT_NONE:
         break;
     }
 }
@@ -209,19 +209,19 @@ static bool wait_is_over(struct submission_partition *partition, struct waiting_
 {
     struct submission *submission = partition->submission;
     switch (waiting->wait) {
-    case WAIT_SCHEMAS:
+    case RECORD_WAIT_SCHEMAS:
         return is_fresh(&submission->schemas, waiting);
-    case WAIT_WORKFLOWS:
+    case RECORD_WAIT_WORKFLOWS:
         return is_fresh(&submission->workflows, waiting);
-    case WAIT_REPLY:
+    case RECORD_WAIT_REPLY:
         return is_fresh(&submission->topics, waiting);
-    case WAIT_PRODUCER:
+    case RECORD_WAIT_PRODUCER:
         assert(partition->queue_full > 0);
         partition->queue_full--;
         return true;
-    case WAIT_KEY:
+    case RECORD_WAIT_KEY:
         return !wait_queue_has_key(&partition->wait_queue, waiting->record.key, waiting);
-    case WAIT_NONE:
+    case RECORD_WAIT_NONE:
         return true;
     }
     return true;
@@ -243,9 +243,9 @@ void submission_partition_wake(struct submission_partition *partition)
         processed++;
         uint64_t sequence = waiting->sequence;
         waiting->record.topic = partition->submission->cluster->topics.submissions;
-        enum wait wait = submission_record_process(partition, sequence, &waiting->record,
-                                                   &waiting->large, waiting->fresh);
-        if (wait != WAIT_NONE) {
+        enum record_wait wait = submission_record_process(partition, sequence, &waiting->record,
+                                                          &waiting->large, waiting->fresh);
+        if (wait != RECORD_WAIT_NONE) {
             begin_to_wait(partition, waiting, wait);
             continue;
         }
@@ -278,10 +278,10 @@ static void take(struct submission_partition *partition, const struct broker_rec
                                  .received_us = clock_mono_us(submission->service->clock),
                                  .size = record->value.size + record->meta_bytes};
     submission->in_flight_bytes += slot->size;
-    enum wait wait = WAIT_KEY;
+    enum record_wait wait = RECORD_WAIT_KEY;
     if (!wait_queue_has_key(&partition->wait_queue, record->key, NULL))
         wait = submission_record_process(partition, sequence, record, large, 0);
-    if (wait != WAIT_NONE) {
+    if (wait != RECORD_WAIT_NONE) {
         slot->pending++;
         begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record, large),
                       wait);
@@ -484,16 +484,16 @@ uint32_t submission_partition_waiting(const struct submission_partition *partiti
 static const char *waits_for(const struct waiting_record *waiting)
 {
     switch (waiting->wait) {
-    case WAIT_SCHEMAS:
+    case RECORD_WAIT_SCHEMAS:
         return "it waits until the schemas topic can be read";
-    case WAIT_WORKFLOWS:
+    case RECORD_WAIT_WORKFLOWS:
         return "it waits until the workflows topic can be read";
-    case WAIT_REPLY:
+    case RECORD_WAIT_REPLY:
         return "it waits until its reply topic is found";
-    case WAIT_PRODUCER:
+    case RECORD_WAIT_PRODUCER:
         return "the producer's queue is full";
-    case WAIT_KEY:
-    case WAIT_NONE:
+    case RECORD_WAIT_KEY:
+    case RECORD_WAIT_NONE:
         break;
     }
     return "it waits";

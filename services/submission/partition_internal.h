@@ -50,9 +50,9 @@ struct submission_partition {
 
 /* What follows from the record: its appends, which count in its slot, or what it has to wait for.
  * `large`: what it was before it was cut; zeros if it is whole. */
-enum wait submission_record_process(struct submission_partition *partition, uint64_t sequence,
-                                    const struct broker_record *record,
-                                    const struct large_record *large, unsigned fresh);
+enum record_wait submission_record_process(struct submission_partition *partition,
+                                           uint64_t sequence, const struct broker_record *record,
+                                           const struct large_record *large, unsigned fresh);
 /* Cuts a record that no dead letter could hold. */
 void submission_record_cut(struct submission_partition *partition, struct broker_record *record,
                            struct large_record *ret_large);

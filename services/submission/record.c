@@ -19,8 +19,8 @@ static enum error_class appended(struct submission_partition *partition, uint64_
     return class;
 }
 
-static enum wait accept_record(struct submission_partition *partition, uint64_t sequence,
-                               struct validation *validation)
+static enum record_wait accept_record(struct submission_partition *partition, uint64_t sequence,
+                                      struct validation *validation)
 {
     struct submission *submission = partition->submission;
     enum error_class class = appended(
@@ -28,9 +28,9 @@ static enum wait accept_record(struct submission_partition *partition, uint64_t 
         submission_append(submission, &validation->command, submission_partition_appended,
                           partition, append_token(sequence, APPEND_COMMAND), &validation->error));
     if (class != ERROR_OK)
-        return WAIT_PRODUCER;
+        return RECORD_WAIT_PRODUCER;
     metrics_add(submission->metrics.accepted_kafka, 1);
-    return WAIT_NONE;
+    return RECORD_WAIT_NONE;
 }
 
 static enum error_class send_status(struct submission_partition *partition, uint64_t sequence,
@@ -94,9 +94,10 @@ static void raise_alert(struct submission_partition *partition, const struct bro
                             message);
 }
 
-static enum wait refuse_record(struct submission_partition *partition, uint64_t sequence,
-                               const struct broker_record *record, const struct large_record *large,
-                               struct validation *validation)
+static enum record_wait refuse_record(struct submission_partition *partition, uint64_t sequence,
+                                      const struct broker_record *record,
+                                      const struct large_record *large,
+                                      struct validation *validation)
 {
     struct submission *submission = partition->submission;
     enum error_class class = ERROR_OK;
@@ -110,14 +111,14 @@ static enum wait refuse_record(struct submission_partition *partition, uint64_t 
                                              submission_partition_appended, partition,
                                              append_token(sequence, APPEND_DEAD_LETTER), NULL));
     if (class != ERROR_OK)
-        return WAIT_PRODUCER; /* a status may be sent twice: receivers deduplicate */
+        return RECORD_WAIT_PRODUCER; /* a status may be sent twice: receivers deduplicate */
     metrics_add(submission->metrics.refused_kafka, 1);
     if (is_cut(&large->cut))
         raise_alert(partition, record, &validation->error);
     log_info_limited("refused a submission", LOG_TEXT("order", validation->order_id),
                      LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
                      LOG_I64("offset", record->offset), LOG_ERR(&validation->error));
-    return WAIT_NONE;
+    return RECORD_WAIT_NONE;
 }
 
 static void validate(struct submission *submission, const struct broker_record *record,
@@ -146,9 +147,9 @@ static void validate(struct submission *submission, const struct broker_record *
               record->offset, cut->next_offset - 1);
 }
 
-enum wait submission_record_process(struct submission_partition *partition, uint64_t sequence,
-                                    const struct broker_record *record,
-                                    const struct large_record *large, unsigned fresh)
+enum record_wait submission_record_process(struct submission_partition *partition,
+                                           uint64_t sequence, const struct broker_record *record,
+                                           const struct large_record *large, unsigned fresh)
 {
     struct submission *submission = partition->submission;
     struct validation validation;
@@ -160,14 +161,14 @@ enum wait submission_record_process(struct submission_partition *partition, uint
     case VALIDATION_REFUSE:
         return refuse_record(partition, sequence, record, large, &validation);
     case VALIDATION_WAIT_SCHEMAS:
-        return WAIT_SCHEMAS;
+        return RECORD_WAIT_SCHEMAS;
     case VALIDATION_WAIT_WORKFLOWS:
-        return WAIT_WORKFLOWS;
+        return RECORD_WAIT_WORKFLOWS;
     case VALIDATION_WAIT_REPLY:
     case VALIDATION_OUTCOME_COUNT:
-        return WAIT_REPLY;
+        return RECORD_WAIT_REPLY;
     }
-    return WAIT_NONE;
+    return RECORD_WAIT_NONE;
 }
 
 void submission_record_cut(struct submission_partition *partition, struct broker_record *record,

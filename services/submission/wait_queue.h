@@ -7,7 +7,14 @@
 #include "replica/cluster/dead_letter.h"
 
 /* What a record waits for. */
-enum wait { WAIT_NONE, WAIT_SCHEMAS, WAIT_WORKFLOWS, WAIT_REPLY, WAIT_PRODUCER, WAIT_KEY };
+enum record_wait {
+    RECORD_WAIT_NONE,
+    RECORD_WAIT_SCHEMAS,
+    RECORD_WAIT_WORKFLOWS,
+    RECORD_WAIT_REPLY,
+    RECORD_WAIT_PRODUCER,
+    RECORD_WAIT_KEY
+};
 
 /* What was known of a record before it was cut to what is kept of it. */
 struct large_record {
@@ -23,7 +30,7 @@ struct waiting_record {
     struct waiting_record *bucket_next;
     uint64_t sequence; /* its place in the window */
     uint64_t key_hash;
-    enum wait wait;
+    enum record_wait wait;
     unsigned fresh;              /* what was read to its end since (validate.h) */
     uint64_t ticket;             /* of the reading that it waits for */
     struct broker_record record; /* without its topic, which is NULL */
