@@ -229,7 +229,7 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
     if (step.attempt == 0)
         step.agent = apply_text(ctx, step.agent, plan->agent);
     if (step.state == STEP_PENDING)
-        step.retry_at = step.queued_at = 0;
+        step.wait = (struct wait_row){0};
     if (moves_retries)
         memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));
     return step;

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 static const struct text no_text = {0};
+static const struct wait_row no_wait = {0};
 
 /* The one setter of a step's state. */
 static void set_state(struct step *step, enum event_kind kind)
@@ -15,7 +16,7 @@ static void set_state(struct step *step, enum event_kind kind)
     assert(step_event_may_apply(kind, step->direction, step->state));
     step->state = step_state_after(kind, step->direction);
     assert(step->complete_by == 0 || step->state == STEP_PROCESSING);
-    assert(step->queued_at == 0 || step->state == STEP_PENDING);
+    assert(step_wait(step).kind == WAIT_NONE || step->state == STEP_PENDING);
 }
 
 /* The attempt no longer runs. */
@@ -56,8 +57,7 @@ static void step_started(const struct apply_ctx *ctx, struct step *step, const s
     step->locked_by = apply_text(ctx, step->locked_by, started->locked_by);
     step->complete_by = started->complete_by;
     step->margin_ms = started->margin_ms;
-    step->retry_at = 0;
-    step->queued_at = 0;
+    step->wait = no_wait;
     step->started_at = ctx->decided_at;
     step->inputs = started->inputs;
     step->workflow_version = ctx->order->details.workflow_version;
@@ -119,7 +119,7 @@ static void step_retry_scheduled(const struct apply_ctx *ctx, struct step *step,
     assert(scheduled->retrier < RETRIERS_MAX);
     assert(scheduled->retry_at > 0);
     assert(step->complete_by == 0);
-    step->retry_at = scheduled->retry_at;
+    step->wait.retry_at = scheduled->retry_at;
     step->retries_used[scheduled->retrier] = scheduled->retry;
 }
 
@@ -151,8 +151,7 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
     if (turns)
         turn(step, queued->ref.direction);
     step->attempt = queued->ref.attempt;
-    step->queued_at = queued->queued_at;
-    step->retry_at = queued->retry_at;
+    step->wait = (struct wait_row){.queued_at = queued->queued_at, .retry_at = queued->retry_at};
 }
 
 static void step_extended(const struct apply_ctx *ctx, struct step *step, const struct event *event)
@@ -176,8 +175,7 @@ static void end_wait(const struct apply_ctx *ctx, struct step *step, const struc
     (void)ctx;
     (void)event;
     assert(step->complete_by == 0);
-    step->retry_at = 0;
-    step->queued_at = 0;
+    step->wait = no_wait;
 }
 
 static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *step,

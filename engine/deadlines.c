@@ -17,7 +17,8 @@ static bool step_deadline(const struct order *order, uint32_t index, struct dead
 {
     assert(index < order->step_count);
     const struct step *step = &order->steps[index];
-    assert(step->retry_at == 0 || step->state == STEP_PENDING);
+    struct wait wait = step_wait(step);
+    assert(wait.kind == WAIT_NONE || step->state == STEP_PENDING);
     if (step->state == STEP_PROCESSING) {
         assert(step->complete_by > 0);
         assert(step->margin_ms >= 0 && step->margin_ms <= DURATION_MS_MAX);
@@ -25,9 +26,8 @@ static bool step_deadline(const struct order *order, uint32_t index, struct dead
             (struct deadline){DEADLINE_RECOVER, step->complete_by + step->margin_ms, index};
         return true;
     }
-    if (step->state == STEP_PENDING && step->retry_at != 0 && order->paused_at == 0 &&
-        step->direction == startable[order->state]) {
-        *ret_deadline = (struct deadline){DEADLINE_START, step->retry_at, index};
+    if (wait.until != 0 && order->paused_at == 0 && step->direction == startable[order->state]) {
+        *ret_deadline = (struct deadline){DEADLINE_START, wait.until, index};
         return true;
     }
     return false;
@@ -69,8 +69,8 @@ void deadline_command(const struct order *order, const struct deadline *deadline
         return;
     case DEADLINE_START:
         ret_cmd->kind = COMMAND_START_STEP;
-        ret_cmd->start_step = (struct start_step){order_id,      step->name,     step->direction,
-                                                  step->attempt, step->retry_at, by};
+        ret_cmd->start_step = (struct start_step){
+            order_id, step->name, step->direction, step->attempt, step_wait(step).until, by};
         return;
     case DEADLINE_ORDER:
         ret_cmd->kind = COMMAND_TIME_OUT_ORDER;

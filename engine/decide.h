@@ -117,7 +117,8 @@ static inline struct attempt_ref step_attempt_ref(const struct step *step)
 static inline bool decide_may_start(const struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state == STEP_PENDING);
-    return step->queued_at != 0 || step->retry_at <= ctx->input->now;
+    struct wait wait = step_wait(step);
+    return wait.kind != WAIT_RETRY || wait.until <= ctx->input->now;
 }
 
 /* decide_route.c: of StepStarted and StepExtended. */

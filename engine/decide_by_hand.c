@@ -198,7 +198,7 @@ void decide_fail_step(struct decide_ctx *ctx)
                                                         .by = cmd->by,
                                                         .reason = cmd->reason}});
     assert(step->state == STEP_PENDING);
-    assert(step->retry_at == 0 && step->queued_at == 0);
+    assert(step_wait(step).kind == WAIT_NONE);
     decide_follow_failure(ctx, index, error_name);
     decide_advance(ctx);
 }

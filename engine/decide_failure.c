@@ -37,7 +37,7 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
                                  .retrier = number,
                                  .retry = retry}});
     assert(step->state == STEP_PENDING);
-    assert(step->retry_at >= ctx->input->now);
+    assert(step_wait(step).kind == WAIT_RETRY && step_wait(step).until >= ctx->input->now);
     assert(step->retries_used[number] == retry);
 }
 

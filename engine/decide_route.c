@@ -200,8 +200,9 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
 static int64_t waiting_since(const struct decide_ctx *ctx, const struct step *step,
                              enum direction direction)
 {
-    bool waits = step->direction == direction && step->queued_at != 0;
-    return waits ? step->queued_at : ctx->input->now;
+    struct wait wait = step_wait(step);
+    bool waits = step->direction == direction && wait.kind == WAIT_QUEUE;
+    return waits ? wait.since : ctx->input->now;
 }
 
 /* When to ask again: 0 if a healthy agent only lacks capacity, or is paused. Otherwise, the longer
@@ -231,8 +232,9 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
     const struct step *step = &ctx->order->steps[index];
     assert(step->state != STEP_PROCESSING);
     bool same = step->direction == direction;
-    bool over = step->retry_at != 0 && step->retry_at <= ctx->input->now;
-    if (same && step->queued_at != 0 && !over)
+    struct wait wait = step_wait(step);
+    bool over = wait.until != 0 && wait.until <= ctx->input->now;
+    if (same && wait.kind == WAIT_QUEUE && !over)
         return false;
     int64_t since = waiting_since(ctx, step, direction);
     decide_emit(ctx, &(struct event){
@@ -242,7 +244,7 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
                                          .retry_at = ask_again_at(ctx, candidates, since),
                                          .reason = reason_of(ctx, candidates, -1)}});
     assert(step->state == STEP_PENDING);
-    assert(step->direction == direction && step->queued_at == since);
+    assert(step->direction == direction && step_wait(step).since == since);
     return true;
 }
 
@@ -269,7 +271,7 @@ bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum directio
     if (chosen < 0)
         return queue(ctx, index, direction, &candidates);
     bool explained = (plan->agent_count > 1 && !routing->first_only) ||
-                     (step->direction == direction && step->queued_at != 0);
+                     (step->direction == direction && step_wait(step).kind == WAIT_QUEUE);
     start(ctx, index, direction, candidates.of[chosen].agent,
           explained ? reason_of(ctx, &candidates, chosen) : no_reason);
     return true;

@@ -19,8 +19,9 @@ static void reject_no_capacity(struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state == STEP_PENDING);
     assert(ctx->input->routing != NULL); /* without it, every step starts */
+    int64_t until = step_wait(step).until;
     int64_t soonest = ctx->input->now + ctx->input->routing->retry_ms_min;
-    decide_reject_early(ctx, step->retry_at != 0 ? step->retry_at : soonest);
+    decide_reject_early(ctx, until != 0 ? until : soonest);
 }
 
 void decide_start(struct decide_ctx *ctx)
@@ -40,18 +41,19 @@ void decide_start(struct decide_ctx *ctx)
         decide_reject(ctx, CODE_PAUSED, "the order is paused");
         return;
     }
-    bool waits = step->retry_at != 0 && step->retry_at == cmd->retry_at;
-    if (step->state != STEP_PENDING || (step->queued_at == 0 && !waits)) {
+    struct wait wait = step_wait(step);
+    bool seen = wait.kind == WAIT_RETRY && wait.until == cmd->retry_at;
+    if (step->state != STEP_PENDING || (wait.kind != WAIT_QUEUE && !seen)) {
         decide_reject(ctx, CODE_STALE, "step %.*s is %s, with another retry time than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state), (long long)cmd->retry_at);
         return;
     }
     if (!decide_may_start(ctx, step)) {
-        decide_reject_early(ctx, step->retry_at);
+        decide_reject_early(ctx, wait.until);
         return;
     }
     assert(step->state == STEP_PENDING && step->complete_by == 0);
-    assert(step->queued_at != 0 || step->retry_at <= ctx->input->now);
+    assert(wait.kind == WAIT_QUEUE || wait.until <= ctx->input->now);
     if (decide_start_or_queue(ctx, index, step->direction))
         decide_advance(ctx);
     else

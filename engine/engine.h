@@ -175,7 +175,7 @@ void effects_of(const struct decision *decision, int32_t partition, const struct
 
 enum deadline_kind {
     DEADLINE_RECOVER, /* ask RecoverStep at complete_by + margin */
-    DEADLINE_START,   /* ask StartStep at retry_at */
+    DEADLINE_START,   /* ask StartStep when its wait is over */
     DEADLINE_ORDER,   /* ask TimeOutOrder at complete_by + margin */
     DEADLINE_KIND_COUNT
 };

@@ -22,9 +22,10 @@ bool order_step_queued(const struct order *order, const struct step *step)
 {
     enum order_state state =
         step->direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING;
-    assert(step->queued_at == 0 || step->state == STEP_PENDING);
+    bool waits = step_wait(step).kind == WAIT_QUEUE;
+    assert(!waits || step->state == STEP_PENDING);
     assert(step >= order->steps && step < order->steps + order->step_count);
-    return step->queued_at != 0 && order->state == state && order->paused_at == 0;
+    return waits && order->state == state && order->paused_at == 0;
 }
 
 static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,

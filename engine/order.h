@@ -20,7 +20,7 @@ enum order_state {
 };
 
 enum step_state {
-    STEP_PENDING, /* not started, waits for retry_at, or is queued */
+    STEP_PENDING, /* no attempt runs: step_wait() says what it waits for */
     STEP_PROCESSING,
     STEP_PROCESSED,
     STEP_ERROR,       /* its policy is exhausted */
@@ -75,6 +75,26 @@ struct order_details {
     int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
 };
 
+/* What a step waits for of its own; not the steps before it, nor an operator. */
+enum wait_kind {
+    WAIT_NONE,
+    WAIT_RETRY, /* its next attempt, at `until` */
+    WAIT_QUEUE, /* a healthy agent with capacity, since `since`; asked for again at `until` */
+    WAIT_KIND_COUNT
+};
+
+struct wait {
+    enum wait_kind kind;
+    int64_t since; /* 0 unless QUEUE */
+    int64_t until; /* from then on a supervisor asks; 0 = it does not */
+};
+
+/* As an order's row stores it. The kind follows: one that is stored could contradict the times. */
+struct wait_row {
+    int64_t retry_at;  /* `until` */
+    int64_t queued_at; /* `since` */
+};
+
 struct step {
     struct text name;
     struct text agent;
@@ -86,8 +106,7 @@ struct step {
     int64_t complete_by;     /* of the running attempt; 0 unless PROCESSING */
     int64_t extension_ms;    /* how much of that it was granted later; 0 unless PROCESSING */
     int64_t margin_ms;       /* clock.skew.max.ms as recorded when it started */
-    int64_t retry_at;        /* not 0: PENDING and may be started from then on */
-    int64_t queued_at;       /* not 0: PENDING since then; no healthy agent has capacity */
+    struct wait_row wait;    /* zeros unless PENDING; only step_wait() reads it */
     enum effect effect;      /* of the forward direction; kept while undoing */
     enum effect undo_effect; /* what failed undo attempts may have done: for its generation */
     uint32_t generation[DIRECTION_COUNT]; /* from 0; of the idempotency keys */
@@ -147,8 +166,28 @@ static inline bool order_ended(const struct order *order)
     return order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
 }
 
-/* Whether the step waits in its agents' queue: its owner starts it as soon as one of them is
- * healthy and has capacity; with a retry_at its supervisor also asks. */
+static inline struct wait step_wait(const struct step *step)
+{
+    int64_t since = step->wait.queued_at;
+    int64_t until = step->wait.retry_at;
+    if (since != 0)
+        return (struct wait){WAIT_QUEUE, since, until};
+    return (struct wait){until != 0 ? WAIT_RETRY : WAIT_NONE, 0, until};
+}
+
+static inline bool step_runs_or_waits(const struct step *step)
+{
+    return step->state == STEP_PROCESSING || step_wait(step).kind != WAIT_NONE;
+}
+
+/* What lists of orders show of them: their steps that run, wait, or are in Error. */
+static inline bool step_is_active(const struct step *step)
+{
+    return step->state == STEP_ERROR || step_runs_or_waits(step);
+}
+
+/* Whether the step waits in its agents' queue, and its order lets it start: its owner starts it as
+ * soon as one of them is healthy and has capacity. */
 bool order_step_queued(const struct order *order, const struct step *step);
 
 /* Index of the step, or -1. */

@@ -26,7 +26,7 @@ static const char *step_problem(const struct step *step, bool ended)
         return "a step is Processing or has an effect, but no attempt was made";
     if (step->state == STEP_PROCESSING && text_empty(step->agent))
         return "a step is Processing without an agent";
-    if ((step->retry_at != 0 || step->queued_at != 0) && step->state != STEP_PENDING)
+    if (step_wait(step).kind != WAIT_NONE && step->state != STEP_PENDING)
         return "a step waits, but is not Pending";
     return ended && under_way ? "an order has ended, but a step has not" : NULL;
 }

@@ -97,10 +97,11 @@ struct record_binding {
     {                                                    \
         FIELD_AS(#member, FIELD_I64, need, type, member) \
     }
-#define F_TIME(need, type, member)                                        \
-    {                                                                     \
-        FIELD_AS(#member, FIELD_I64, need, type, member), .is_time = true \
+#define F_TIME_AS(avro_name, need, type, member)                            \
+    {                                                                       \
+        FIELD_AS(avro_name, FIELD_I64, need, type, member), .is_time = true \
     }
+#define F_TIME(need, type, member) F_TIME_AS(#member, need, type, member)
 #define F_I64_OR(type, member, value)                                             \
     {                                                                             \
         FIELD_AS(#member, FIELD_I64, OPTIONAL, type, member), .fallback = (value) \

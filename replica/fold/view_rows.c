@@ -23,10 +23,8 @@ static uint32_t index_rows_of(const struct order *order, struct index_row rows[I
     if (order->paused_at != 0)
         rows[count++] = (struct index_row){INDEX_PAUSED, {0}, at};
     for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
-        const struct step *step = &order->steps[i];
-        if (step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
-            step->queued_at != 0)
-            rows[count++] = (struct index_row){INDEX_STEP, step->name, at};
+        if (step_is_active(&order->steps[i]))
+            rows[count++] = (struct index_row){INDEX_STEP, order->steps[i].name, at};
     }
     assert(count <= INDEX_ROWS_MAX);
     return count;

@@ -28,13 +28,6 @@ static void put_state(json_t *object, const struct order *order, int32_t partiti
         "pause_reason");
 }
 
-/* Runs, waits for its next attempt, or is in Error: what the index by step knows. */
-static bool is_active(const struct step *step)
-{
-    return step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
-           step->queued_at != 0;
-}
-
 static void put_progress(json_t *object, const struct step *step)
 {
     ADD(object, &binding_step_row, step, "direction", "state", "attempt", "failure_count",
@@ -45,7 +38,7 @@ static json_t *active_steps_of(const struct order *order)
 {
     json_t *steps = json_array();
     for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
-        if (!is_active(&order->steps[i]))
+        if (!step_is_active(&order->steps[i]))
             continue;
         json_t *object = json_object();
         json_codec_put(object, "step", json_codec_text(order->steps[i].name));

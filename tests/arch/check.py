@@ -54,6 +54,11 @@ FOREIGN_HOMES = {
     r"microhttpd\.h": {"platform"},
 }
 
+# Who reads and writes what an order's row has of a step's wait; the others ask step_wait().
+WAIT_HOMES = {
+    "engine/order.h", "engine/apply_order.c", "engine/apply_step.c", "schemas/binding_order.c",
+}
+
 # String and format functions, and where an assert ends.
 ENGINE_SYMBOLS = {
     "bcmp", "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn",
@@ -133,6 +138,14 @@ def struct_and_enum_tags_are_unique():
             other = homes.setdefault(match.group(2), home)
             if other != home:
                 yield *home, f"{match.group(2)} is also defined at {other[0]}:{other[1]}"
+
+
+@check
+def only_the_fold_knows_how_a_wait_is_stored():
+    for path, text in c_files(LAYERS):
+        for match in re.finditer(r"\bwait\.(retry_at|queued_at)\b", code_of(text)):
+            if path not in WAIT_HOMES:
+                yield path, line_at(text, match.start()), "ask step_wait()"
 
 
 @check

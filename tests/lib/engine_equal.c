@@ -52,8 +52,8 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME(complete_by);
     SAME(extension_ms);
     SAME(margin_ms);
-    SAME(retry_at);
-    SAME(queued_at);
+    SAME(wait.retry_at);
+    SAME(wait.queued_at);
     SAME(effect);
     SAME(undo_effect);
     for (int i = 0; i < DIRECTION_COUNT; i++)

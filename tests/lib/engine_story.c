@@ -146,7 +146,7 @@ static void ask(struct story *story, const struct words *words, struct command *
     uint32_t attempt = step != NULL ? step->attempt : 1;
     enum direction direction = step != NULL ? step->direction : DIRECTION_DO;
     int64_t complete_by = step != NULL ? step->complete_by : 1;
-    int64_t retry_at = step != NULL ? step->retry_at : 1;
+    int64_t retry_at = step != NULL ? step_wait(step).until : 1;
     if (is(words->at[2], "attempt"))
         attempt = (uint32_t)strtoul(words->at[3], NULL, 10);
     if (has(words, "undo"))

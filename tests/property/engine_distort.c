@@ -78,8 +78,8 @@ static struct command any_command(struct dice *dice, const struct order *order)
         cmd.recover_step = (struct recover_step){
             id, step->name, step->direction, step->attempt, step->complete_by, by};
     else if (cmd.kind == COMMAND_START_STEP)
-        cmd.start_step =
-            (struct start_step){id, step->name, step->direction, step->attempt, step->retry_at, by};
+        cmd.start_step = (struct start_step){
+            id, step->name, step->direction, step->attempt, step_wait(step).until, by};
     else if (cmd.kind == COMMAND_TIME_OUT_ORDER)
         cmd.time_out_order = (struct time_out_order){id, order->complete_by, by};
     else if (cmd.kind == COMMAND_COMPENSATE_ORDER)

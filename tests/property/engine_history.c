@@ -146,8 +146,8 @@ static void check_queue(const struct deadline *deadlines, uint32_t count)
             continue;
         for (uint32_t n = 0; n < count; n++)
             found = found || (deadlines[n].step == i && deadlines[n].kind == DEADLINE_START &&
-                              deadlines[n].due_at == step->retry_at);
-        history_expect(found == (step->retry_at != 0), "not the deadline of a queued step");
+                              deadlines[n].due_at == step_wait(step).until);
+        history_expect(found == (step_wait(step).until != 0), "not the deadline of a queued step");
     }
 }
 

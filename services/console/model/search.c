@@ -99,11 +99,7 @@ int search_cursor_compare(const struct search_cursor *a, const struct search_cur
 static bool step_matches(const struct order *order, struct text name)
 {
     int index = order_ended(order) ? -1 : order_find_step(order, name);
-    if (index < 0)
-        return false;
-    const struct step *step = &order->steps[index];
-    return step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
-           step->queued_at != 0;
+    return index >= 0 && step_is_active(&order->steps[index]);
 }
 
 /* Whether the order has the attribute "name=value". Either may hold a '='. */

@@ -127,7 +127,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
         return;
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        if (step->state == STEP_PROCESSING || step->retry_at != 0 || step->queued_at != 0)
+        if (step_runs_or_waits(step))
             stats_add_steps(stats, key, step_key(order, step->name, key), sign);
     }
     if (order->state == ORDER_ERROR)

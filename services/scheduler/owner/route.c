@@ -141,7 +141,7 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
                                          .step = step->name,
                                          .direction = step->direction,
                                          .attempt = step->attempt,
-                                         .retry_at = step->retry_at,
+                                         .retry_at = step_wait(step).until,
                                          .by = text_of(owner->cluster->service->instance_id)}};
     FAILPOINT("owner.pick");
     if (cluster_append(owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.commands,

@@ -62,10 +62,10 @@ static uint32_t rows_of(const struct order *order,
     assert(order->step_count <= WORKFLOW_STEPS_MAX);
     uint32_t count = 0;
     for (uint32_t i = 0; i < order->step_count; i++) {
-        if (order->steps[i].queued_at == 0 || !order_step_queued(order, &order->steps[i]))
+        if (!order_step_queued(order, &order->steps[i]))
             continue;
         struct view_index_row *row = &ret_rows[count++];
-        row->queued_at = order->steps[i].queued_at;
+        row->queued_at = step_wait(&order->steps[i]).since;
         row->queue = queue_key_of(order, i, row->bytes);
         assert(row->queue.data == row->bytes && row->queued_at != 0);
     }
@@ -146,12 +146,13 @@ static void count_queued(struct backlog *backlog, const struct order *order, uin
 {
     char bytes[QUEUE_KEY_BYTES_MAX];
     assert(sign == 1 || sign == -1);
-    assert(order->steps[index].queued_at != 0);
+    int64_t since = step_wait(&order->steps[index]).since;
+    assert(since != 0);
     enum priority priority = order->details.priority;
     struct backlog_queue *queue = find_queue(backlog, queue_key_of(order, index, bytes));
     add_waiting(backlog, queue, priority, sign);
-    if (sign > 0 && order->steps[index].queued_at < queue->low[priority])
-        queue->low[priority] = order->steps[index].queued_at;
+    if (sign > 0 && since < queue->low[priority])
+        queue->low[priority] = since;
 }
 
 static void count_order(void *ctx, const struct order *order, int sign)
@@ -165,7 +166,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
         const struct step *step = &order->steps[i];
         if (step->state == STEP_PROCESSING)
             add_running(backlog, find_agent(backlog, step->agent), sign);
-        else if (step->queued_at != 0 && order_step_queued(order, step))
+        else if (order_step_queued(order, step))
             count_queued(backlog, order, i, sign);
     }
 }

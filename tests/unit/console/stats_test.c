@@ -196,7 +196,7 @@ Test(console_stats, bounds_what_it_keeps)
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof(names[i]), "s%d", i);
         make(&failed[i], "w", names[i], STEP_ERROR);
-        failed[i].step.retry_at = 1;
+        failed[i].step.wait.retry_at = 1;
         stats_index.count(stats, &failed[i].order, 1);
         decide(&failed[i].order, EVENT_STEP_SUCCEEDED, NOW);
     }
@@ -257,7 +257,7 @@ Test(console_stats, rejects_a_damaged_tally)
     struct one one;
     struct buffer buffer = {0};
     make(&one, "w", "A", STEP_ERROR);
-    one.step.retry_at = 1;
+    one.step.wait.retry_at = 1;
     stats_index.count(stats, &one.order, 1);
     decide(&one.order, EVENT_ORDER_ACCEPTED, NOW);
     decide(&one.order, EVENT_STEP_SUCCEEDED, NOW);

@@ -187,6 +187,32 @@ Test(engine_lifecycle, aborts_when_an_extension_shortens_the_deadline, .signal =
                                                             .complete_by = 99}});
 }
 
+Test(engine_lifecycle, says_what_a_step_waits_for)
+{
+    static const struct {
+        struct step step;
+        enum wait_kind kind;
+        bool active;
+    } rows[] = {
+        {{.state = STEP_PENDING}, WAIT_NONE, false},
+        {{.state = STEP_PENDING, .wait = {.retry_at = 9}}, WAIT_RETRY, true},
+        {{.state = STEP_PENDING, .wait = {.queued_at = 6}}, WAIT_QUEUE, true},
+        {{.state = STEP_PENDING, .wait = {.retry_at = 9, .queued_at = 6}}, WAIT_QUEUE, true},
+        {{.state = STEP_PROCESSING}, WAIT_NONE, true},
+        {{.state = STEP_ERROR}, WAIT_NONE, true},
+        {{.state = STEP_PROCESSED}, WAIT_NONE, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct step *step = &rows[i].step;
+        struct wait wait = step_wait(step);
+        cr_assert_eq(wait.kind, rows[i].kind);
+        cr_assert_eq(wait.since, step->wait.queued_at);
+        cr_assert_eq(wait.until, step->wait.retry_at);
+        cr_assert_eq(step_is_active(step), rows[i].active);
+        cr_assert_eq(step_runs_or_waits(step), rows[i].active && step->state != STEP_ERROR);
+    }
+}
+
 Test(engine_lifecycle, clears_the_queue_marks_when_a_queued_step_starts)
 {
     struct fixture *fixture = started();
@@ -196,16 +222,19 @@ Test(engine_lifecycle, clears_the_queue_marks_when_a_queued_step_starts)
                                                         .queued_at = 6,
                                                         .retry_at = 9}});
     cr_assert_eq(b->state, STEP_PENDING);
-    cr_assert_eq(b->queued_at, 6);
-    cr_assert_eq(b->retry_at, 9);
+    struct wait wait = step_wait(b);
+    cr_assert_eq(wait.kind, WAIT_QUEUE);
+    cr_assert_eq(wait.since, 6);
+    cr_assert_eq(wait.until, 9);
     cr_assert_eq(b->attempt, 0);
     cr_assert(order_step_queued(&fixture->order, b));
     apply_next(fixture, &(struct event){.kind = EVENT_STEP_STARTED,
                                         .step_started = {.ref = {TEXT("B"), DIRECTION_DO, 1},
                                                          .agent = TEXT("other"),
                                                          .complete_by = 99}});
-    cr_assert_eq(b->queued_at, 0);
-    cr_assert_eq(b->retry_at, 0);
+    wait = step_wait(b);
+    cr_assert_eq(wait.kind, WAIT_NONE);
+    cr_assert_eq(wait.until, 0);
     cr_assert(text_equal(b->agent, TEXT("other")));
     cr_assert_not(order_step_queued(&fixture->order, b));
     test_arena_deinit(&fixture->memory);
@@ -311,8 +340,8 @@ Test(engine_lifecycle, finds_what_is_wrong_with_a_stored_order)
     FINDS(steps[0].margin_ms, DURATION_MS_MAX + 1, "step's complete-by time is out of range");
     FINDS(steps[0].attempt, 0, "no attempt was made");
     FINDS(steps[0].agent, TEXT(""), "Processing without an agent");
-    FINDS(steps[0].retry_at, 5, "waits, but is not Pending");
-    FINDS(steps[0].queued_at, 5, "waits, but is not Pending");
+    FINDS(steps[0].wait.retry_at, 5, "waits, but is not Pending");
+    FINDS(steps[0].wait.queued_at, 5, "waits, but is not Pending");
     FINDS(steps[0].direction, DIRECTION_UNDO, "being undone, but its order is not");
     fixture->order.alert_open = true;
     fixture->order.error_from = ORDER_PENDING;

@@ -50,7 +50,7 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
         .kind = COMMAND_START_STEP,
         .order_id = copy,
         .start_step = {copy, pick->step == 0 ? TEXT("A") : TEXT("B"), step->direction,
-                       step->attempt, step->retry_at, TEXT("s-1")}};
+                       step->attempt, step_wait(step).until, TEXT("s-1")}};
     return ROUTE_SENT;
 }
 

@@ -17,8 +17,8 @@ Test(router_pause, starts_nothing_at_a_paused_agent)
     router_pause_agent(kit.router, TEXT("y"), "paused by bob: down");
     router_kit_submit(partition, PRIORITY_NORMAL);
     router_kit_commit(partition);
-    cr_assert_neq(router_kit_first_step(partition, "o-0")->queued_at, 0);
-    cr_assert_eq(router_kit_first_step(partition, "o-0")->retry_at, 0);
+    cr_assert_eq(step_wait(router_kit_first_step(partition, "o-0")).kind, WAIT_QUEUE);
+    cr_assert_eq(step_wait(router_kit_first_step(partition, "o-0")).until, 0);
     router_kit_expect_picks(&kit, NULL, 0);
     for (int i = 0; i < 2; i++)
         router_kit_set_agent(&kit, i, false, 0);
@@ -32,7 +32,7 @@ Test(router_pause, starts_nothing_at_a_paused_agent)
     /* Paused again before the StartStep is decided: the step waits on. */
     router_pause_agent(kit.router, TEXT("x"), "paused by ann: down");
     router_kit_decide(partition);
-    cr_assert_neq(router_kit_first_step(partition, "o-0")->queued_at, 0);
+    cr_assert_eq(step_wait(router_kit_first_step(partition, "o-0")).kind, WAIT_QUEUE);
     cr_assert_eq(router_agent(kit.router, TEXT("x"))->starting, 0);
     router_pause_agent(kit.router, TEXT("x"), NULL);
     router_pause_agent(kit.router, TEXT("y"), NULL);
@@ -59,8 +59,8 @@ Test(router_pause, starts_what_waited_step_by_step_where_routing_is_switched_off
     router_kit_begin_with(&kit, 1, true);
     struct router_kit_partition *partition = &kit.partitions[0];
     router_kit_submit(partition, PRIORITY_NORMAL);
-    cr_assert_neq(router_kit_first_step(partition, "o-0")->queued_at, 0,
-                  "the pauses are not known yet");
+    cr_assert_eq(step_wait(router_kit_first_step(partition, "o-0")).kind, WAIT_QUEUE,
+                 "the pauses are not known yet");
     router_begin(kit.router);
     router_kit_commit(partition);
     router_kit_expect_picks(&kit, (const char *const[]){"o-0", "o-0"}, 2);
@@ -83,9 +83,9 @@ Test(router_pause, starts_what_waited_step_by_step_where_routing_is_switched_off
     router_kit_decide(partition);
     router_kit_commit(partition);
     router_kit_submit(partition, PRIORITY_NORMAL);
-    cr_assert_eq(
-        router_kit_first_step(partition, partition->orders[partition->order_count - 1])->queued_at,
-        0, "nothing waits before it");
+    const struct step *last =
+        router_kit_first_step(partition, partition->orders[partition->order_count - 1]);
+    cr_assert_eq(step_wait(last).kind, WAIT_NONE, "nothing waits before it");
     router_kit_end(&kit);
 }
 
@@ -105,6 +105,6 @@ Test(router_pause, starts_what_waited_before_a_restart_once_the_workflow_is_know
     router_pick(kit.router, true);
     cr_assert_eq(partition->command_count, 2);
     router_kit_decide(partition);
-    cr_assert_eq(router_kit_first_step(partition, "o-0")->queued_at, 0);
+    cr_assert_eq(step_wait(router_kit_first_step(partition, "o-0")).kind, WAIT_NONE);
     router_kit_end(&kit);
 }

@@ -33,14 +33,14 @@ Test(audit, reports_a_step_that_waits_for_nothing_as_lost)
     struct step step = {.state = STEP_PENDING};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     cr_assert_eq(find(&order, 1), AUDIT_LOST);
-    step.retry_at = 900;
+    step.wait.retry_at = 900;
     cr_assert_eq(find(&order, 1), AUDIT_CLEAN);
     cr_assert_eq(find(&order, 1000), AUDIT_OVERDUE);
 }
 
 Test(audit, accepts_a_step_in_a_queue)
 {
-    struct step step = {.state = STEP_PENDING, .queued_at = 5};
+    struct step step = {.state = STEP_PENDING, .wait = {.queued_at = 5}};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
 }
