@@ -78,7 +78,7 @@ void decide_advance(struct decide_ctx *ctx);
 /* The steps after which others may start: Processed, or Skipped by an operator. */
 uint64_t decide_finished_steps(const struct order *order);
 
-/* decide_route.c: starts the next attempt of the step at the healthy agent with the most free
+/* kinds/task.c: starts the next attempt of the step at the healthy agent with the most free
  * capacity, or queues the step if there is none. False when it is queued already and stays so. */
 bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
@@ -121,7 +121,7 @@ static inline bool decide_may_start(const struct decide_ctx *ctx, const struct s
     return wait.kind != WAIT_RETRY || wait.until <= ctx->input->now;
 }
 
-/* decide_route.c: of StepStarted and StepExtended. */
+/* kinds/task.c: of StepStarted and StepExtended. */
 int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
 static inline const struct workflow_step *decide_plan_of(const struct decide_ctx *ctx,

@@ -36,7 +36,7 @@ CODES = {
     "console": (
         (*SERVER, "platform/http/session.c", "platform/http/stream.c", "platform/http/waits.c",
          "services/console/**/*.c", "replica/service/view_report.c", "workflow/lifecycle.c",
-         APPENDING, "kafka/client_conf.c", "engine/*.c"),
+         APPENDING, "kafka/client_conf.c", "engine/**/*.c"),
         START | {"BadField", "UnknownField", "Cancelled", "Completed", "Operator", "Resubmitted",
                  "Skipped", "InvalidCommand", "CommandQuarantined", "OrderStuck", "StandbyStalled",
                  "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt", "Incomplete",

@@ -34,10 +34,10 @@ BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValu
          "UnknownField", "BadField"}
 SOURCES = (
     (("SUBMISSION",), ("services/submission/validate.c",), "", BYTES | {"Unreadable"}),
-    (("COMMAND", "OVERTAKEN"), ("engine/*.c",),
+    (("COMMAND", "OVERTAKEN"), ("engine/**/*.c",),
      r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
-    (("REPORT",), ("engine/*.c",), r"\bignore\(ctx,\s*", set()),
+    (("REPORT",), ("engine/**/*.c",), r"\bignore\(ctx,\s*", set()),
     (("DEAD_LETTER",), ("services/scheduler/owner/command_check.c", "engine/command.c",
                         "services/scheduler/emitter/dead_letter.c", "services/agent/core/intake.c"),
      r"[,?:(]\s*", BYTES),
