@@ -140,6 +140,20 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
     return step;
 }
 
+/* ---- the kinds of steps ---- */
+
+const struct step_kind_row *decide_kind_of(const struct decide_ctx *ctx, uint32_t index)
+{
+    static const struct step_kind_row rows[STEP_KIND_COUNT] = {
+#define STEP_KIND(kind, start, due, end, undo, differs, describe) \
+    [STEP_KIND_##kind] = {start, due, end, undo, differs, describe},
+#include "engine/kinds.def"
+    };
+    enum step_kind kind = decide_plan_of(ctx, index)->kind;
+    assert((unsigned)kind < STEP_KIND_COUNT);
+    return &rows[kind];
+}
+
 /* ---- one command ---- */
 
 static void decide_undecodable(struct decide_ctx *ctx)

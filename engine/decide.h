@@ -75,12 +75,13 @@ void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marke
 
 /* decide_progress.c: starts whatever may start now, ends the order when nothing is left. */
 void decide_advance(struct decide_ctx *ctx);
+/* The turn of the Pending step has come, or its wait may be over. */
+void decide_proceed(struct decide_ctx *ctx, uint32_t index);
 /* The steps after which others may start: Processed, or Skipped by an operator. */
 uint64_t decide_finished_steps(const struct order *order);
 
-/* kinds/task.c: starts the next attempt of the step at the healthy agent with the most free
- * capacity, or queues the step if there is none. False when it is queued already and stays so. */
-bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction);
+/* The steps whose outputs an attempt in that direction is sent, as StepStarted has them. */
+int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
 /* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, compensate or Error. */
 void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name);
@@ -121,14 +122,37 @@ static inline bool decide_may_start(const struct decide_ctx *ctx, const struct s
     return wait.kind != WAIT_RETRY || wait.until <= ctx->input->now;
 }
 
-/* kinds/task.c: of StepStarted and StepExtended. */
-int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
-
 static inline const struct workflow_step *decide_plan_of(const struct decide_ctx *ctx,
                                                          uint32_t index)
 {
     assert(index < ctx->workflow->step_count);
     return &ctx->workflow->steps[index];
 }
+
+/* ---- the kinds of steps ---- */
+
+/* A row of engine/kinds.def, which explains the columns. */
+struct step_kind_row {
+    void (*start)(struct decide_ctx *ctx, uint32_t index);
+    bool (*due)(struct decide_ctx *ctx, uint32_t index);
+    void (*end)(struct decide_ctx *ctx, uint32_t index);
+    void (*undo)(struct decide_ctx *ctx, uint32_t index);
+    const char *(*differs)(const struct step *step, const struct workflow_step *plan,
+                           const struct workflow_step *target);
+    struct text (*describe)(struct decide_ctx *ctx, uint32_t index);
+};
+
+#define STEP_KIND(kind, start, due, end, undo, differs, describe)                  \
+    void start(struct decide_ctx *ctx, uint32_t index);                            \
+    bool due(struct decide_ctx *ctx, uint32_t index);                              \
+    void end(struct decide_ctx *ctx, uint32_t index);                              \
+    void undo(struct decide_ctx *ctx, uint32_t index);                             \
+    const char *differs(const struct step *step, const struct workflow_step *plan, \
+                        const struct workflow_step *target);                       \
+    struct text describe(struct decide_ctx *ctx, uint32_t index);
+#include "engine/kinds.def"
+
+/* decide.c */
+const struct step_kind_row *decide_kind_of(const struct decide_ctx *ctx, uint32_t index);
 
 #endif

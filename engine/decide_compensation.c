@@ -149,14 +149,14 @@ void decide_advance_compensation(struct decide_ctx *ctx)
     if (current >= 0) {
         assert(order->steps[current].state == STEP_PENDING);
         if (order->paused_at == 0 && decide_may_start(ctx, &order->steps[current]))
-            decide_start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
+            decide_proceed(ctx, (uint32_t)current);
         return;
     }
     int next = next_to_undo(ctx);
     if (next >= 0) {
         if (order->paused_at != 0)
             return;
-        decide_start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
+        decide_kind_of(ctx, (uint32_t)next)->undo(ctx, (uint32_t)next);
         assert(being_undone(order) == next);
         return;
     }

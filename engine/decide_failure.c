@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides after a failed attempt: the first matching retrier with retries left, else a matching
  * Catch, else OnExhausted. */
-#include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
 
 #include <assert.h>
-
-/* How much of an error's message an alert repeats, so that the advice after it also fits. */
-enum { ALERT_ERROR_BYTES = 400 };
 
 enum effect step_effect_after(const struct step *step, enum effect reported)
 {
@@ -53,18 +49,6 @@ static const struct catcher *find_catcher(const struct workflow_step *plan,
             return &plan->catchers[i];
     }
     return NULL;
-}
-
-/* "Step TakePayment failed: Declined: no funds", "Undoing step ..." */
-static struct text describe_failure(struct decide_ctx *ctx, const struct step *step)
-{
-    assert(step->failure_count > 0);
-    assert(!text_empty(step->error_name));
-    struct text said = utf8_cut(step->error_message, ALERT_ERROR_BYTES);
-    return message_format(ctx->arena, "%s %.*s failed: %.*s%s%.*s",
-                          step->direction == DIRECTION_UNDO ? "undoing step" : "step",
-                          TEXT_ARG(step->name), TEXT_ARG(step->error_name),
-                          text_empty(said) ? "" : ": ", TEXT_ARG(said));
 }
 
 static const char *advice(const struct decide_ctx *ctx)
@@ -113,7 +97,7 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
     assert(step->state == STEP_ERROR);
     if (ctx->order->state == ORDER_ERROR)
         return; /* one alert is open already: the operator decides */
-    struct text reason = describe_failure(ctx, step);
+    struct text reason = decide_kind_of(ctx, index)->describe(ctx, index);
     if (outcome == OUTCOME_COMPENSATE && order_can_be_undone(ctx->order, ctx->workflow))
         decide_begin_compensation(
             ctx, &(struct order_marked){.code = error_name, .reason = reason, .step = step->name});

@@ -108,24 +108,6 @@ static bool same_predecessors(const struct workflow *a, uint64_t after_a, const 
     return moved == after_b;
 }
 
-static bool has_agent(const struct workflow_step *plan, struct text agent)
-{
-    assert(plan->agent_count >= 1);
-    for (uint32_t i = 0; i < plan->agent_count; i++) {
-        if (text_equal(plan->agents[i], agent))
-            return true;
-    }
-    return false;
-}
-
-/* The same action undoes it. */
-static bool same_undo(const struct workflow_step *a, const struct workflow_step *b)
-{
-    if (a->has_compensate != b->has_compensate)
-        return false;
-    return !a->has_compensate || text_equal(a->compensate.action, b->compensate.action);
-}
-
 /* What keeps a step that counts from being that of the target, or NULL. */
 static const char *step_difference(const struct decide_ctx *ctx, uint32_t index, uint32_t to)
 {
@@ -139,11 +121,11 @@ static const char *step_difference(const struct decide_ctx *ctx, uint32_t index,
         return "comes after other steps";
     if (plan->pivot != target->pivot)
         return target->pivot ? "is the pivot" : "is not the pivot";
-    if (acts && !has_agent(target, step->agent))
-        return "has other agents than the one that it was given to";
-    if (acts && !same_undo(plan, target))
-        return "is undone in another way";
-    return NULL;
+    if (!acts)
+        return NULL;
+    if (plan->kind != target->kind)
+        return "is of another kind";
+    return decide_kind_of(ctx, index)->differs(step, plan, target);
 }
 
 /* "Processed", or what is known of it where that says more. */
@@ -184,8 +166,7 @@ static struct text agent_of(const struct decide_ctx *ctx, const struct workflow_
 {
     int index = order_find_step(ctx->order, plan->name);
     bool keeps = index >= 0 && ctx->order->steps[index].effect != EFFECT_NONE;
-    assert(!keeps || has_agent(plan, ctx->order->steps[index].agent));
-    return keeps ? ctx->order->steps[index].agent : plan->agents[0];
+    return keeps ? ctx->order->steps[index].agent : workflow_step_agent(plan);
 }
 
 /* Of a retrier that both versions have, what was used of it; nothing of one that is new. */

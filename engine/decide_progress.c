@@ -16,6 +16,41 @@ uint64_t decide_finished_steps(const struct order *order)
     return finished;
 }
 
+int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction)
+{
+    uint64_t inputs = 0;
+    uint64_t next = decide_plan_of(ctx, index)->after;
+    uint64_t all = UINT64_MAX >> (64 - ctx->order->step_count);
+    assert(index < ctx->order->step_count);
+    while (next != 0) { /* each step once */
+        inputs |= next;
+        uint64_t found = 0;
+        for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+            if ((next >> i & 1) != 0)
+                found |= decide_plan_of(ctx, i)->after;
+        }
+        next = found & ~inputs;
+    }
+    assert((inputs >> index & 1) == 0); /* the graph has no cycle */
+    assert((inputs & ~all) == 0);
+    if (direction == DIRECTION_UNDO)
+        inputs |= UINT64_C(1) << index;
+    return (int64_t)inputs;
+}
+
+void decide_proceed(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct step_kind_row *kind = decide_kind_of(ctx, index);
+    assert(step->state == STEP_PENDING && decide_may_start(ctx, step));
+    if (step_wait(step).kind != WAIT_NONE)
+        kind->due(ctx, index);
+    else if (step->direction == DIRECTION_UNDO)
+        kind->undo(ctx, index);
+    else
+        kind->start(ctx, index);
+}
+
 static void advance_processing(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
@@ -36,7 +71,7 @@ static void advance_processing(struct decide_ctx *ctx)
         assert((decide_plan_of(ctx, i)->after & ~all) == 0);
         if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
             (decide_plan_of(ctx, i)->after & ~finished) == 0)
-            decide_start_or_queue(ctx, i, DIRECTION_DO);
+            decide_proceed(ctx, i);
     }
 }
 

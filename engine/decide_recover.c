@@ -25,16 +25,6 @@ void decide_recover(struct decide_ctx *ctx)
         return;
     }
     assert(step->complete_by > 0 && step->margin_ms >= 0);
-    decide_emit(
-        ctx, &(struct event){.kind = EVENT_STEP_TIMED_OUT,
-                             .step_timed_out = {.ref = step_attempt_ref(step),
-                                                .effect = step_effect_after(step, EFFECT_UNKNOWN),
-                                                .failure_count = step->failure_count + 1,
-                                                .complete_by = step->complete_by,
-                                                .by = cmd->by}});
-    assert(step->state == STEP_PENDING);
-    assert(step->complete_by == 0);
-    assert(step_effect_after(step, EFFECT_NONE) != EFFECT_NONE); /* it may have done something */
-    decide_follow_failure(ctx, index, TEXT(ERROR_TIMEOUT));
+    decide_kind_of(ctx, index)->due(ctx, index);
     decide_advance(ctx);
 }

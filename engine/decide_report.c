@@ -63,43 +63,6 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
     return true;
 }
 
-static void succeed(struct decide_ctx *ctx, const struct step *step)
-{
-    const struct report_step *report = &ctx->cmd->report_step;
-    struct attempt_ref ref = step_attempt_ref(step);
-    assert(report->succeeded);
-    assert(step->state == STEP_PROCESSING);
-    decide_emit(
-        ctx, &(struct event){
-                 .kind = EVENT_STEP_SUCCEEDED,
-                 .step_succeeded = {.ref = ref, .output = report->output, .by = report->instance}});
-    if (ref.direction == DIRECTION_UNDO)
-        decide_emit(ctx,
-                    &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
-    assert(step->state == (ref.direction == DIRECTION_DO ? STEP_PROCESSED : STEP_COMPENSATED));
-    assert(step->complete_by == 0);
-}
-
-static void fail(struct decide_ctx *ctx, uint32_t index)
-{
-    const struct report_step *report = &ctx->cmd->report_step;
-    assert(index < ctx->order->step_count);
-    const struct step *step = &ctx->order->steps[index];
-    assert(!report->succeeded);
-    assert(step->state == STEP_PROCESSING);
-    struct text error_name =
-        text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
-    decide_emit(ctx,
-                &(struct event){.kind = EVENT_STEP_FAILED,
-                                .step_failed = {.ref = step_attempt_ref(step),
-                                                .error_name = error_name,
-                                                .error_message = report->error_message,
-                                                .effect = step_effect_after(step, report->effect),
-                                                .failure_count = step->failure_count + 1,
-                                                .by = report->instance}});
-    decide_follow_failure(ctx, index, error_name);
-}
-
 void decide_report(struct decide_ctx *ctx)
 {
     const struct report_step *report = &ctx->cmd->report_step;
@@ -122,10 +85,7 @@ void decide_report(struct decide_ctx *ctx)
     const struct step *step = &ctx->order->steps[index];
     if (!is_current(ctx, step))
         return;
-    if (report->succeeded)
-        succeed(ctx, step);
-    else
-        fail(ctx, (uint32_t)index);
+    decide_kind_of(ctx, (uint32_t)index)->end(ctx, (uint32_t)index);
     assert(step->attempt == report->attempt && step->direction == report->direction);
     assert(step->state != STEP_PROCESSING);
     decide_advance(ctx);

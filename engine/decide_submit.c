@@ -26,7 +26,7 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, workflow->step_count);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         plans[i] = (struct step_plan){.name = workflow->steps[i].name,
-                                      .agent = workflow->steps[i].agents[0]};
+                                      .agent = workflow_step_agent(&workflow->steps[i])};
     struct event accepted = {.kind = EVENT_ORDER_ACCEPTED};
     accepted.order_accepted.details = *details;
     accepted.order_accepted.details.workflow_version = workflow->version;

@@ -43,9 +43,16 @@ struct retry_policy {
     uint32_t count;
 };
 
+enum step_kind {
+#define STEP_KIND(kind, start, due, end, undo, differs, describe) STEP_KIND_##kind,
+#include "engine/kinds.def"
+    STEP_KIND_COUNT
+};
+
 struct workflow_step {
     struct text name;
-    const struct text *agents; /* at least 1; any of them can do the step */
+    enum step_kind kind;
+    const struct text *agents; /* of a task: at least 1; any of them can do it */
     uint32_t agent_count;
     uint64_t after; /* bit i: starts only when step i is Processed; 0 = at once */
     int64_t timeout_ms;
@@ -63,6 +70,12 @@ struct workflow_step {
         struct retry_policy retry;
     } compensate;
 };
+
+/* The agent that a step names first; empty: a kind without agents. */
+static inline struct text workflow_step_agent(const struct workflow_step *step)
+{
+    return step->agent_count > 0 ? step->agents[0] : (struct text){0};
+}
 
 struct workflow {
     struct text name;

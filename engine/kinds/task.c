@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which agent gets a step: the healthy one with the most free capacity. If there is none, the step
- * is queued: it stays Pending, without an attempt and without a deadline of its own, so that an
- * agent that is away or paused does not time out and undo its whole backlog. */
+/* Tasks: steps that an agent performs. See engine/kinds.def.
+ *
+ * Each attempt is a request to one agent, the healthy one with the most free capacity. If there is
+ * none, the step is queued: it stays Pending, without an attempt and without a deadline of its own,
+ * so that an agent that is away or paused does not time out and undo its whole backlog. */
 #include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
 
 #include <assert.h>
+
+/* How much of an error's message an alert repeats, so that the advice after it also fits. */
+enum { ALERT_ERROR_BYTES = 400 };
 
 /* An agent that could do the step, as it stands now. */
 struct candidate {
@@ -148,28 +153,6 @@ static struct text reason_of(const struct decide_ctx *ctx, const struct candidat
 
 /* ---- starting and queueing ---- */
 
-int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction)
-{
-    uint64_t inputs = 0;
-    uint64_t next = decide_plan_of(ctx, index)->after;
-    uint64_t all = UINT64_MAX >> (64 - ctx->order->step_count);
-    assert(index < ctx->order->step_count);
-    while (next != 0) { /* each step once */
-        inputs |= next;
-        uint64_t found = 0;
-        for (uint32_t i = 0; i < ctx->order->step_count; i++) {
-            if ((next >> i & 1) != 0)
-                found |= decide_plan_of(ctx, i)->after;
-        }
-        next = found & ~inputs;
-    }
-    assert((inputs >> index & 1) == 0); /* the graph has no cycle */
-    assert((inputs & ~all) == 0);
-    if (direction == DIRECTION_UNDO)
-        inputs |= UINT64_C(1) << index;
-    return (int64_t)inputs;
-}
-
 static void start(struct decide_ctx *ctx, uint32_t index, enum direction direction,
                   struct text agent, struct text reason)
 {
@@ -248,7 +231,8 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
     return true;
 }
 
-bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction)
+/* At the healthy agent with the most free capacity. False where the step is queued as it is. */
+static bool start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction)
 {
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
@@ -275,4 +259,132 @@ bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum directio
     start(ctx, index, direction, candidates.of[chosen].agent,
           explained ? reason_of(ctx, &candidates, chosen) : no_reason);
     return true;
+}
+
+void task_start(struct decide_ctx *ctx, uint32_t index)
+{
+    start_or_queue(ctx, index, DIRECTION_DO);
+}
+
+void task_undo(struct decide_ctx *ctx, uint32_t index)
+{
+    start_or_queue(ctx, index, DIRECTION_UNDO);
+}
+
+/* ---- the end of an attempt ---- */
+
+static void time_out(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    uint32_t failures = step->failure_count + 1;
+    assert(ctx->cmd->kind == COMMAND_RECOVER_STEP);
+    assert(step->complete_by > 0 && step->margin_ms >= 0);
+    decide_emit(
+        ctx, &(struct event){.kind = EVENT_STEP_TIMED_OUT,
+                             .step_timed_out = {.ref = step_attempt_ref(step),
+                                                .effect = step_effect_after(step, EFFECT_UNKNOWN),
+                                                .failure_count = failures,
+                                                .complete_by = step->complete_by,
+                                                .by = command_asker(ctx->cmd)}});
+    assert(step->state == STEP_PENDING);
+    assert(step->complete_by == 0);
+    assert(step_effect_after(step, EFFECT_NONE) != EFFECT_NONE); /* it may have done something */
+    decide_follow_failure(ctx, index, TEXT(ERROR_TIMEOUT));
+}
+
+bool task_due(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    if (step->state != STEP_PROCESSING)
+        return start_or_queue(ctx, index, step->direction);
+    time_out(ctx, index);
+    return true;
+}
+
+static void succeed(struct decide_ctx *ctx, const struct step *step)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    struct attempt_ref ref = step_attempt_ref(step);
+    assert(report->succeeded);
+    assert(step->state == STEP_PROCESSING);
+    decide_emit(
+        ctx, &(struct event){
+                 .kind = EVENT_STEP_SUCCEEDED,
+                 .step_succeeded = {.ref = ref, .output = report->output, .by = report->instance}});
+    if (ref.direction == DIRECTION_UNDO)
+        decide_emit(ctx,
+                    &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
+    assert(step->state == (ref.direction == DIRECTION_DO ? STEP_PROCESSED : STEP_COMPENSATED));
+    assert(step->complete_by == 0);
+}
+
+static void fail(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    assert(index < ctx->order->step_count);
+    const struct step *step = &ctx->order->steps[index];
+    assert(!report->succeeded);
+    assert(step->state == STEP_PROCESSING);
+    struct text error_name =
+        text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_STEP_FAILED,
+                                .step_failed = {.ref = step_attempt_ref(step),
+                                                .error_name = error_name,
+                                                .error_message = report->error_message,
+                                                .effect = step_effect_after(step, report->effect),
+                                                .failure_count = step->failure_count + 1,
+                                                .by = report->instance}});
+    decide_follow_failure(ctx, index, error_name);
+}
+
+void task_end(struct decide_ctx *ctx, uint32_t index)
+{
+    if (ctx->cmd->report_step.succeeded)
+        succeed(ctx, &ctx->order->steps[index]);
+    else
+        fail(ctx, index);
+}
+
+/* ---- another version ---- */
+
+static bool has_agent(const struct workflow_step *plan, struct text agent)
+{
+    assert(plan->agent_count >= 1);
+    for (uint32_t i = 0; i < plan->agent_count; i++) {
+        if (text_equal(plan->agents[i], agent))
+            return true;
+    }
+    return false;
+}
+
+/* The same action undoes it. */
+static bool same_undo(const struct workflow_step *a, const struct workflow_step *b)
+{
+    if (a->has_compensate != b->has_compensate)
+        return false;
+    return !a->has_compensate || text_equal(a->compensate.action, b->compensate.action);
+}
+
+const char *task_differs(const struct step *step, const struct workflow_step *plan,
+                         const struct workflow_step *target)
+{
+    if (!has_agent(target, step->agent))
+        return "has other agents than the one that it was given to";
+    return same_undo(plan, target) ? NULL : "is undone in another way";
+}
+
+/* ---- words ---- */
+
+/* "Step TakePayment failed: Declined: no funds", "Undoing step ..." */
+struct text task_describe(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    assert(step->failure_count > 0);
+    assert(!text_empty(step->error_name));
+    struct text said = utf8_cut(step->error_message, ALERT_ERROR_BYTES);
+    return message_format(ctx->arena, "%s %.*s failed: %.*s%s%.*s",
+                          step->direction == DIRECTION_UNDO ? "undoing step" : "step",
+                          TEXT_ARG(step->name), TEXT_ARG(step->error_name),
+                          text_empty(said) ? "" : ": ", TEXT_ARG(said));
 }

@@ -42,7 +42,7 @@ static json_t *step_json(const struct workflow *workflow, uint32_t index)
     for (uint32_t i = 0; i < step->agent_count; i++)
         json_array_append_new(agents, json_codec_text(step->agents[i]));
     json_codec_put(object, "step", json_codec_text(step->name));
-    json_codec_put(object, "agent", json_codec_text(step->agents[0]));
+    json_codec_put(object, "agent", json_codec_text(workflow_step_agent(step)));
     json_codec_put(object, "agents", agents);
     json_codec_put(object, "after", after);
     json_codec_put(object, "timeout_ms", json_integer(step->timeout_ms));
