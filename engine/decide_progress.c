@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advancing an order: steps that may start now are started or queued; an order with nothing left to
- * do ends. */
+/* Advancing an order: steps whose turn has come begin; an order with nothing left to do ends. A
+ * step that ends as it begins gives others their turn, so this goes on until no step has one. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -66,7 +66,7 @@ static void advance_processing(struct decide_ctx *ctx)
     }
     if (order->paused_at != 0)
         return;
-    for (uint32_t i = 0; i < order->step_count; i++) {
+    for (uint32_t i = 0; i < order->step_count && order->state == ORDER_PROCESSING; i++) {
         const struct step *step = &order->steps[i];
         assert((decide_plan_of(ctx, i)->after & ~all) == 0);
         if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
@@ -75,10 +75,8 @@ static void advance_processing(struct decide_ctx *ctx)
     }
 }
 
-void decide_advance(struct decide_ctx *ctx)
+static void advance_once(struct decide_ctx *ctx)
 {
-    assert(ctx->decision->event_count > 0);
-    assert(ctx->order->version == ctx->next_version);
     switch (ctx->order->state) {
     case ORDER_PROCESSING:
         advance_processing(ctx);
@@ -95,4 +93,28 @@ void decide_advance(struct decide_ctx *ctx)
         break;
     }
     assert(false && "an order under way");
+}
+
+/* Whether an event since then may give a step its turn: any but those by which one begins or
+ * waits. */
+static bool gives_turns(const struct decision *decision, uint32_t since)
+{
+    for (uint32_t i = since; i < decision->event_count; i++) {
+        enum event_kind kind = decision->events[i].kind;
+        if (!event_is_of_step(kind) || (event_attempt_change(kind) != ATTEMPT_STARTS &&
+                                        event_attempt_change(kind) != ATTEMPT_WAITS))
+            return true;
+    }
+    return false;
+}
+
+void decide_advance(struct decide_ctx *ctx)
+{
+    uint32_t since = 0;
+    assert(ctx->decision->event_count > 0);
+    assert(ctx->order->version == ctx->next_version);
+    do {
+        since = ctx->decision->event_count;
+        advance_once(ctx);
+    } while (gives_turns(ctx->decision, since));
 }
