@@ -86,8 +86,6 @@ enum {
 };
 
 #define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */
-#define DECIMAL_SCALE 4
-#define DECIMAL_UNSCALED_MAX INT64_C(999999999999999999) /* precision 18 */
 
 /* The largest Decision: an accepted order with all its steps started, or an undecodable command.
  * The largest StepRequest: the order with the outputs of all steps. Both fit a record twice

@@ -6,6 +6,7 @@
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
+#include "base/decimal.h"
 #include "base/enum_names.h"
 #include "engine/limits.h"
 
@@ -35,10 +36,6 @@ enum direction { DIRECTION_DO, DIRECTION_UNDO, DIRECTION_COUNT };
 enum effect { EFFECT_NONE, EFFECT_APPLIED, EFFECT_UNKNOWN, EFFECT_COUNT };
 
 enum priority { PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_LOW, PRIORITY_COUNT };
-
-struct decimal {
-    int64_t unscaled; /* value * 10^DECIMAL_SCALE, at most 18 digits */
-};
 
 struct order_line {
     struct text sku;

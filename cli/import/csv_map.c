@@ -2,11 +2,11 @@
 /* Columns to fields. See csv_map.h. */
 #include "cli/import/csv_map.h"
 
+#include "base/decimal.h"
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "platform/config/config.h"
-#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,10 +6,10 @@
 #include "schemas/json/json_codec.h"
 
 #include "base/base64.h"
+#include "base/decimal.h"
 #include "base/numbers.h"
 #include "base/rfc3339.h"
 #include "base/suggest.h"
-#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <math.h>

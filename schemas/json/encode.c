@@ -3,8 +3,8 @@
 #include "schemas/json/json_codec.h"
 
 #include "base/base64.h"
+#include "base/decimal.h"
 #include "base/rfc3339.h"
-#include "schemas/decimal.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* The public face of a call (include/reeve/agent.h): what it asks for, and how it is finished. A
  * `struct reeve_agent_call` is a `struct agent_call`, a `struct reeve_agent_probe` a
  * `struct agent_probe`. */
+#include "base/decimal.h"
 #include "base/heap_arena.h"
-#include "schemas/decimal.h"
 #include "services/agent/core/agent_ops.h"
 
 #include <assert.h>

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What everything stands on: names, numbers, percent-encoding, suggestions.
+# What everything stands on: names, numbers, decimals, percent-encoding, suggestions.
 
 reeve_test(base
     SOURCES
         base64_test.c
         bytes_test.c
+        decimal_test.c
         enum_names_test.c
         error_test.c
         names_test.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schemas/decimal.h"
+#include "base/decimal.h"
 
 #include "base/numbers.h"
 
