@@ -6,8 +6,10 @@
 #ifndef SCHEMAS_BINDING_H
 #define SCHEMAS_BINDING_H
 
+#include "base/arena.h"
 #include "schemas/records.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 enum field_kind {
@@ -34,6 +36,14 @@ enum field_kind {
 
 struct record_binding;
 
+/* A struct that has some of a record's fields, and that the record's own struct points to. It is
+ * made when the first of them is read. NULL: they are all zeros, as is their default. */
+struct part_binding {
+    uint32_t offset; /* of the pointer */
+    uint32_t size;   /* of the struct, at most PART_BYTES_MAX */
+};
+enum { PART_BYTES_MAX = 64 };
+
 struct field_binding {
     const char *name;
     enum field_kind kind;
@@ -47,6 +57,7 @@ struct field_binding {
     int32_t fallback;    /* of a number or an enum */
     const struct enum_names *symbols; /* FIELD_ENUM */
     const struct record_binding *sub; /* record, pointer, optional; elements of an array */
+    const struct part_binding *part;  /* where the member is; NULL: in the record's own struct */
 };
 
 struct record_binding {
@@ -54,6 +65,29 @@ struct record_binding {
     uint32_t count;
     const struct field_binding *fields;
 };
+
+/* The struct to read a part's members from: it, or zeros. */
+static inline const uint8_t *binding_part(const uint8_t *record, uint32_t offset, uint32_t size)
+{
+    static const uint64_t zeros[PART_BYTES_MAX / sizeof(uint64_t)];
+    const uint8_t *part;
+    assert(size <= sizeof(zeros));
+    memcpy(&part, record + offset, sizeof(part));
+    return part != NULL ? part : (const uint8_t *)zeros;
+}
+
+/* The struct to write a part's members to. */
+static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint32_t size,
+                                         struct arena *arena)
+{
+    uint8_t *part;
+    memcpy(&part, record + offset, sizeof(part));
+    if (part == NULL) {
+        part = arena_calloc(arena, 1, size);
+        memcpy(record + offset, &part, sizeof(part));
+    }
+    return part;
+}
 
 /* REQUIRED or OPTIONAL, the struct's type, the member, whose name is the field's. */
 #define REQUIRED true

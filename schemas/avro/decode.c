@@ -339,13 +339,6 @@ static bool read_counters(struct reader *reader, const struct op *op, uint32_t *
     }
 }
 
-static bool read_pointer(struct reader *reader, const struct op *op, uint8_t *base)
-{
-    uint8_t *target = arena_calloc(reader->arena, 1, op->size);
-    memcpy(base + op->offset, &target, sizeof(target));
-    return avro_plan_decode(op->sub, reader, target);
-}
-
 static bool read_union(struct reader *reader, const struct op *op, uint8_t *base)
 {
     const struct branch *branch;
@@ -455,7 +448,9 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
     case OP_DECIMAL:
         return read_decimal(reader, op, (int64_t *)member);
     case OP_POINTER:
-        return read_pointer(reader, op, base);
+    case OP_PART:
+        return avro_plan_decode(op->sub, reader,
+                                binding_part_made(base, op->offset, op->size, reader->arena));
     case OP_ARRAY:
     case OP_ATTRIBUTES:
     case OP_EVENTS:

@@ -197,6 +197,9 @@ static inline void execute(const struct op *op, const uint8_t *base, struct buff
     case OP_POINTER:
         write_pointer(op, base, buffer);
         return;
+    case OP_PART:
+        avro_plan_encode(op->sub, binding_part(base, op->offset, op->size), buffer);
+        return;
     case OP_ARRAY:
     case OP_ATTRIBUTES:
     case OP_EVENTS:

@@ -175,6 +175,23 @@ static void compile_enum(struct compiler *compiler, const struct avro_type *type
     op->limit = type->count - 1;
 }
 
+/* A field of another struct than the record's own. */
+static bool compile_part(struct compiler *compiler, const struct avro_type *type,
+                         const struct field_binding *field, uint32_t base, struct op_list *list)
+{
+    struct field_binding inner = *field;
+    struct op_list sub = {0};
+    assert(field->fallback == 0);
+    inner.part = NULL;
+    if (!compile_field(compiler, type, &inner, 0, &sub))
+        return false;
+    struct op *op = add(compiler, list, OP_PART, field->name);
+    op->offset = base + field->part->offset;
+    op->size = field->part->size;
+    op->sub = plan_of(compiler, &sub);
+    return true;
+}
+
 /* Any union in place of a plain field, and the union of null and a record of an optional one. */
 static bool compile_union(struct compiler *compiler, const struct avro_type *type,
                           const struct field_binding *field, uint32_t base, struct op_list *list)
@@ -340,6 +357,8 @@ static enum op_code code_of(const struct avro_type *type, const struct field_bin
 static bool compile_field(struct compiler *compiler, const struct avro_type *type,
                           const struct field_binding *field, uint32_t base, struct op_list *list)
 {
+    if (field->part != NULL)
+        return compile_part(compiler, type, field, base, list);
     if (type->kind == AVRO_KIND_UNION)
         return compile_union(compiler, type, field, base, list);
     if (field->kind == FIELD_RECORD || field->kind == FIELD_OPTIONAL) {

@@ -25,6 +25,7 @@ enum op_code {
     OP_FIXED, /* size bytes */
     OP_DECIMAL,
     OP_POINTER,        /* sub: the struct of `size` bytes */
+    OP_PART,           /* sub: one field of a struct of `size` bytes; NULL: zeros */
     OP_ARRAY,          /* sub: an element of `size` bytes; limit: elements; bytes_min: of one */
     OP_COUNTERS,       /* limit: elements */
     OP_ATTRIBUTES,     /* sub: the value; limit: elements */

@@ -301,15 +301,6 @@ static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_
 
 /* ---- records ---- */
 
-/* A struct of its own in the arena. */
-static bool decode_pointer(const struct json_place *at, const struct record_binding *binding,
-                           void *ret_pointer)
-{
-    void *pointed = arena_calloc(at->arena, 1, binding->size);
-    memcpy(ret_pointer, &pointed, sizeof(pointed));
-    return decode_fields(at, binding, NULL, pointed);
-}
-
 static bool decode_optional(const struct json_place *at, const struct record_binding *binding,
                             void *ret_record, bool *ret_given)
 {
@@ -329,6 +320,8 @@ static bool decode_i32(const struct json_place *at, int32_t *ret_number)
 static bool decode_field(const struct json_place *at, const struct field_binding *field,
                          uint8_t *record)
 {
+    if (field->part != NULL)
+        record = binding_part_made(record, field->part->offset, field->part->size, at->arena);
     void *member = record + field->offset;
     void *count = record + field->count;
     switch (field->kind) {
@@ -362,7 +355,8 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     case FIELD_RECORD:
         return decode_fields(at, field->sub, NULL, member);
     case FIELD_POINTER:
-        return decode_pointer(at, field->sub, member);
+        return decode_fields(at, field->sub, NULL,
+                             binding_part_made(record, field->offset, field->sub->size, at->arena));
     case FIELD_OPTIONAL:
         return decode_optional(at, field->sub, member, count);
     case FIELD_COUNTERS:
@@ -378,6 +372,8 @@ static bool decode_field(const struct json_place *at, const struct field_binding
 static void set_default(const struct field_binding *field, uint8_t *record)
 {
     int64_t wide = field->fallback;
+    if (field->part != NULL)
+        return; /* zeros, as long as it is not made */
     if (field->kind == FIELD_I64)
         memcpy(record + field->offset, &wide, sizeof(wide));
     else if (field->kind == FIELD_ENUM)

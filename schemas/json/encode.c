@@ -161,6 +161,8 @@ static json_t *encode_enum(const struct field_binding *field, const void *member
 static json_t *encode_field(const struct field_binding *field, const uint8_t *record,
                             unsigned flags)
 {
+    if (field->part != NULL)
+        record = binding_part(record, field->part->offset, field->part->size);
     const void *member = record + field->offset;
     const void *pointed = NULL; /* what a member that is a pointer points to */
     uint32_t count = 0;
