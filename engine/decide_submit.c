@@ -56,7 +56,6 @@ static bool too_old(const struct decide_ctx *ctx, const struct order_details *de
 void decide_submit(struct decide_ctx *ctx)
 {
     const struct order_details *details = &ctx->cmd->submit_order;
-    assert(details->line_count <= ORDER_LINES_READ_MAX);
     assert(details->attribute_count <= ORDER_ATTRIBUTES_READ_MAX);
     if (!text_equal(ctx->cmd->order_id, details->order_id)) {
         decide_reject(ctx, CODE_KEY_DIFFERS, "the record's key is not the order's id");

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/goods.h"
 
 #include <assert.h>
 
@@ -28,22 +29,6 @@ bool order_step_queued(const struct order *order, const struct step *step)
     return waits && order->state == state && order->paused_at == 0;
 }
 
-static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,
-                                     struct arena *arena)
-{
-    assert(count <= ORDER_LINES_READ_MAX);
-    if (count == 0)
-        return NULL;
-    assert(lines != NULL);
-    struct order_line *copies = ARENA_ARRAY(arena, struct order_line, count);
-    for (uint32_t i = 0; i < count; i++) {
-        copies[i] = lines[i];
-        copies[i].sku = arena_text(arena, lines[i].sku);
-        copies[i].description = arena_text(arena, lines[i].description);
-    }
-    return copies;
-}
-
 static struct attribute *attributes_copy(const struct attribute *attributes, uint32_t count,
                                          struct arena *arena)
 {
@@ -65,8 +50,7 @@ void order_details_copy(const struct order_details *details, struct arena *arena
     struct order_details copy = *details;
     copy.order_id = arena_text(arena, details->order_id);
     copy.customer = arena_text(arena, details->customer);
-    copy.currency = arena_text(arena, details->currency);
-    copy.lines = lines_copy(details->lines, details->line_count, arena);
+    copy.goods = goods_copy(details->goods, arena);
     copy.attributes = attributes_copy(details->attributes, details->attribute_count, arena);
     copy.reply_to = arena_text(arena, details->reply_to);
     copy.workflow = arena_text(arena, details->workflow);

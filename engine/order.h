@@ -6,7 +6,6 @@
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
-#include "base/decimal.h"
 #include "base/enum_names.h"
 #include "engine/limits.h"
 
@@ -37,13 +36,6 @@ enum effect { EFFECT_NONE, EFFECT_APPLIED, EFFECT_UNKNOWN, EFFECT_COUNT };
 
 enum priority { PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_LOW, PRIORITY_COUNT };
 
-struct order_line {
-    struct text sku;
-    struct text description;
-    int64_t quantity;
-    struct decimal unit_price;
-};
-
 struct attribute {
     struct text name;
     struct text value;
@@ -53,13 +45,13 @@ struct content_hash {
     uint8_t bytes[16];
 };
 
+struct goods;
+
 /* An order as its customer gave it; never changes after it was accepted. */
 struct order_details {
     struct text order_id;
     struct text customer;
-    struct text currency;
-    struct order_line *lines;
-    uint32_t line_count;
+    const struct goods *goods; /* opaque to the engine: base/goods.h */
     uint32_t attribute_count;
     struct attribute *attributes; /* sorted by name */
     enum priority priority;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bindings of the order: as submitted, as accepted, and as a store's row. */
+#include "base/goods.h"
 #include "schemas/binding.h"
 
 static const struct field_binding line_fields[] = {
@@ -10,11 +11,16 @@ static const struct field_binding line_fields[] = {
 };
 static const struct record_binding binding_line = BINDING(struct order_line, line_fields);
 
+static const struct part_binding goods_part = {offsetof(struct order_details, goods),
+                                               sizeof(struct goods)};
 static const struct field_binding details_fields[] = {
     F_TEXT(REQUIRED, struct order_details, order_id, ORDER_ID_BYTES),
     F_TEXT(OPTIONAL, struct order_details, customer, CUSTOMER_BYTES),
-    F_TEXT(REQUIRED, struct order_details, currency, CURRENCY_BYTES),
-    F_ARRAY(OPTIONAL, struct order_details, lines, line_count, ORDER_LINES, binding_line),
+    {FIELD_AS("currency", FIELD_TEXT, REQUIRED, struct goods, currency), LIMITS(CURRENCY_BYTES),
+     .part = &goods_part},
+    {FIELD_AS("lines", FIELD_ARRAY, OPTIONAL, struct goods, lines),
+     .count = offsetof(struct goods, line_count), LIMITS(ORDER_LINES), .sub = &binding_line,
+     .part = &goods_part},
     {FIELD_AS("attributes", FIELD_ATTRIBUTES, OPTIONAL, struct order_details, attributes),
      .count = offsetof(struct order_details, attribute_count), LIMITS(ORDER_ATTRIBUTES)},
     F_ENUM(OPTIONAL, struct order_details, priority, priority_names, PRIORITY_NORMAL),

@@ -2,6 +2,7 @@
 #include "schemas/details.h"
 
 #include "base/bytes.h"
+#include "base/goods.h"
 #include "base/names.h"
 #include "base/utf8.h"
 
@@ -90,9 +91,10 @@ static enum error_class check_names(const struct order_details *details,
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
-    bool upper = details->currency.size == CURRENCY_BYTES_MAX;
+    struct text currency = goods_or_none(details->goods)->currency;
+    bool upper = currency.size == CURRENCY_BYTES_MAX;
     for (uint32_t i = 0; upper && i < CURRENCY_BYTES_MAX; i++)
-        upper = details->currency.data[i] >= 'A' && details->currency.data[i] <= 'Z';
+        upper = currency.data[i] >= 'A' && currency.data[i] <= 'Z';
     if (!upper)
         return INVALID("currency must be three upper-case letters (ISO 4217)");
     if ((unsigned)details->priority >= PRIORITY_COUNT)
@@ -166,12 +168,13 @@ static enum error_class check(struct order_details *details, const struct detail
 {
     if (check_names(details, limits, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (details->line_count > limits->lines)
-        return INVALID("there are %u lines; the limit is %u", details->line_count, limits->lines);
+    const struct goods *goods = goods_or_none(details->goods);
+    if (goods->line_count > limits->lines)
+        return INVALID("there are %u lines; the limit is %u", goods->line_count, limits->lines);
     int64_t total = 0;
     uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
-    for (uint32_t i = 0; i < details->line_count; i++)
-        if (check_line(&details->lines[i], i, limits, &total, &bytes, ret_error) != ERROR_OK)
+    for (uint32_t i = 0; i < goods->line_count; i++)
+        if (check_line(&goods->lines[i], i, limits, &total, &bytes, ret_error) != ERROR_OK)
             return ERROR_REJECT;
     if (check_attributes(details, limits, &bytes, ret_error) != ERROR_OK)
         return ERROR_REJECT;
@@ -234,20 +237,21 @@ static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
 struct content_hash details_content_hash(const struct order_details *details)
 {
     assert(details->attribute_count <= ORDER_ATTRIBUTES_READ_MAX);
+    const struct goods *goods = goods_or_none(details->goods);
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
     hash_text(&state, TAG_ORDER_ID, details->order_id);
     hash_text(&state, TAG_CUSTOMER, details->customer);
-    hash_text(&state, TAG_CURRENCY, details->currency);
+    hash_text(&state, TAG_CURRENCY, goods->currency);
     if (details->priority != PRIORITY_NORMAL)
         hash_number(&state, TAG_PRIORITY, details->priority);
     hash_text(&state, TAG_REPLY_TO, details->reply_to);
     hash_text(&state, TAG_WORKFLOW, details->workflow);
     if (details->workflow_version != 0)
         hash_number(&state, TAG_WORKFLOW_VERSION, details->workflow_version);
-    for (uint32_t i = 0; i < details->line_count; i++) {
-        const struct order_line *line = &details->lines[i];
+    for (uint32_t i = 0; i < goods->line_count; i++) {
+        const struct order_line *line = &goods->lines[i];
         hash_number(&state, TAG_LINE, i);
         hash_text(&state, TAG_LINE_SKU, line->sku);
         hash_text(&state, TAG_LINE_DESCRIPTION, line->description);

@@ -5,6 +5,7 @@
 #ifndef CLI_IMPORT_CSV_MAP_H
 #define CLI_IMPORT_CSV_MAP_H
 
+#include "base/goods.h"
 #include "cli/import/csv.h"
 #include "engine/order.h"
 

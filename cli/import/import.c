@@ -191,8 +191,12 @@ static void apply_defaults(const struct order_defaults *defaults, struct arena *
         details->workflow = defaults->workflow;
         details->workflow_version = defaults->workflow_version;
     }
-    if (text_empty(details->currency))
-        details->currency = defaults->currency;
+    if (text_empty(goods_or_none(details->goods)->currency)) {
+        struct goods *goods = ARENA_NEW(arena, struct goods);
+        *goods = *goods_or_none(details->goods);
+        goods->currency = defaults->currency;
+        details->goods = goods;
+    }
     if (text_empty(details->reply_to))
         details->reply_to = defaults->reply_to;
     if (!text_empty(defaults->id_prefix))

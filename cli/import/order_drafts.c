@@ -67,7 +67,8 @@ uint64_t order_rows_of(const struct order_rows *counts, struct text order_id)
 /* ---- drafts ---- */
 
 struct order_draft {
-    struct order_details details; /* in the arena; line_count may be less than its capacity */
+    struct order_details details; /* in the arena */
+    struct goods goods;           /* of `details`; line_count may be less than its capacity */
     uint32_t line_capacity;
     uint64_t rows;
     int64_t first_line;
@@ -124,9 +125,10 @@ static struct order_draft *draft_of(struct order_drafts *drafts, struct text id,
     memcpy(draft->id, id.data, id.size);
     heap_arena_init(&draft->heap, DRAFT_BLOCK_SIZE);
     draft->first_line = line;
+    draft->goods.currency = drafts->defaults->currency;
     draft->details = (struct order_details){
         .order_id = prefixed(draft, drafts->defaults->id_prefix, id),
-        .currency = drafts->defaults->currency,
+        .goods = &draft->goods,
         .priority = PRIORITY_NORMAL,
         .reply_to = drafts->defaults->reply_to,
         .workflow = drafts->defaults->workflow,
@@ -167,17 +169,17 @@ static void take_attributes(struct order_drafts *drafts, struct order_draft *dra
 static void take_line(struct order_drafts *drafts, struct order_draft *draft,
                       const struct order_line *line)
 {
-    struct order_details *details = &draft->details;
+    struct goods *goods = &draft->goods;
     struct arena *arena = &draft->heap.arena;
-    if (details->line_count == draft->line_capacity) {
+    if (goods->line_count == draft->line_capacity) {
         uint32_t capacity = draft->line_capacity > 0 ? 2 * draft->line_capacity : LINES_FIRST;
         struct order_line *lines = ARENA_ARRAY(arena, struct order_line, capacity);
-        if (details->line_count > 0)
-            memcpy(lines, details->lines, details->line_count * sizeof(*lines));
-        details->lines = lines;
+        if (goods->line_count > 0)
+            memcpy(lines, goods->lines, goods->line_count * sizeof(*lines));
+        goods->lines = lines;
         draft->line_capacity = capacity;
     }
-    details->lines[details->line_count++] =
+    goods->lines[goods->line_count++] =
         (struct order_line){arena_text(arena, line->sku), arena_text(arena, line->description),
                             line->quantity, line->unit_price};
     drafts->lines++;
@@ -193,7 +195,7 @@ static void take_row(struct order_drafts *drafts, struct order_draft *draft,
         struct {
             struct text *to;
             struct text from;
-        } columns[] = {{&details->currency, texts[CSV_CURRENCY]},
+        } columns[] = {{&draft->goods.currency, texts[CSV_CURRENCY]},
                        {&details->workflow, texts[CSV_WORKFLOW]},
                        {&details->reply_to, texts[CSV_REPLY_TO]}};
         for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
@@ -211,10 +213,10 @@ static void take_row(struct order_drafts *drafts, struct order_draft *draft,
 /* A refused order keeps its place until its last row, but no lines. */
 static void refuse(struct order_drafts *drafts, struct order_draft *draft)
 {
-    assert(!draft->refused && drafts->lines >= draft->details.line_count);
+    assert(!draft->refused && drafts->lines >= draft->goods.line_count);
     draft->refused = true;
-    drafts->lines -= draft->details.line_count;
-    draft->details.line_count = 0;
+    drafts->lines -= draft->goods.line_count;
+    draft->goods.line_count = 0;
 }
 
 enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_row *row,
@@ -228,7 +230,7 @@ enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_
         return class;
     struct order_draft *draft = draft_of(drafts, id, row->line);
     draft->rows++;
-    if (class == ERROR_OK && !draft->refused && draft->details.line_count == ORDER_LINES_MAX)
+    if (class == ERROR_OK && !draft->refused && draft->goods.line_count == ORDER_LINES_MAX)
         class =
             error_set(ret_error, CODE_BAD_ROW, "an order has at most %d lines", ORDER_LINES_MAX);
     if (class != ERROR_OK && !draft->refused)
@@ -280,8 +282,8 @@ struct order_details *order_draft_details(struct order_draft *draft)
 
 void order_draft_free(struct order_drafts *drafts, struct order_draft *draft)
 {
-    assert(draft->complete && drafts->lines >= draft->details.line_count);
-    drafts->lines -= draft->details.line_count;
+    assert(draft->complete && drafts->lines >= draft->goods.line_count);
+    drafts->lines -= draft->goods.line_count;
     heap_arena_deinit(&draft->heap);
     free(draft);
 }

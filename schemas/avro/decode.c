@@ -3,6 +3,7 @@
  *
  * Every length is checked against the bytes that are left and the member's limit before memory is
  * taken. The loop is the hot path of folding: what fails is out of line. */
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "schemas/avro/plan.h"
 

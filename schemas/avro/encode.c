@@ -6,6 +6,7 @@
  * bytes of equal structs are equal: arrays and maps are one block, numbers have their shortest
  * form. */
 #include "base/bytes.h"
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "schemas/avro/plan.h"
 

@@ -6,6 +6,8 @@
  * its branches. */
 #include "schemas/avro/plan.h"
 
+#include "base/decimal.h"
+
 #include <assert.h>
 
 /* A growing list of ops; the final plan takes it over. */

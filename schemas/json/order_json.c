@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schemas/json/order_json.h"
 
+#include "base/goods.h"
 #include "schemas/json/json_codec.h"
 
 /* Adds fields by their names; empty texts and times become null. */
@@ -53,7 +54,8 @@ json_t *order_json_summary(const struct order *order, int32_t partition)
     json_t *object = json_object();
     put_state(object, order, partition);
     json_codec_put(object, "customer", json_codec_text_or_null(order->details.customer));
-    json_codec_put(object, "line_count", json_integer(order->details.line_count));
+    json_codec_put(object, "line_count",
+                   json_integer(goods_or_none(order->details.goods)->line_count));
     json_codec_put(object, "active_steps", active_steps_of(order));
     return object;
 }

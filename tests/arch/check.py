@@ -59,6 +59,9 @@ WAIT_HOMES = {
     "engine/order.h", "engine/apply_order.c", "engine/apply_step.c", "schemas/binding_order.c",
 }
 
+# The engine carries what is ordered: who copies it there.
+GOODS_HOMES = {"engine/order.c"}
+
 # String and format functions, and where an assert ends.
 ENGINE_SYMBOLS = {
     "bcmp", "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn",
@@ -146,6 +149,14 @@ def only_the_fold_knows_how_a_wait_is_stored():
         for match in re.finditer(r"\bwait\.(retry_at|queued_at)\b", code_of(text)):
             if path not in WAIT_HOMES:
                 yield path, line_at(text, match.start()), "ask step_wait()"
+
+
+@check
+def the_engine_carries_goods_unread():
+    for path, text in c_files(("engine",)):
+        for line, name in includes(text, r'"([^"]+)"'):
+            if name == "base/goods.h" and path not in GOODS_HOMES:
+                yield path, line, "what is ordered is for submission and agents"
 
 
 @check

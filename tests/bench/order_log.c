@@ -2,6 +2,7 @@
 /* See order_log.h. */
 #include "tests/bench/order_log.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "kafka/broker.h"
 #include "tests/lib/engine_workflow.h"
@@ -78,9 +79,7 @@ static void submit(struct order_log *log, int32_t partition, struct text id, str
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = id};
     cmd.submit_order = (struct order_details){.order_id = id,
                                               .customer = text_of(customer),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
+                                              .goods = &(struct goods){TEXT("GBP"), &line, 1},
                                               .attributes = attributes,
                                               .attribute_count = 2,
                                               .workflow = TEXT("test")};

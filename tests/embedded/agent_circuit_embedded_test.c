@@ -2,6 +2,7 @@
 /* Two instances of an HTTP agent on the embedded broker, one of whose services fails: its
  * partitions move to the other instance and return when the service is healthy again.
  * Their health records are read as a router reads them. */
+#include "base/goods.h"
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/agents/agent_table.h"
@@ -226,7 +227,7 @@ static void request(struct lab *lab)
     snprintf(key, sizeof(key), "%s/Pay/do/0", order);
     struct order_details details = {.order_id = text_of(order),
                                     .customer = TEXT("c"),
-                                    .currency = TEXT("GBP"),
+                                    .goods = &(struct goods){.currency = TEXT("GBP")},
                                     .workflow = TEXT("w"),
                                     .workflow_version = 1};
     struct step_request step_request = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents on the embedded broker and real sockets: an HTTP service in this process answers in every
  * way that services do, and the reports of the agent are read back from the commands. */
+#include "base/goods.h"
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
@@ -226,7 +227,7 @@ static void request(struct lab *lab, const char *order, enum direction direction
     struct error error;
     struct order_details details = {.order_id = text_of(order),
                                     .customer = TEXT("c"),
-                                    .currency = TEXT("GBP"),
+                                    .goods = &(struct goods){.currency = TEXT("GBP")},
                                     .workflow = TEXT("w"),
                                     .workflow_version = 1};
     snprintf(key, sizeof(key), "%s/Pay/%s/0", order, direction_name(direction));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service over librdkafka and its mock cluster: valid and invalid records
  * together. */
+#include "base/goods.h"
 #include "replica/service/settings.h"
 #include "services/submission/submission.h"
 #include "tests/lib/broker_lab.h"
@@ -172,9 +173,7 @@ static struct text order(const char *order_id, const char *workflow)
         .kind = COMMAND_SUBMIT_ORDER,
         .order_id = text_of(order_id),
         .submit_order = {.order_id = text_of(order_id),
-                         .currency = TEXT("EUR"),
-                         .lines = &line,
-                         .line_count = 1,
+                         .goods = &(struct goods){TEXT("EUR"), &line, 1},
                          .priority = PRIORITY_NORMAL,
                          .workflow = text_of(workflow)},
     };

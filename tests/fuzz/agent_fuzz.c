@@ -10,6 +10,7 @@
  *   6  the note of a committed offset
  * Whatever comes out is appended to the log, where the codec asserts that it fits the limits. */
 #include "base/bytes.h"
+#include "base/goods.h"
 #include "platform/logger.h"
 #include "replica/agents/agent_table.h"
 #include "services/agent/answers/answer_row.h"
@@ -132,9 +133,10 @@ static void append(const char *topic, enum record_kind kind, struct text key, st
     {                                \
         literal, sizeof(literal) - 1 \
     }
+static const struct goods goods = {.currency = T("GBP")};
 static struct order_details details = {.order_id = T("A"),
                                        .customer = T("c"),
-                                       .currency = T("GBP"),
+                                       .goods = &goods,
                                        .workflow = T("w"),
                                        .workflow_version = 1,
                                        .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_equal.h"
 
+#include "base/goods.h"
+
 #define SAME(field)               \
     do {                          \
         if (a->field != b->field) \
@@ -12,12 +14,23 @@
             return #field;                   \
     } while (0)
 
+static const char *goods_difference(const struct goods *a, const struct goods *b)
+{
+    SAME_TEXT(currency);
+    SAME(line_count);
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        SAME_TEXT(lines[i].sku);
+        SAME_TEXT(lines[i].description);
+        SAME(lines[i].quantity);
+        SAME(lines[i].unit_price.unscaled);
+    }
+    return NULL;
+}
+
 static const char *details_difference(const struct order_details *a, const struct order_details *b)
 {
     SAME_TEXT(order_id);
     SAME_TEXT(customer);
-    SAME_TEXT(currency);
-    SAME(line_count);
     SAME(attribute_count);
     SAME(priority);
     SAME_TEXT(reply_to);
@@ -27,17 +40,11 @@ static const char *details_difference(const struct order_details *a, const struc
     SAME_TEXT(submitted_by);
     if (memcmp(&a->content_hash, &b->content_hash, sizeof(a->content_hash)) != 0)
         return "content_hash";
-    for (uint32_t i = 0; i < a->line_count; i++) {
-        SAME_TEXT(lines[i].sku);
-        SAME_TEXT(lines[i].description);
-        SAME(lines[i].quantity);
-        SAME(lines[i].unit_price.unscaled);
-    }
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         SAME_TEXT(attributes[i].name);
         SAME_TEXT(attributes[i].value);
     }
-    return NULL;
+    return goods_difference(goods_or_none(a->goods), goods_or_none(b->goods));
 }
 
 static const char *step_difference(const struct step *a, const struct step *b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_story.h"
 
+#include "base/goods.h"
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_memory.h"
@@ -86,16 +87,14 @@ static struct text submitter(struct story *story, const struct words *words)
 static struct order_details details_of(struct story *story, const struct words *words)
 {
     struct arena *arena = &story->memory.arena;
-    struct order_line *lines = ARENA_ARRAY(arena, struct order_line, 2);
-    lines[0] = (struct order_line){TEXT("85123A"), TEXT("LANTERN"), 6, {25500}};
-    lines[1] = (struct order_line){TEXT("71053"), TEXT(""), -1, {33900}};
+    static struct order_line lines[] = {{TEXT_CONST("85123A"), TEXT_CONST("LANTERN"), 6, {25500}},
+                                        {TEXT_CONST("71053"), TEXT_CONST(""), -1, {33900}}};
+    static const struct goods goods = {TEXT_CONST("GBP"), lines, 2};
     struct attribute *attributes = ARENA_ARRAY(arena, struct attribute, 1);
     attributes[0] = (struct attribute){TEXT("country"), TEXT("United Kingdom")};
     struct order_details details = {.order_id = TEXT("o-1"),
                                     .customer = TEXT("17850"),
-                                    .currency = TEXT("GBP"),
-                                    .lines = lines,
-                                    .line_count = 2,
+                                    .goods = &goods,
                                     .attribute_count = 1,
                                     .attributes = attributes,
                                     .priority = PRIORITY_NORMAL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/site.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 
 #include <assert.h>
@@ -45,12 +46,11 @@ int64_t site_ends(const struct broker_memory_cluster *kafka, const char *topic, 
 struct command site_submission(struct text order_id, struct text workflow, uint32_t version)
 {
     static struct order_line line = {.sku = {"sku", 3}, .quantity = 1, .unit_price = {12500}};
+    static const struct goods goods = {TEXT_CONST("GBP"), &line, 1};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
     cmd.submit_order = (struct order_details){.order_id = order_id,
                                               .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
+                                              .goods = &goods,
                                               .workflow = workflow,
                                               .workflow_version = version};
     return cmd;

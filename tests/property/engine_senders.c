@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_senders.h"
 
+#include "base/goods.h"
 #include "tests/property/engine_other_version.h"
 
 enum { OLD_COMMANDS = 16 };
 
 struct order_details senders_submission(void)
 {
+    static const struct goods goods = {.currency = TEXT_CONST("GBP")};
     struct order_details details = {.order_id = TEXT("order-7"),
                                     .customer = TEXT("17850"),
-                                    .currency = TEXT("GBP"),
+                                    .goods = &goods,
                                     .reply_to = TEXT("orders.replies.shop"),
                                     .workflow = TEXT("random")};
     details.content_hash.bytes[0] = dice_percent(&history.dice, 70) ? 1 : 2;

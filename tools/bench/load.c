@@ -2,6 +2,7 @@
 /* See load.h. */
 #include "tools/bench/load.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "base/numbers.h"
 #include "cli/progress.h"
@@ -76,6 +77,7 @@ static void submit(struct bench_load *load)
         {{"22961", 5}, {"JAM MAKING SET PRINTED", 22}, 12, {14500}},
         {{"84879", 5}, {"ASSORTED COLOUR BIRD ORNAMENT", 29}, 32, {16900}},
     };
+    static const struct goods goods = {{"GBP", 3}, lines, sizeof(lines) / sizeof(lines[0])};
     struct cluster *cluster = load->stage->session.cluster;
     char id[ID_SIZE];
     uint64_t sequence = load->next++;
@@ -87,9 +89,7 @@ static void submit(struct bench_load *load)
         .order_id = {id, (uint32_t)size},
         .submit_order = {.order_id = {id, (uint32_t)size},
                          .customer = TEXT("17850"),
-                         .currency = TEXT("GBP"),
-                         .lines = lines,
-                         .line_count = sizeof(lines) / sizeof(lines[0]),
+                         .goods = &goods,
                          .priority = PRIORITY_NORMAL,
                          .reply_to = text_of(load->reply_to),
                          .workflow = text_of(workflow)},

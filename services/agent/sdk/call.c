@@ -2,7 +2,7 @@
 /* The public face of a call (include/reeve/agent.h): what it asks for, and how it is finished. A
  * `struct reeve_agent_call` is a `struct agent_call`, a `struct reeve_agent_probe` a
  * `struct agent_probe`. */
-#include "base/decimal.h"
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "services/agent/core/agent_ops.h"
 
@@ -97,7 +97,7 @@ struct reeve_text reeve_agent_call_customer(const struct reeve_agent_call *call)
 
 struct reeve_text reeve_agent_call_currency(const struct reeve_agent_call *call)
 {
-    return text_out(request_of(call)->order->currency);
+    return text_out(goods_or_none(request_of(call)->order->goods)->currency);
 }
 
 struct reeve_text reeve_agent_call_traceparent(const struct reeve_agent_call *call)
@@ -107,14 +107,14 @@ struct reeve_text reeve_agent_call_traceparent(const struct reeve_agent_call *ca
 
 uint32_t reeve_agent_call_line_count(const struct reeve_agent_call *call)
 {
-    return request_of(call)->order->line_count;
+    return goods_or_none(request_of(call)->order->goods)->line_count;
 }
 
 struct reeve_order_line reeve_agent_call_line(const struct reeve_agent_call *call, uint32_t index)
 {
-    const struct order_details *order = request_of(call)->order;
-    assert(index < order->line_count);
-    const struct order_line *line = &order->lines[index];
+    const struct goods *goods = goods_or_none(request_of(call)->order->goods);
+    assert(index < goods->line_count);
+    const struct order_line *line = &goods->lines[index];
     return (struct reeve_order_line){.sku = text_out(line->sku),
                                      .description = text_out(line->description),
                                      .quantity = line->quantity,

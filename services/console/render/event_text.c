@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/render/event_text.h"
 
+#include "base/goods.h"
 #include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "engine/message.h"
@@ -222,10 +223,11 @@ static void append_order_accepted(struct sentence *sentence, const struct event 
 {
     const struct order_accepted *accepted = &event->order_accepted;
     const struct order_details *details = &accepted->details;
+    uint32_t lines = goods_or_none(details->goods)->line_count;
     append(sentence, "%s: %u line%s, workflow %.*s version %u, %u step%s", event_words(event->kind),
-           (unsigned)details->line_count, details->line_count == 1 ? "" : "s",
-           TEXT_ARG(details->workflow), (unsigned)details->workflow_version,
-           (unsigned)accepted->step_count, accepted->step_count == 1 ? "" : "s");
+           (unsigned)lines, lines == 1 ? "" : "s", TEXT_ARG(details->workflow),
+           (unsigned)details->workflow_version, (unsigned)accepted->step_count,
+           accepted->step_count == 1 ? "" : "s");
     append_time(sentence, ", to be completed by ", accepted->complete_by);
 }
 

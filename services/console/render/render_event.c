@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events and Decisions: each event with its text and its data, under the names of Decision.avsc. */
 #include "base/base64.h"
+#include "base/goods.h"
 #include "schemas/json/json_codec.h"
 #include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
@@ -23,7 +24,8 @@ static json_t *render_accepted(const struct order_accepted *accepted)
     }
     json_codec_put(data, "workflow", json_codec_text(accepted->details.workflow));
     json_codec_put(data, "workflow_version", json_integer(accepted->details.workflow_version));
-    json_codec_put(data, "line_count", json_integer(accepted->details.line_count));
+    json_codec_put(data, "line_count",
+                   json_integer(goods_or_none(accepted->details.goods)->line_count));
     json_codec_put(data, "complete_by", json_codec_time_or_null(accepted->complete_by));
     json_codec_put(data, "margin_ms", json_integer(accepted->margin_ms));
     json_codec_put(data, "steps", steps);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of the HTTP agent, and the outcome of each answer. */
+#include "base/goods.h"
 #include "services/agent/kinds/http_message.h"
 
 #include <criterion/criterion.h>
@@ -174,12 +175,11 @@ static struct step_output outputs[] = {
     {T("ReserveStock"), T("{\"reservation\":\"R1\"}")},
     {T("CheckFraud"), T("")},
 };
+static const struct goods goods = {T("GBP"), lines, 2};
 static struct order_details details = {
     .order_id = T("536365"),
     .customer = T("17850"),
-    .currency = T("GBP"),
-    .lines = lines,
-    .line_count = 2,
+    .goods = &goods,
     .attributes = attributes,
     .attribute_count = 1,
     .priority = PRIORITY_HIGH,

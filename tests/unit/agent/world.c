@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/agent/world.h"
 
+#include "base/goods.h"
 #include "platform/logger.h"
 #include "tests/lib/site.h"
 
@@ -209,7 +210,7 @@ void world_append_request(struct world *world, const char *order, enum priority 
     struct order_details details = {.order_id = text_of(order),
                                     .priority = priority,
                                     .customer = TEXT("c"),
-                                    .currency = TEXT("GBP"),
+                                    .goods = &(struct goods){.currency = TEXT("GBP")},
                                     .workflow = TEXT("w"),
                                     .workflow_version = 1};
     char key[IDEMPOTENCY_KEY_BYTES_MAX + 1], do_key[IDEMPOTENCY_KEY_BYTES_MAX + 1];

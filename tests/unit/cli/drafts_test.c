@@ -2,6 +2,7 @@
 /* Orders from the rows of a file: an order is complete with its last row, wherever that is. */
 #include "cli/import/order_drafts.h"
 
+#include "base/goods.h"
 #include "schemas/details.h"
 
 #include <criterion/criterion.h>
@@ -39,8 +40,8 @@ static void tell_order(struct order_drafts *drafts, struct order_draft *draft)
          (long long)order_draft_line(draft), (unsigned long long)order_draft_rows(draft));
     if (order_draft_is_refused(draft))
         tell(" refused");
-    for (uint32_t i = 0; i < details->line_count; i++)
-        tell("%s%.*s", i == 0 ? ":" : ",", TEXT_ARG(details->lines[i].sku));
+    for (uint32_t i = 0; i < details->goods->line_count; i++)
+        tell("%s%.*s", i == 0 ? ":" : ",", TEXT_ARG(details->goods->lines[i].sku));
     order_draft_free(drafts, draft);
 }
 
@@ -120,7 +121,7 @@ Test(cli_drafts, rejects_only_the_order_of_a_bad_row)
 
 static void look_at_defaults(const struct order_details *details)
 {
-    cr_assert(text_equal(details->currency, TEXT("EUR")));
+    cr_assert(text_equal(details->goods->currency, TEXT("EUR")));
     cr_assert(text_equal(details->workflow, TEXT("w")));
     cr_assert(details->workflow_version == 2);
     cr_assert(text_equal(details->reply_to, TEXT("p.replies.web")));
@@ -145,7 +146,7 @@ Test(cli_drafts, applies_defaults_the_prefix_and_the_first_value_of_a_field)
 
 static void look_at_columns(const struct order_details *details)
 {
-    cr_assert(text_equal(details->currency, TEXT("USD")));
+    cr_assert(text_equal(details->goods->currency, TEXT("USD")));
     cr_assert(text_equal(details->workflow, TEXT("other")));
     cr_assert(details->priority == PRIORITY_LOW);
 }
@@ -216,9 +217,10 @@ Test(cli_drafts, imports_a_real_day_of_orders)
         cr_assert(order_draft_is_refused(draft) ||
                       details_validate_new(details, &error) == ERROR_OK,
                   "%s", error.message);
-        largest = details->line_count > largest ? details->line_count : largest;
-        for (uint32_t i = 0; i < details->line_count; i++)
-            value += details->lines[i].quantity * details->lines[i].unit_price.unscaled;
+        const struct goods *goods = details->goods;
+        largest = goods->line_count > largest ? goods->line_count : largest;
+        for (uint32_t i = 0; i < goods->line_count; i++)
+            value += goods->lines[i].quantity * goods->lines[i].unit_price.unscaled;
         order_draft_free(drafts, draft);
     }
     cr_assert(orders == 136 && refused == 7, "%u %u", orders, refused);

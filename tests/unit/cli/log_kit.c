@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cli/log_kit.h"
 
+#include "base/goods.h"
+
 #include <criterion/criterion.h>
 
 enum { BEGAN_AT = 1000 };
+
+static const struct goods euros = {.currency = TEXT_CONST("EUR")};
 
 static int64_t put(struct log_kit *log, struct record *record)
 {
@@ -73,7 +77,7 @@ int64_t log_kit_accept(struct log_kit *log)
     cr_assert_lt(number, LOG_KIT_ORDERS);
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = name_of(log, number),
-                                                             .currency = TEXT("EUR"),
+                                                             .goods = &euros,
                                                              .workflow = TEXT("w"),
                                                              .workflow_version = 1},
                                                  .steps = plans,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API's answers about orders, partitions and alerts, from a log that the test writes. */
+#include "base/goods.h"
 #include "tests/lib/site.h"
 #include "tests/unit/console/fixture.h"
 
@@ -339,7 +340,7 @@ static void send_order(struct text order_id, struct text workflow)
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
     cmd.submit_order = (struct order_details){.order_id = order_id,
                                               .customer = TEXT("a\0b"),
-                                              .currency = TEXT("GBP"),
+                                              .goods = &(struct goods){.currency = TEXT("GBP")},
                                               .workflow = workflow,
                                               .reply_to = TEXT("a\0b")};
     world_send(world, &cmd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dead letters over the API of a whole console: the list, one decoded, replays and discards. */
 #include "base/base64.h"
+#include "base/goods.h"
 #include "platform/failpoint.h"
 #include "services/console/dead_letters/dead_letters.h"
 #include "tests/lib/site.h"
@@ -56,9 +57,7 @@ static struct text order_of(const char *order_id, const char *currency)
     struct order_line lines[] = {{TEXT("85123A"), TEXT("T-LIGHT"), 6, {25500}}};
     struct order_details details = {.order_id = text_of(order_id),
                                     .customer = TEXT("17850"),
-                                    .currency = text_of(currency),
-                                    .lines = lines,
-                                    .line_count = 1,
+                                    .goods = &(struct goods){text_of(currency), lines, 1},
                                     .priority = PRIORITY_NORMAL,
                                     .workflow = TEXT("w"),
                                     .submitted_by = TEXT("shop")};
@@ -309,8 +308,9 @@ static void check_json(const char *topic, enum record_kind kind, const void *rec
 
 Test(dead_letters, replays_json_of_every_kind)
 {
-    struct order_details details = {
-        .order_id = TEXT("o-1"), .currency = TEXT("GBP"), .workflow = TEXT("w")};
+    struct order_details details = {.order_id = TEXT("o-1"),
+                                    .goods = &(struct goods){.currency = TEXT("GBP")},
+                                    .workflow = TEXT("w")};
     struct step_output output = {TEXT("Pack"), TEXT("{\"parcel\": 7}")};
     struct step_request request = {.order_id = TEXT("o-1"),
                                    .ref = {TEXT("Pay"), DIRECTION_UNDO, 2},

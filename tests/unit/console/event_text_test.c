@@ -2,6 +2,7 @@
 /* The text of every event. */
 #include "services/console/render/event_text.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "base/utf8.h"
 
@@ -22,6 +23,7 @@
         T("Pay"), DIRECTION_UNDO, 1 \
     }
 
+static const struct goods seven_lines = {.line_count = 7};
 static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}}, {T("Ship"), T("carrier"), {0}}};
 
 static const struct {
@@ -29,10 +31,11 @@ static const struct {
     enum command_kind command; /* when it comes first; UNDECODABLE = it does not */
     const char *words;
 } cases[] = {
-    {{EVENT_ORDER_ACCEPTED,
-      .order_accepted = {.details = {.line_count = 7, .workflow = T("shop"), .workflow_version = 3},
-                         .step_count = 1,
-                         .complete_by = AT(5)}},
+    {{EVENT_ORDER_ACCEPTED, .order_accepted = {.details = {.goods = &seven_lines,
+                                                           .workflow = T("shop"),
+                                                           .workflow_version = 3},
+                                               .step_count = 1,
+                                               .complete_by = AT(5)}},
      COMMAND_SUBMIT_ORDER,
      "order accepted: 7 lines, workflow shop version 3, 1 step, to be completed by "
      "2023-11-14T22:13:20.005Z"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/history: who acted and why, and the statuses that were sent. */
+#include "base/goods.h"
 #include "tests/unit/console/fixture.h"
 
 #include <criterion/criterion.h>
@@ -18,9 +19,7 @@ static void submit(const char *order_id, const char *workflow, struct text reply
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
                                               .customer = TEXT("17850"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = lines,
-                                              .line_count = 1,
+                                              .goods = &(struct goods){TEXT("GBP"), lines, 1},
                                               .priority = PRIORITY_NORMAL,
                                               .workflow = text_of(workflow),
                                               .reply_to = reply_to};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/console/world.h"
 
+#include "base/goods.h"
 #include "base/rfc3339.h"
 #include "platform/files.h"
 #include "platform/logger.h"
@@ -166,9 +167,7 @@ void world_submit_details(struct world *world, const char *order_id, const char 
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
                                               .customer = customer,
-                                              .currency = TEXT("GBP"),
-                                              .lines = lines,
-                                              .line_count = 1,
+                                              .goods = &(struct goods){TEXT("GBP"), lines, 1},
                                               .attributes = attributes,
                                               .attribute_count = count,
                                               .priority = PRIORITY_NORMAL,

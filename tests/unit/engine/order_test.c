@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order as data: keys, copies, arenas, limits, and effects. */
+#include "base/goods.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/message.h"
@@ -74,11 +75,13 @@ static struct command large_submission(struct arena *arena)
     details->order_id = TEXT("o-1");
     details->workflow = TEXT("test");
     details->reply_to = TEXT("replies");
-    details->line_count = ORDER_LINES_MAX;
-    details->lines = ARENA_ARRAY(arena, struct order_line, ORDER_LINES_MAX);
+    struct goods *goods = ARENA_NEW(arena, struct goods);
+    goods->line_count = ORDER_LINES_MAX;
+    goods->lines = ARENA_ARRAY(arena, struct order_line, ORDER_LINES_MAX);
     for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
-        details->lines[i] = (struct order_line){
+        goods->lines[i] = (struct order_line){
             spaces(arena, 1 + i % SKU_BYTES_MAX), spaces(arena, i % 40), i, {i}};
+    details->goods = goods;
     details->attribute_count = ORDER_ATTRIBUTES_MAX;
     details->attributes = ARENA_ARRAY(arena, struct attribute, ORDER_ATTRIBUTES_MAX);
     for (uint32_t i = 0; i < ORDER_ATTRIBUTES_MAX; i++)
@@ -171,7 +174,8 @@ Test(engine_order, fits_the_largest_order)
     struct order again;
     order_copy(&copy, &world.live.arena, &again);
     cr_assert_null(order_difference(&copy, &again), "%s", order_difference(&copy, &again));
-    cr_assert(text_equal(again.details.lines[1999].sku, submit.submit_order.lines[1999].sku));
+    cr_assert(text_equal(again.details.goods->lines[1999].sku,
+                         submit.submit_order.goods->lines[1999].sku));
     test_arena_deinit(&other);
     world_deinit(&world);
 }
@@ -200,7 +204,7 @@ Test(engine_order, copies_everything_it_keeps_of_an_event)
     cr_assert(text_equal(world.order.details.order_id, TEXT("o-1")));
     cr_assert(text_equal(world.order.steps[0].output, TEXT("{\"id\":42}")));
     cr_assert(text_equal(world.order.steps[1].locked_by, TEXT("scheduler")));
-    cr_assert(text_equal(world.order.details.lines[1].sku, TEXT("xx")));
+    cr_assert(text_equal(world.order.details.goods->lines[1].sku, TEXT("xx")));
     test_arena_deinit(&world.live);
     test_arena_deinit(&lasting);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents written with include/reeve/agent.h: the fields of a call, its outcomes, threads, and
  * failures of start(). */
+#include "base/goods.h"
 #include "replica/service/settings.h"
 #include "services/agent/sdk/sdk.h"
 #include "tests/unit/agent/world.h"
@@ -130,8 +131,8 @@ static struct reeve_agent_call *made_by_hand(void)
     static struct attribute attributes[] = {{LITERAL("country"), LITERAL("DE")},
                                             {LITERAL("note"), LITERAL("")}};
     static struct step_output outputs[] = {{LITERAL("Reserve"), LITERAL("{\"ok\":1}")}};
-    static struct order_details order = {.lines = lines,
-                                         .line_count = 2,
+    static const struct goods goods = {.lines = lines, .line_count = 2};
+    static struct order_details order = {.goods = &goods,
                                          .attributes = attributes,
                                          .attribute_count = 2,
                                          .traceparent = LITERAL("00-ab-cd-01")};

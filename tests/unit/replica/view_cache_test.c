@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orders that a view keeps in memory: those used last, bounded in bytes. Those that are not
  * there are read from the store. */
+#include "base/goods.h"
 #include "platform/failpoint.h"
 #include "replica/fold/view.h"
 #include "tests/lib/engine_workflow.h"
@@ -108,9 +109,7 @@ static void submit(const char *id)
     }
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
                                               .customer = TEXT("17850"),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
+                                              .goods = &(struct goods){TEXT("GBP"), &line, 1},
                                               .attributes = attributes,
                                               .attribute_count = folder.attributes,
                                               .workflow = TEXT("test")};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An Expiry takes orders out of the store: their rows, and in the console also their history and
  * index rows. The owner and the folders agree, however the log is cut into commits. */
+#include "base/goods.h"
 #include "replica/fold/view.h"
 #include "statestore/ended.h"
 #include "tests/lib/engine_workflow.h"
@@ -116,7 +117,7 @@ static void submit(struct partition *partition, const char *id)
     struct attribute attributes[] = {{TEXT("country"), TEXT("FR")}};
     cmd.submit_order = (struct order_details){.order_id = text_of(id),
                                               .customer = TEXT("c-1"),
-                                              .currency = TEXT("EUR"),
+                                              .goods = &(struct goods){.currency = TEXT("EUR")},
                                               .attributes = attributes,
                                               .attribute_count = 1,
                                               .workflow = TEXT("test")};

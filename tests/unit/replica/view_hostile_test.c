@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decisions that decode and are admitted, but cannot follow the ones before them: the view refuses
  * them, and its state is as it was. */
+#include "base/goods.h"
 #include "replica/fold/view.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
@@ -8,6 +9,8 @@
 #include <criterion/criterion.h>
 
 TestSuite(view_hostile);
+
+static const struct goods euros = {.currency = TEXT_CONST("EUR")};
 
 struct reader {
     struct store_env *env;
@@ -87,7 +90,7 @@ Test(view_hostile, refuses_decisions_that_cannot_follow)
     struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
     struct event accepted[] = {{.kind = EVENT_ORDER_ACCEPTED,
                                 .order_accepted = {.details = {.order_id = TEXT("o-1"),
-                                                               .currency = TEXT("EUR"),
+                                                               .goods = &euros,
                                                                .workflow = TEXT("w")},
                                                    .steps = plans,
                                                    .step_count = 1}},
@@ -166,7 +169,7 @@ static void fold_order_of(struct reader *reader, struct text order_id)
     struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = order_id,
-                                                             .currency = TEXT("EUR"),
+                                                             .goods = &euros,
                                                              .workflow = TEXT("w")},
                                                  .steps = plans,
                                                  .step_count = 1,
@@ -195,7 +198,7 @@ Test(view_hostile, refuses_a_row_that_no_order_can_have)
     struct order impossible = {
         .version = 3,
         .state = ORDER_PROCESSING,
-        .details = {.order_id = TEXT("o-1"), .currency = TEXT("EUR"), .workflow = TEXT("w")},
+        .details = {.order_id = TEXT("o-1"), .goods = &euros, .workflow = TEXT("w")},
         .steps = &step,
         .step_count = 1};
     begin(&reader);

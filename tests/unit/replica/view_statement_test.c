@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements, and stores that begin inside a log that was trimmed: a reader that begins there
  * has the same orders as one that has folded all, or knows that it has not. */
+#include "base/goods.h"
 #include "replica/fold/view.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
@@ -10,6 +11,8 @@
 TestSuite(view_statement);
 
 enum { LOG_MAX = 32 };
+
+static const struct goods euros = {.currency = TEXT_CONST("EUR")};
 
 /* A log, one reader of all of it, and how often its index counts an order. */
 struct partition {
@@ -142,7 +145,7 @@ static void accept(struct partition *partition, const char *id)
     struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = text_of(id),
-                                                             .currency = TEXT("EUR"),
+                                                             .goods = &euros,
                                                              .workflow = TEXT("w")},
                                                  .steps = plans,
                                                  .step_count = 1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever stands on `commands`: each record becomes one Decision, and its neighbours go on. */
+#include "base/goods.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -213,10 +214,11 @@ Test(owner_commands, refuses_errors_that_no_agent_could_report)
 
 static struct command submission_of(const char *order_id)
 {
+    static const struct goods goods = {.currency = TEXT_CONST("GBP")};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
                                               .customer = TEXT("c"),
-                                              .currency = TEXT("GBP"),
+                                              .goods = &goods,
                                               .workflow = TEXT("test"),
                                               .workflow_version = 1};
     return cmd;
@@ -269,7 +271,7 @@ Test(owner_commands, refuses_content_beyond_the_limits)
     static struct owner_kit kit;
     struct owner *owner = begin(&kit);
     struct command cmd = submission_of("a");
-    cmd.submit_order.currency = TEXT("gbp");
+    cmd.submit_order.goods = &(struct goods){.currency = TEXT("gbp")};
     owner_kit_command(&kit, &cmd);
     assert_dead(&kit, owner, "InvalidOrder");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owners and standbys on a log whose owner has trimmed it: they begin where it begins, and nothing
  * of an order is missing; or they notice. The test is the owner that restates and trims. */
+#include "base/goods.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -8,6 +9,8 @@
 TestSuite(owner_trimmed);
 
 enum { ORDERS = 5, LOG_END = ORDERS + 1 };
+
+static const struct goods euros = {.currency = TEXT_CONST("EUR")};
 
 static struct owner_kit kit;
 static struct owner_kit_process *process;
@@ -227,7 +230,7 @@ Test(owner_trimmed, emits_what_was_decided_after_a_statement)
     struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = text_of("last"),
-                                                             .currency = TEXT("EUR"),
+                                                             .goods = &euros,
                                                              .workflow = TEXT("test"),
                                                              .workflow_version = 1},
                                                  .steps = plans,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scheduler/router_kit.h"
 
+#include "base/goods.h"
 #include "tests/unit/replica/view_kit.h"
 #include "tests/unit/statestore/kit.h"
 
@@ -241,7 +242,7 @@ void router_kit_submit(struct router_kit_partition *partition, enum priority pri
     snprintf(id, sizeof(partition->orders[0]), "o-%u", partition->order_count);
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
     cmd.submit_order = (struct order_details){.order_id = text_of(id),
-                                              .currency = TEXT("EUR"),
+                                              .goods = &(struct goods){.currency = TEXT("EUR")},
                                               .priority = priority,
                                               .workflow = TEXT("test")};
     partition->order_count++;

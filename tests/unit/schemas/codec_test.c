@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The codec against the golden bytes of another Avro implementation, and against avro-c's reader.
  */
+#include "base/goods.h"
 #include "base/utf8.h"
 #include "schemas/binding.h"
 #include "tests/unit/schemas/fixture.h"
@@ -52,6 +53,19 @@ Test(schemas_codec, reads_the_bytes_that_another_implementation_writes)
     }
 }
 
+Test(schemas_codec, writes_an_order_without_goods_with_their_defaults)
+{
+    struct order_details details = {.order_id = TEXT("1"), .workflow = TEXT("w")};
+    struct record record = {.kind = RECORD_SUBMIT_ORDER,
+                            .command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = details}};
+    struct buffer bytes = kit_encode(&kit, &record);
+    cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
+    const struct goods *goods = kit.record.command.submit_order.goods;
+    cr_assert(text_empty(goods->currency));
+    cr_assert_eq(goods->line_count, 0);
+    buffer_deinit(&bytes);
+}
+
 Test(schemas_codec, borrows_texts_from_the_bytes_only_on_request)
 {
     struct text golden = kit_golden(&kit, "CancelOrder");
@@ -70,10 +84,11 @@ Test(schemas_codec, decodes_values_into_their_members)
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "SubmitOrder")), ERROR_OK);
     const struct order_details *details = &kit.record.command.submit_order;
     cr_assert(text_equal(details->customer, TEXT("17850")));
-    cr_assert_eq(details->line_count, 7);
-    cr_assert_eq(details->lines[3].unit_price.unscaled, -127);
-    cr_assert_eq(details->lines[5].unit_price.unscaled, DECIMAL_UNSCALED_MAX);
-    cr_assert_eq(details->lines[6].unit_price.unscaled, -DECIMAL_UNSCALED_MAX);
+    const struct goods *goods = details->goods;
+    cr_assert_eq(goods->line_count, 7);
+    cr_assert_eq(goods->lines[3].unit_price.unscaled, -127);
+    cr_assert_eq(goods->lines[5].unit_price.unscaled, DECIMAL_UNSCALED_MAX);
+    cr_assert_eq(goods->lines[6].unit_price.unscaled, -DECIMAL_UNSCALED_MAX);
     cr_assert_eq(details->attribute_count, 3);
     cr_assert(text_equal(details->attributes[1].name, TEXT("gift note")));
     cr_assert_eq(details->priority, PRIORITY_LOW);
@@ -81,10 +96,10 @@ Test(schemas_codec, decodes_values_into_their_members)
 
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "SubmitOrder-least")), ERROR_OK);
     cr_assert_eq(kit.record.command.submit_order.priority, PRIORITY_NORMAL);
-    cr_assert_eq(kit.record.command.submit_order.line_count, 0);
+    cr_assert_eq(kit.record.command.submit_order.goods->line_count, 0);
 
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "StepRequest")), ERROR_OK);
-    cr_assert_eq(kit.record.step_request.order->line_count, 7);
+    cr_assert_eq(kit.record.step_request.order->goods->line_count, 7);
     cr_assert_eq(kit.record.step_request.ref.direction, DIRECTION_UNDO);
 
     cr_assert_eq(kit_decode(&kit, kit_golden(&kit, "Decision")), ERROR_OK);
@@ -216,8 +231,8 @@ Test(schemas_codec, aborts_on_an_enum_out_of_range, .signal = SIGABRT)
 Test(schemas_codec, aborts_on_a_decimal_of_19_digits, .signal = SIGABRT)
 {
     struct order_line line = {TEXT("a"), TEXT(""), 1, {DECIMAL_UNSCALED_MAX + 1}};
-    struct command command = {.kind = COMMAND_SUBMIT_ORDER,
-                              .submit_order = {.lines = &line, .line_count = 1}};
+    struct goods goods = {.lines = &line, .line_count = 1};
+    struct command command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = {.goods = &goods}};
     encode_command(&command);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Malformed and hostile bytes. Under the sanitizers these tests also show that the decoder does not
  * read beyond the bytes, leak or overflow. */
+#include "base/goods.h"
 #include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
@@ -267,10 +268,10 @@ Test(schemas_hostile, collects_elements_from_several_blocks)
     put_order_tail(&bytes);
     cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
     const struct order_details *details = &kit.record.command.submit_order;
-    cr_assert_eq(details->line_count, 300);
+    cr_assert_eq(details->goods->line_count, 300);
     for (uint32_t i = 0; i < 300; i++) {
-        cr_assert(text_equal(details->lines[i].sku, TEXT("sku")));
-        cr_assert_eq(details->lines[i].unit_price.unscaled, 5);
+        cr_assert(text_equal(details->goods->lines[i].sku, TEXT("sku")));
+        cr_assert_eq(details->goods->lines[i].unit_price.unscaled, 5);
     }
     cr_assert(text_equal(details->workflow, TEXT("flow")));
     buffer_deinit(&bytes);
@@ -293,7 +294,7 @@ static enum error_class price_of(const char *raw, size_t size, int64_t *ret_unsc
     enum error_class class = kit_decode(&kit, text_of_buffer(&bytes));
     *ret_error = kit.error;
     if (class == ERROR_OK)
-        *ret_unscaled = kit.record.command.submit_order.lines[0].unit_price.unscaled;
+        *ret_unscaled = kit.record.command.submit_order.goods->lines[0].unit_price.unscaled;
     buffer_deinit(&bytes);
     return class;
 }

@@ -2,6 +2,7 @@
 /* JSON by the binding tables: commands round-trip; errors in hostile input name their path. */
 #include "schemas/json/json_codec.h"
 
+#include "base/goods.h"
 #include "tests/unit/schemas/fixture.h"
 
 #include <criterion/criterion.h>
@@ -104,9 +105,7 @@ Test(schemas_json_codec, writes_each_form_as_documented)
                                        "traceparent", "content_hash", NULL};
     struct order_line line = {TEXT("a"), TEXT(""), 6, {25500}};
     struct attribute attribute = {TEXT("caf\xe9"), TEXT("a\0b")};
-    struct order_details details = {.currency = TEXT("GBP"),
-                                    .lines = &line,
-                                    .line_count = 1,
+    struct order_details details = {.goods = &(struct goods){TEXT("GBP"), &line, 1},
                                     .attributes = &attribute,
                                     .attribute_count = 1,
                                     .priority = PRIORITY_LOW,
@@ -352,7 +351,7 @@ Test(schemas_json_codec, leaves_sizes_to_the_caller_on_request)
     cr_assert_eq(json_codec_decode(&binding_order_details, NULL, JSON_CODEC_ANY_SIZE, json,
                                    &kit.memory.arena, &details, &kit.error),
                  ERROR_OK);
-    cr_assert(text_equal(details.currency, TEXT("euro")));
+    cr_assert(text_equal(details.goods->currency, TEXT("euro")));
     json_decref(json);
 }
 

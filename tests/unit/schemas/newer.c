@@ -2,6 +2,7 @@
 /* Records of a newer version that has raised its limits (REEVE_DOUBLE_LIMITS), for test_newer.py.
  *
  *     schemas-newer FOLDER    the largest of some records to FOLDER/<name>.bin, with <name>.avsc */
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "schemas/avro/codec.h"
 
@@ -48,6 +49,7 @@ static void put(const char *folder, enum record_kind kind, const void *record)
 static struct order_details largest_order(void)
 {
     static struct order_line lines[ORDER_LINES_MAX];
+    static const struct goods goods = {TEXT_CONST("EUR"), lines, ORDER_LINES_MAX};
     static struct attribute attributes[ORDER_ATTRIBUTES_MAX];
     static char names[ORDER_ATTRIBUTES_MAX][8];
     for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
@@ -62,9 +64,7 @@ static struct order_details largest_order(void)
         (struct attribute){filled(ATTRIBUTE_NAME_BYTES_MAX), filled(ATTRIBUTE_VALUE_BYTES_MAX)};
     return (struct order_details){.order_id = filled(ORDER_ID_BYTES_MAX),
                                   .customer = filled(CUSTOMER_BYTES_MAX),
-                                  .currency = TEXT("EUR"),
-                                  .lines = lines,
-                                  .line_count = ORDER_LINES_MAX,
+                                  .goods = &goods,
                                   .attributes = attributes,
                                   .attribute_count = ORDER_ATTRIBUTES_MAX,
                                   .priority = PRIORITY_NORMAL,

@@ -2,6 +2,7 @@
 /* JSON of orders, including hostile ones. */
 #include "schemas/json/order_json.h"
 
+#include "base/goods.h"
 #include "tests/unit/schemas/json_kit.h"
 
 #include <criterion/criterion.h>
@@ -81,10 +82,11 @@ Test(schemas_order_json, summarizes_the_steps_in_progress_until_the_order_ends)
                            {.name = TEXT("Pay"), .state = STEP_PROCESSING, .attempt = 2},
                            {.name = TEXT("Pack"), .state = STEP_ERROR, .attempt = 3},
                            {.name = TEXT("Ship"), .state = STEP_PENDING}};
-    struct order order = {.details = {.order_id = TEXT("17"), .line_count = 5},
-                          .state = ORDER_PROCESSING,
-                          .steps = steps,
-                          .step_count = 4};
+    struct order order = {
+        .details = {.order_id = TEXT("17"), .goods = &(struct goods){.line_count = 5}},
+        .state = ORDER_PROCESSING,
+        .steps = steps,
+        .step_count = 4};
     json_t *json = json_kit_sent(order_json_summary(&order, 2));
     const json_t *active = json_object_get(json, "active_steps");
     json_kit_int(json, "partition", 2);

@@ -2,6 +2,8 @@
 /* See samples.h. All values differ from each other and from their defaults. */
 #include "tests/unit/schemas/samples.h"
 
+#include "base/goods.h"
+
 #define AT(n) (INT64_C(1700000000000) + (n))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define UUID(first)                                                                                \
@@ -32,17 +34,18 @@ static struct attribute attributes[] = {
     {T("gift note"), T("line one\nline two")},
     {T("z"), T("")},
 };
-#define DETAILS(id, pinned)                                                              \
-    {                                                                                    \
-        .order_id = T(id), .customer = T("17850"), .currency = T("GBP"), .lines = lines, \
-        .line_count = COUNT(lines), .attributes = attributes,                            \
-        .attribute_count = COUNT(attributes), .priority = PRIORITY_LOW,                  \
-        .reply_to = T("orders.replies.shop"), .workflow = T("order-fulfilment"),         \
-        .workflow_version = (pinned),                                                    \
-        .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),     \
-        .submitted_by = T("web shop"), .content_hash = {                                 \
-            {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}                      \
-        }                                                                                \
+static const struct goods goods = {T("GBP"), lines, COUNT(lines)};
+static const struct goods least_goods = {.currency = T("EUR")};
+#define DETAILS(id, pinned)                                                                   \
+    {                                                                                         \
+        .order_id = T(id), .customer = T("17850"), .goods = &goods, .attributes = attributes, \
+        .attribute_count = COUNT(attributes), .priority = PRIORITY_LOW,                       \
+        .reply_to = T("orders.replies.shop"), .workflow = T("order-fulfilment"),              \
+        .workflow_version = (pinned),                                                         \
+        .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),          \
+        .submitted_by = T("web shop"), .content_hash = {                                      \
+            {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}                           \
+        }                                                                                     \
     }
 static const struct order_details details = DETAILS("536365", 3);
 
@@ -56,7 +59,7 @@ static const struct command submit_order = {.kind = COMMAND_SUBMIT_ORDER,
 static const struct command submit_order_least = {.kind = COMMAND_SUBMIT_ORDER,
                                                   .order_id = T("536366"),
                                                   .submit_order = {.order_id = T("536366"),
-                                                                   .currency = T("EUR"),
+                                                                   .goods = &least_goods,
                                                                    .priority = PRIORITY_NORMAL,
                                                                    .workflow = T("three-steps")}};
 static const struct command cancel_order = {.kind = COMMAND_CANCEL_ORDER,

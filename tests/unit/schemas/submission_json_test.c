@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schemas/json/submission_json.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "schemas/details.h"
 
@@ -37,16 +38,16 @@ Test(schemas_submission_json, reads_every_field)
               error.message);
     cr_assert(text_equal(details.order_id, TEXT("536365")));
     cr_assert(text_equal(details.customer, TEXT("17850")));
-    cr_assert(text_equal(details.currency, TEXT("GBP")));
+    cr_assert(text_equal(details.goods->currency, TEXT("GBP")));
     cr_assert(text_equal(details.workflow, TEXT("order-fulfilment")));
     cr_assert(details.workflow_version == 3);
-    cr_assert(details.line_count == 2);
-    cr_assert(text_equal(details.lines[0].sku, TEXT("85123A")));
-    cr_assert(text_equal(details.lines[0].description, TEXT("T-LIGHT \xc3\xa9")));
-    cr_assert(details.lines[0].quantity == 6);
-    cr_assert(details.lines[0].unit_price.unscaled == 25500);
-    cr_assert(text_empty(details.lines[1].description));
-    cr_assert(details.lines[1].unit_price.unscaled == 120000);
+    cr_assert(details.goods->line_count == 2);
+    cr_assert(text_equal(details.goods->lines[0].sku, TEXT("85123A")));
+    cr_assert(text_equal(details.goods->lines[0].description, TEXT("T-LIGHT \xc3\xa9")));
+    cr_assert(details.goods->lines[0].quantity == 6);
+    cr_assert(details.goods->lines[0].unit_price.unscaled == 25500);
+    cr_assert(text_empty(details.goods->lines[1].description));
+    cr_assert(details.goods->lines[1].unit_price.unscaled == 120000);
     cr_assert(details.attribute_count == 2);
     cr_assert(text_equal(details.attributes[0].name, TEXT("country")));
     cr_assert(text_equal(details.attributes[0].value, TEXT("UK")));
@@ -61,7 +62,7 @@ Test(schemas_submission_json, leaves_missing_fields_empty)
     struct error error = {0};
     cr_assert(submission_json_read(TEXT("{}"), &heap.arena, &details, &error) == ERROR_OK);
     cr_assert(text_empty(details.order_id) && text_empty(details.workflow));
-    cr_assert(details.line_count == 0 && details.attribute_count == 0);
+    cr_assert(details.goods == NULL && details.attribute_count == 0);
     cr_assert(details.priority == PRIORITY_NORMAL && details.workflow_version == 0);
 }
 
@@ -99,7 +100,7 @@ Test(schemas_submission_json, reads_prices_as_numbers_exactly_or_refuses_them)
             cr_assert(strstr(error.message, "lines[0].unit_price") != NULL, "%s", error.message);
         } else {
             cr_assert(class == ERROR_OK, "%s: %s", cases[i].price, error.message);
-            cr_assert(details.lines[0].unit_price.unscaled == cases[i].unscaled, "%s",
+            cr_assert(details.goods->lines[0].unit_price.unscaled == cases[i].unscaled, "%s",
                       cases[i].price);
         }
     }
@@ -162,7 +163,7 @@ Test(schemas_submission_json, bounds_the_number_of_lines)
     cr_assert(strstr(error.message, says) != NULL, "%s", error.message);
     json_array_remove(lines, 0);
     cr_assert(submission_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
-    cr_assert(details.line_count == ORDER_LINES_MAX);
+    cr_assert(details.goods->line_count == ORDER_LINES_MAX);
     json_decref(order);
 }
 

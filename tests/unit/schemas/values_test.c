@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation and identity of orders; UTF-8. */
+#include "base/goods.h"
 #include "base/utf8.h"
 #include "schemas/details.h"
 #include "tests/unit/schemas/kit.h"
@@ -99,20 +100,20 @@ Test(schemas_values, sanitizes_foreign_texts)
 /* ---- validation ---- */
 
 static struct order_line lines[2];
+static struct goods goods;
 static struct attribute attributes[ORDER_ATTRIBUTES_MAX + 1];
 
 static struct order_details valid_details(void)
 {
     lines[0] = (struct order_line){TEXT("85123A"), TEXT("HEART"), 6, {25500}};
     lines[1] = (struct order_line){TEXT("71053"), TEXT(""), 1, {0}};
+    goods = (struct goods){TEXT("GBP"), lines, 2};
     attributes[0] = (struct attribute){TEXT("b"), TEXT("2\n")};
     attributes[1] = (struct attribute){TEXT("a"), TEXT("1")};
     return (struct order_details){
         .order_id = TEXT("order 1"),
         .customer = TEXT("17850"),
-        .currency = TEXT("GBP"),
-        .lines = lines,
-        .line_count = 2,
+        .goods = &goods,
         .attributes = attributes,
         .attribute_count = 2,
         .priority = PRIORITY_NORMAL,
@@ -146,7 +147,7 @@ Test(schemas_values, accepts_a_valid_order_and_sorts_its_attributes)
     cr_assert(text_equal(attributes[1].value, TEXT("2\n")));
     details = valid_details();
     details.customer = details.reply_to = details.traceparent = TEXT("");
-    details.line_count = details.attribute_count = 0;
+    goods.line_count = details.attribute_count = 0;
     details.order_id = TEXT("\xc3\xa9 \xf0\x9f\x9a\x80 #+:");
     cr_assert_eq(details_validate_new(&details, &error), ERROR_OK, "%s", error.message);
 }
@@ -180,9 +181,9 @@ Test(schemas_values, rejects_an_invalid_order_with_a_reason)
     REFUSES("order_id", details.order_id = TEXT("\xff"));
     REFUSES("customer", details.customer = ((struct text){x, CUSTOMER_BYTES_MAX + 1}));
     REFUSES("customer", details.customer = TEXT("\t"));
-    REFUSES("currency", details.currency = TEXT("eur"));
-    REFUSES("currency", details.currency = TEXT(""));
-    REFUSES("currency", details.currency = TEXT("EURO"));
+    REFUSES("currency", goods.currency = TEXT("eur"));
+    REFUSES("currency", goods.currency = TEXT(""));
+    REFUSES("currency", goods.currency = TEXT("EURO"));
     REFUSES("workflow", details.workflow = TEXT(""));
     REFUSES("workflow", details.workflow = TEXT("a b"));
     REFUSES("workflow", details.workflow = ((struct text){x, NAME_BYTES_MAX + 1}));
@@ -191,7 +192,7 @@ Test(schemas_values, rejects_an_invalid_order_with_a_reason)
     REFUSES("reply_to", details.reply_to = ((struct text){x, TOPIC_BYTES_MAX + 1}));
     REFUSES("traceparent", details.traceparent = ((struct text){x, TRACEPARENT_BYTES_MAX + 1}));
     REFUSES("priority", details.priority = PRIORITY_COUNT);
-    REFUSES("lines", details.line_count = ORDER_LINES_MAX + 1);
+    REFUSES("lines", goods.line_count = ORDER_LINES_MAX + 1);
     REFUSES("lines[1].sku", lines[1].sku = TEXT(""));
     REFUSES("lines[1].sku", lines[1].sku = ((struct text){x, SKU_BYTES_MAX + 1}));
     REFUSES("lines[0].description", lines[0].description = TEXT("\x01"));
@@ -218,8 +219,8 @@ Test(schemas_values, rejects_an_order_that_is_too_large)
     for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
         many[i] = (struct order_line){TEXT("sku"), {x, 100}, 1, {1}};
     struct order_details details = valid_details();
-    details.lines = many;
-    details.line_count = ORDER_LINES_MAX;
+    goods.lines = many;
+    goods.line_count = ORDER_LINES_MAX;
     struct error error = {0};
     cr_assert_eq(details_validate_new(&details, &error), ERROR_OK, "%s", error.message);
     for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
@@ -282,13 +283,13 @@ Test(schemas_values, includes_every_field_in_the_identity)
     DIFFERS(details.order_id = TEXT("order 2"));
     DIFFERS(details.customer = TEXT("17851"));
     DIFFERS(details.customer = TEXT(""));
-    DIFFERS(details.currency = TEXT("EUR"));
+    DIFFERS(goods.currency = TEXT("EUR"));
     DIFFERS(details.priority = PRIORITY_HIGH);
     DIFFERS(details.priority = PRIORITY_LOW);
     DIFFERS(details.reply_to = TEXT(""));
     DIFFERS(details.workflow = TEXT("other"));
     DIFFERS(details.workflow_version = 1);
-    DIFFERS(details.line_count = 1);
+    DIFFERS(goods.line_count = 1);
     DIFFERS(lines[0].sku = TEXT("85123B"));
     DIFFERS(lines[0].description = TEXT(""));
     DIFFERS(lines[0].quantity = 7);

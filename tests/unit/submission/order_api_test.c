@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /orders/{id}, and in which field two orders differ. The console is a server of the test. */
+#include "base/goods.h"
 #include "platform/http/client.h"
 #include "replica/service/settings.h"
 #include "schemas/details.h"
@@ -350,9 +351,7 @@ Test(order_difference, names_the_field)
     struct attribute other_attributes[1] = {{TEXT("k"), TEXT("w")}};
     const struct order_details order = {.order_id = TEXT("a"),
                                         .customer = TEXT("c"),
-                                        .currency = TEXT("EUR"),
-                                        .lines = lines,
-                                        .line_count = 2,
+                                        .goods = &(struct goods){TEXT("EUR"), lines, 2},
                                         .attributes = attributes,
                                         .attribute_count = 1,
                                         .priority = PRIORITY_NORMAL,
@@ -370,11 +369,11 @@ Test(order_difference, names_the_field)
     changed.priority = PRIORITY_HIGH;
     cr_expect_str_eq(difference(&order, &changed), "priority");
     changed = order;
-    changed.line_count = 1;
+    changed.goods = &(struct goods){TEXT("EUR"), lines, 1};
     cr_expect_str_eq(difference(&order, &changed), "lines");
     memcpy(other_lines, lines, sizeof(lines));
     changed = order;
-    changed.lines = other_lines;
+    changed.goods = &(struct goods){TEXT("EUR"), other_lines, 2};
     other_lines[1].unit_price.unscaled = 6;
     cr_expect_str_eq(difference(&order, &changed), "lines[1].unit_price");
     other_lines[0].quantity = 3;

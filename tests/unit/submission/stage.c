@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/submission/stage.h"
 
+#include "base/goods.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
 #include "tests/lib/site.h"
@@ -154,9 +155,7 @@ struct text stage_order(struct stage *stage, const char *order_id, const char *w
         .kind = COMMAND_SUBMIT_ORDER,
         .order_id = text_of(order_id),
         .submit_order = {.order_id = text_of(order_id),
-                         .currency = TEXT("EUR"),
-                         .lines = &line,
-                         .line_count = 1,
+                         .goods = &(struct goods){TEXT("EUR"), &line, 1},
                          .priority = PRIORITY_NORMAL,
                          .workflow = text_of(workflow),
                          .reply_to = text_of(reply_to)},

@@ -2,6 +2,7 @@
 /* The outcome of validation for an input and the known workflows and schemas. */
 #include "services/submission/validate.h"
 
+#include "base/goods.h"
 #include "base/heap_arena.h"
 #include "schemas/details.h"
 #include "tests/unit/submission/stage.h"
@@ -43,16 +44,15 @@ static void tear_down(void)
 TestSuite(submission_validate, .init = set_up, .fini = tear_down);
 
 static struct order_line line = {{"a", 1}, {"", 0}, 2, {25500}};
+static const struct goods goods = {TEXT_CONST("EUR"), &line, 1};
 
 static struct order_details good_order(void)
 {
     return (struct order_details){
         .order_id = TEXT("o1"),
-        .currency = TEXT("EUR"),
+        .goods = &goods,
         .workflow = TEXT("w"),
         .priority = PRIORITY_NORMAL,
-        .lines = &line,
-        .line_count = 1,
         .reply_to = TEXT("p.replies.web"),
     };
 }
@@ -200,7 +200,7 @@ Test(submission_validate, accepts_only_existing_reply_topics)
 Test(submission_validate, reports_a_refusal_only_to_a_valid_reply_topic)
 {
     struct order_details details = good_order();
-    details.currency = TEXT("euro");
+    details.goods = &(struct goods){TEXT("euro"), &line, 1};
     struct validation validation = validate_details(details, 0);
     expect_refused(&validation, CODE_INVALID_ORDER, "p.replies.web");
     details.reply_to = TEXT("");
