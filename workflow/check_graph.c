@@ -150,7 +150,7 @@ void workflow_check_graph(struct workflow_compiler *compiler)
     find_pivot(compiler);
     if (!find_ancestors(compiler, before))
         return;
-    workflow_check_schedule(compiler);
+    workflow_check_timeouts(compiler);
     for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++) {
         uint32_t pivot = (uint32_t)compiler->pivot;
         struct draft *draft = &compiler->drafts[i];

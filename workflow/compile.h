@@ -62,9 +62,9 @@ void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *n
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);
 
-/* ---- schedule.c ---- */
+/* ---- check_timeouts.c ---- */
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
-void workflow_check_schedule(struct workflow_compiler *compiler);
+void workflow_check_timeouts(struct workflow_compiler *compiler);
 
 /* ---- json_file.c ---- */
 /* Whether the text is JSON at all; false: a problem tells where it is not. */

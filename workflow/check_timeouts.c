@@ -107,7 +107,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
     return reported;
 }
 
-void workflow_check_schedule(struct workflow_compiler *compiler)
+void workflow_check_timeouts(struct workflow_compiler *compiler)
 {
     int64_t durations[WORKFLOW_STEPS_MAX] = {0};
     char path[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
