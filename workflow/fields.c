@@ -33,13 +33,12 @@ static const struct text field_names[FIELD_COUNT] = {
     [FIELD_JITTER_STRATEGY] = TEXT_CONST("JitterStrategy"),
 };
 
-#define BIT(field) (UINT32_C(1) << (field))
-_Static_assert(FIELD_COUNT <= 32, "a set of fields fits a uint32_t");
+#define BIT FIELD_BIT
 
 static const struct {
     const char *phrase; /* "an unknown field of ..." */
-    uint32_t known;
-    uint32_t required;
+    uint64_t known;
+    uint64_t required;
 } places[PLACE_COUNT] = {
     [PLACE_WORKFLOW] = {"the workflow",
                         BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_VERSION) |
@@ -73,7 +72,7 @@ static const struct {
 };
 
 /* Any one of these; the first is the one that is missed. */
-static const uint32_t required_one[PLACE_COUNT] = {
+static const uint64_t required_one[PLACE_COUNT] = {
     [PLACE_STEP] = BIT(FIELD_AGENT) | BIT(FIELD_AGENTS),
 };
 
@@ -111,7 +110,7 @@ static bool report_foreign(struct text name, struct mark mark, struct workflow_p
 
 static bool report_misplaced(struct text name, struct mark mark, struct workflow_problems *problems)
 {
-    char where[128];
+    char where[WORKFLOW_PROBLEM_TEXT_SIZE];
     size_t size = 0;
     for (int field = 0; field < FIELD_COUNT; field++) {
         if (!text_equal(name, field_names[field]))
@@ -158,11 +157,11 @@ static int find_field(struct text name, enum workflow_place place)
     return -1;
 }
 
-static void report_missing(uint32_t given, enum workflow_place place, struct mark mark,
+static void report_missing(uint64_t given, enum workflow_place place, struct mark mark,
                            struct workflow_problems *problems)
 {
-    uint32_t missing = places[place].required & ~given;
-    uint32_t any = required_one[place];
+    uint64_t missing = places[place].required & ~given;
+    uint64_t any = required_one[place];
     if ((any & given) == 0)
         missing |= any & (~any + 1); /* the first one of them */
     for (int field = 0; field < FIELD_COUNT; field++) {
@@ -182,7 +181,7 @@ bool workflow_fields_take(const struct yaml_node *node, enum workflow_place plac
                            places[place].phrase, yaml_node_phrase(node));
         return false;
     }
-    uint32_t given = 0;
+    uint64_t given = 0;
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         int field = find_field(child->key->text, place);
         if (field < 0) {

@@ -43,6 +43,10 @@ enum field {
     FIELD_COUNT
 };
 
+/* Sets of fields are a uint64_t, a bit for each. */
+#define FIELD_BIT(field) (UINT64_C(1) << (field))
+_Static_assert(FIELD_COUNT <= 64, "a set of fields fits a uint64_t");
+
 /* The values of a mapping by field; NULL: not given. */
 struct workflow_fields {
     struct mark mark; /* of the mapping */
