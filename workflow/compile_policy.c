@@ -115,7 +115,7 @@ static void read_errors(const struct values *values, const struct yaml_node *nod
 static void read_retrier(const struct values *values, const struct yaml_node *node,
                          struct retrier *retrier)
 {
-    static const struct text jitters[] = {
+    static const struct text jitters[JITTER_COUNT] = {
         [JITTER_FULL] = TEXT_CONST("FULL"), [JITTER_NONE] = TEXT_CONST("NONE")};
     struct workflow_fields fields;
     *retrier = (struct retrier){
@@ -232,7 +232,7 @@ static bool is_covered(const struct error_set *errors, const struct catcher *bef
 bool compile_catch(const struct values *values, const struct yaml_node *node,
                    const struct catcher **ret_catchers, uint32_t *ret_count)
 {
-    static const struct text nexts[] = {
+    static const struct text nexts[OUTCOME_COUNT] = {
         [OUTCOME_COMPENSATE] = TEXT_CONST("$compensate"), [OUTCOME_ERROR] = TEXT_CONST("$error")};
     if (!check_list(values, node, "Catch", CATCHERS_MAX))
         return false;
@@ -262,7 +262,7 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
 bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome)
 {
-    static const struct text outcomes[] = {
+    static const struct text outcomes[OUTCOME_COUNT] = {
         [OUTCOME_COMPENSATE] = TEXT_CONST("compensate"), [OUTCOME_ERROR] = TEXT_CONST("error")};
     uint32_t outcome = OUTCOME_COMPENSATE;
     if (!value_word(values, node, "OnExhausted", outcomes, OUTCOME_COUNT, &outcome))

@@ -108,7 +108,10 @@ static void add_retry(struct value *value, const struct retry_policy *policy)
 
 static const char *outcome_word(enum outcome outcome)
 {
-    return outcome == OUTCOME_COMPENSATE ? "compensate" : "error";
+    static const char *const words[] = {
+        [OUTCOME_COMPENSATE] = "compensate", [OUTCOME_ERROR] = "error"};
+    _Static_assert(sizeof(words) / sizeof(words[0]) == OUTCOME_COUNT, "every outcome has a word");
+    return words[outcome];
 }
 
 static void add_catch(struct value *value, const struct workflow_step *step)

@@ -249,10 +249,22 @@ bool value_boolean(const struct values *values, const struct yaml_node *node, co
     return true;
 }
 
+/* "a, b or c" */
+static void list_choices(const struct text *choices, uint32_t count, char *ret_text, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *between = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+        used +=
+            (size_t)snprintf(ret_text + used, size - used, "%s%.*s", between, TEXT_ARG(choices[i]));
+        assert(used < size);
+    }
+}
+
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
                 const struct text *choices, uint32_t count, uint32_t *ret_index)
 {
-    assert(count == 2); /* the messages say "a or b" */
+    assert(count >= 2);
     if (node->kind == NODE_SCALAR) {
         for (uint32_t i = 0; i < count; i++) {
             if (text_equal(node->text, choices[i])) {
@@ -268,7 +280,7 @@ bool value_word(const struct values *values, const struct yaml_node *node, const
             return false;
         }
     }
-    char wanted[2 * NAME_BYTES_MAX];
-    snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(choices[0]), TEXT_ARG(choices[1]));
+    char wanted[WORKFLOW_PROBLEM_TEXT_SIZE];
+    list_choices(choices, count, wanted, sizeof(wanted));
     return wrong_type(values, node, what, wanted);
 }

@@ -37,7 +37,7 @@ bool value_rate(const struct values *values, const struct yaml_node *node, const
                 uint32_t *ret_milli);
 bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value);
-/* One of `count` choices; its index. */
+/* One of `count` choices, at least 2; its index. */
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
                 const struct text *choices, uint32_t count, uint32_t *ret_index);
 

@@ -13,4 +13,5 @@ reeve_test(workflow
         lint_test.c
         policy_lint_test.c
         registry_test.c
+        values_test.c
     LIBS reeve-workflow)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that no field of today has. */
+#include "tests/unit/workflow/kit.h"
+#include "workflow/values.h"
+
+#include <criterion/criterion.h>
+
+static const struct text levels[] = {TEXT_CONST("low"), TEXT_CONST("normal"), TEXT_CONST("high")};
+enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+
+/* The index of the text among the levels; -1: *ret_problem says why there is none. */
+static int level_of(const char *text, const char **ret_problem)
+{
+    static struct workflow_problems problems;
+    struct values values = {kit_arena(), &problems, false};
+    struct yaml_node node = {.kind = NODE_SCALAR, .plain = true, .text = text_of(text)};
+    uint32_t index = LEVELS;
+    problems.count = 0;
+    if (value_word(&values, &node, "Priority", levels, LEVELS, &index))
+        return (int)index;
+    cr_assert(index == LEVELS && problems.count == 1);
+    *ret_problem = problems.items[0].text;
+    return -1;
+}
+
+Test(workflow_values, takes_one_of_several_words)
+{
+    const char *problem = NULL;
+    cr_expect_eq(level_of("low", &problem), 0);
+    cr_expect_eq(level_of("high", &problem), 2);
+    cr_expect_eq(level_of("hihg", &problem), -1);
+    cr_expect_str_eq(problem, "Priority \"hihg\" is unknown: did you mean high?");
+    cr_expect_eq(level_of("7", &problem), -1);
+    cr_expect_str_eq(problem, "Priority must be low, normal or high, not a number (7)");
+}
