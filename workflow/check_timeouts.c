@@ -8,10 +8,9 @@
 
 enum { DURATION_TEXT_SIZE = 32 };
 
-static int64_t add(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
+/* Of each attempt its timeout and its extension, of each retry its wait. */
+#define STEP_MS_MAX ((RETRIERS_MAX * RETRIES_MAX + 1) * 3 * DURATION_MS_MAX)
+_Static_assert(STEP_MS_MAX < INT64_MAX / WORKFLOW_STEPS_MAX, "sums of timeouts fit an int64_t");
 
 /* "1.5 s" */
 static const char *duration_text(int64_t ms, char ret_text[DURATION_TEXT_SIZE])
@@ -35,7 +34,7 @@ static int64_t longest_ms(const struct workflow_step *step)
         struct retrier retrier = step->retry.retriers[i];
         retrier.jitter = JITTER_NONE;
         for (uint32_t retry = 1; retry <= retrier.max_attempts; retry++)
-            total = add(total, add(retry_wait_ms(&retrier, retry, 0), attempt));
+            total += retry_wait_ms(&retrier, retry, 0) + attempt;
     }
     return total;
 }
@@ -71,7 +70,7 @@ static int64_t longest_path_ms(const struct workflow_compiler *compiler,
             if (before && ends[j] > start)
                 start = ends[j];
         }
-        ends[i] = add(start, durations[i]);
+        ends[i] = start + durations[i];
         longest = ends[i] > longest ? ends[i] : longest;
     }
     return longest;
