@@ -25,20 +25,6 @@ static const char *duration_text(int64_t ms, char ret_text[DURATION_TEXT_SIZE])
     return ret_text;
 }
 
-/* From the first request to the last report that may come. */
-static int64_t longest_ms(const struct workflow_step *step)
-{
-    int64_t attempt = step->timeout_ms + step->max_extension_ms;
-    int64_t total = attempt;
-    for (uint32_t i = 0; i < step->retry.count; i++) {
-        struct retrier retrier = step->retry.retriers[i];
-        retrier.jitter = JITTER_NONE;
-        for (uint32_t retry = 1; retry <= retrier.max_attempts; retry++)
-            total += retry_wait_ms(&retrier, retry, 0) + attempt;
-    }
-    return total;
-}
-
 /* The steps in an order in which each comes after its predecessors. There is no cycle. */
 static void sort_steps(const struct workflow_compiler *compiler,
                        uint32_t ret_order[WORKFLOW_STEPS_MAX])
@@ -85,7 +71,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
     duration_text(compiler->timeout_ms, whole);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
-        ret_longest[i] = longest_ms(&draft->step);
+        ret_longest[i] = task_longest_ms(&draft->step);
         if (draft->step.timeout_ms > compiler->timeout_ms) {
             problems_add_error(
                 problems, draft->mark,

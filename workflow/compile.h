@@ -58,6 +58,12 @@ struct retry_policy compile_default_undo_policy(struct arena *arena);
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
                    struct arena *scratch);
 
+/* ---- kinds/task.c ---- */
+/* The fields that only a task has. */
+void compile_task(struct workflow_compiler *compiler, struct draft *draft);
+/* From the first request to the last report that may come. */
+int64_t task_longest_ms(const struct workflow_step *step);
+
 /* ---- check_graph.c ---- */
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, and what they take from Defaults. */
+/* Steps: what all of them have. The kind of a step compiles the rest, in kinds/. */
 #include "base/suggest.h"
 #include "workflow/compile.h"
 
@@ -93,95 +93,6 @@ static void read_after(struct workflow_compiler *compiler, uint32_t index)
         add_predecessor(compiler, index, child);
 }
 
-/* ---- Agent, Agents ---- */
-
-static void add_agent(const struct values *values, const struct yaml_node *node,
-                      struct text *agents, uint32_t *count)
-{
-    struct text agent = {0};
-    if (!value_name(values, node, "an agent", &agent))
-        return;
-    for (uint32_t i = 0; i < *count; i++) {
-        if (text_equal(agents[i], agent)) {
-            problems_add_error(values->problems, node->mark, "agent %.*s is named twice",
-                               TEXT_ARG(agent));
-            return;
-        }
-    }
-    agents[(*count)++] = agent;
-}
-
-static void read_agent_list(const struct values *values, const struct yaml_node *node,
-                            struct workflow_step *step)
-{
-    if (node->kind != NODE_SEQUENCE) {
-        problems_add_error(values->problems, node->mark, "Agents must be a list of agents, not %s",
-                           yaml_node_phrase(node));
-        return;
-    }
-    if (node->count == 0 || node->count > STEP_AGENTS_MAX) {
-        problems_add_error(values->problems, node->mark,
-                           "Agents names %u agents; it must name 1 to %d", node->count,
-                           STEP_AGENTS_MAX);
-        return;
-    }
-    struct text *agents = ARENA_ARRAY(values->arena, struct text, node->count);
-    for (const struct yaml_node *child = node->first; child != NULL; child = child->next)
-        add_agent(values, child, agents, &step->agent_count);
-    step->agents = agents;
-}
-
-static void read_agents(const struct values *values, struct draft *draft)
-{
-    const struct yaml_node *one = draft->fields.of[FIELD_AGENT];
-    const struct yaml_node *several = draft->fields.of[FIELD_AGENTS];
-    struct workflow_step *step = &draft->step;
-    if (one != NULL && several != NULL) {
-        problems_add_error(values->problems, several->key->mark,
-                           "a step has Agent or Agents, not both: name all of them in Agents");
-    } else if (several != NULL) {
-        read_agent_list(values, several, step);
-    } else if (one != NULL && one->kind == NODE_SEQUENCE) {
-        problems_add_error(values->problems, one->mark,
-                           "Agent must be a name, not a list: several are named in Agents");
-    } else if (one != NULL) {
-        struct text *agents = ARENA_NEW(values->arena, struct text);
-        step->agents = agents;
-        step->agent_count = value_name(values, one, "Agent", agents);
-    }
-}
-
-/* ---- Compensate ---- */
-
-static void read_compensate(struct workflow_compiler *compiler, struct draft *draft)
-{
-    const struct values *values = &compiler->values;
-    const struct defaults *defaults = &compiler->defaults;
-    struct workflow_step *step = &draft->step;
-    const struct yaml_node *node = draft->fields.of[FIELD_COMPENSATE];
-    struct workflow_fields fields;
-    if (node == NULL || !workflow_fields_take(node, PLACE_COMPENSATE, values->problems, &fields))
-        return;
-    step->has_compensate = true;
-    const struct yaml_node *action = fields.of[FIELD_ACTION];
-    if (action != NULL && value_name(values, action, "Action", &step->compensate.action) &&
-        text_equal(step->compensate.action, step->name))
-        problems_add_warning(values->problems, action->mark,
-                             "the action that undoes %.*s has the same name as the step",
-                             TEXT_ARG(step->name));
-    step->compensate.timeout_ms =
-        defaults->compensate_timeout_ms > 0 ? defaults->compensate_timeout_ms : step->timeout_ms;
-    step->compensate.retry = defaults->compensate_retry;
-    if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
-        value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
-                       &step->compensate.timeout_ms);
-    if (fields.of[FIELD_MAX_EXTENSION_SECONDS] != NULL)
-        value_duration_or_0(values, fields.of[FIELD_MAX_EXTENSION_SECONDS], "MaxExtensionSeconds",
-                            &step->compensate.max_extension_ms);
-    if (fields.of[FIELD_RETRY] != NULL)
-        compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
-}
-
 /* ---- the rest of a step ---- */
 
 static void read_step(struct workflow_compiler *compiler, uint32_t index)
@@ -193,29 +104,17 @@ static void read_step(struct workflow_compiler *compiler, uint32_t index)
     struct workflow_step *step = &draft->step;
     if (of[FIELD_COMMENT] != NULL)
         value_text(values, of[FIELD_COMMENT], "Comment");
-    read_agents(values, draft);
     read_after(compiler, index);
-    step->timeout_ms = defaults->timeout_ms;
-    if (of[FIELD_TIMEOUT_SECONDS] != NULL)
-        value_duration(values, of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds", &step->timeout_ms);
-    if (of[FIELD_MAX_EXTENSION_SECONDS] != NULL)
-        value_duration_or_0(values, of[FIELD_MAX_EXTENSION_SECONDS], "MaxExtensionSeconds",
-                            &step->max_extension_ms);
-    step->retry = defaults->retry;
-    if (of[FIELD_RETRY] != NULL)
-        compile_retry(values, of[FIELD_RETRY], &step->retry);
     step->catchers = defaults->catchers;
     step->catcher_count = defaults->catcher_count;
     draft->own_catch = of[FIELD_CATCH] != NULL;
     if (draft->own_catch)
         compile_catch(values, of[FIELD_CATCH], &step->catchers, &step->catcher_count);
-    if (of[FIELD_PIVOT] != NULL)
-        value_boolean(values, of[FIELD_PIVOT], "Pivot", &step->pivot);
     step->on_exhausted = defaults->on_exhausted;
     draft->own_on_exhausted = of[FIELD_ON_EXHAUSTED] != NULL;
     if (draft->own_on_exhausted)
         compile_on_exhausted(values, of[FIELD_ON_EXHAUSTED], &step->on_exhausted);
-    read_compensate(compiler, draft);
+    compile_task(compiler, draft);
 }
 
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,

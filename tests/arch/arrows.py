@@ -12,6 +12,7 @@ WITHIN = {
     "platform/http": ("platform",),
     "schemas/avro": ("schemas",),
     "schemas/json": ("schemas",),
+    "workflow/kinds": ("workflow",),
     "kafka/topics": ("kafka",),
     "replica/agents": ("replica/cluster",),
     "replica/cluster": ("replica/service",),
