@@ -71,7 +71,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
     duration_text(compiler->timeout_ms, whole);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
-        ret_longest[i] = task_longest_ms(&draft->step);
+        ret_longest[i] = step_compilers[draft->step.kind].longest_ms(&draft->step);
         if (draft->step.timeout_ms > compiler->timeout_ms) {
             problems_add_error(
                 problems, draft->mark,

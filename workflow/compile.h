@@ -4,6 +4,7 @@
 #define WORKFLOW_COMPILE_H
 
 #include "workflow/fields.h"
+#include "workflow/step_compiler.h"
 #include "workflow/values.h"
 
 /* The defaults of steps. */
@@ -57,12 +58,6 @@ struct retry_policy compile_default_undo_policy(struct arena *arena);
 /* Drafts of all steps; After refers to them. */
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
                    struct arena *scratch);
-
-/* ---- kinds/task.c ---- */
-/* The fields that only a task has. */
-void compile_task(struct workflow_compiler *compiler, struct draft *draft);
-/* From the first request to the last report that may come. */
-int64_t task_longest_ms(const struct workflow_step *step);
 
 /* ---- check_graph.c ---- */
 /* After is known for all drafts: cycles; what comes before and after the pivot. */

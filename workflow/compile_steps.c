@@ -114,7 +114,8 @@ static void read_step(struct workflow_compiler *compiler, uint32_t index)
     draft->own_on_exhausted = of[FIELD_ON_EXHAUSTED] != NULL;
     if (draft->own_on_exhausted)
         compile_on_exhausted(values, of[FIELD_ON_EXHAUSTED], &step->on_exhausted);
-    compile_task(compiler, draft);
+    step->kind = step_kind_of(draft->fields.given);
+    step_compilers[step->kind].compile(compiler, draft);
 }
 
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,

@@ -3,6 +3,7 @@
 #include "workflow/fields.h"
 
 #include "base/suggest.h"
+#include "workflow/step_compiler.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -52,11 +53,10 @@ static const struct {
                                    BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) |
                                        BIT(FIELD_RETRY),
                                    0},
+    /* Of every step; its kind has more. */
     [PLACE_STEP] = {"a step",
-                    BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AGENT) | BIT(FIELD_AGENTS) |
-                        BIT(FIELD_AFTER) | BIT(FIELD_TIMEOUT_SECONDS) |
-                        BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY) | BIT(FIELD_CATCH) |
-                        BIT(FIELD_COMPENSATE) | BIT(FIELD_PIVOT) | BIT(FIELD_ON_EXHAUSTED),
+                    BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AFTER) | BIT(FIELD_CATCH) |
+                        BIT(FIELD_ON_EXHAUSTED),
                     BIT(FIELD_NAME)},
     [PLACE_COMPENSATE] = {"Compensate of a step",
                           BIT(FIELD_COMMENT) | BIT(FIELD_ACTION) | BIT(FIELD_TIMEOUT_SECONDS) |
@@ -71,10 +71,11 @@ static const struct {
                        BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT)},
 };
 
-/* Any one of these; the first is the one that is missed. */
-static const uint64_t required_one[PLACE_COUNT] = {
-    [PLACE_STEP] = BIT(FIELD_AGENT) | BIT(FIELD_AGENTS),
-};
+static bool is_known(int field, enum workflow_place place)
+{
+    uint64_t known = places[place].known | (place == PLACE_STEP ? step_kinds_fields() : 0);
+    return (known & BIT(field)) != 0;
+}
 
 /* Fields of Amazon States Language that people will try, and what there is instead. */
 static const struct {
@@ -116,7 +117,7 @@ static bool report_misplaced(struct text name, struct mark mark, struct workflow
         if (!text_equal(name, field_names[field]))
             continue;
         for (int place = 0; place < PLACE_COUNT && size < sizeof(where); place++) {
-            if ((places[place].known & BIT(field)) != 0)
+            if (is_known(field, (enum workflow_place)place))
                 size += (size_t)snprintf(where + size, sizeof(where) - size, "%s%s",
                                          size > 0 ? " or " : "", places[place].phrase);
         }
@@ -132,7 +133,7 @@ static void report_unknown(const struct yaml_node *key, enum workflow_place plac
 {
     struct text candidates[FIELD_COUNT] = {0};
     for (int field = 0; field < FIELD_COUNT; field++) {
-        if ((places[place].known & BIT(field)) != 0)
+        if (is_known(field, place))
             candidates[field] = field_names[field];
     }
     if (report_foreign(key->text, key->mark, problems) ||
@@ -151,7 +152,7 @@ static void report_unknown(const struct yaml_node *key, enum workflow_place plac
 static int find_field(struct text name, enum workflow_place place)
 {
     for (int field = 0; field < FIELD_COUNT; field++) {
-        if ((places[place].known & BIT(field)) != 0 && text_equal(name, field_names[field]))
+        if (is_known(field, place) && text_equal(name, field_names[field]))
             return field;
     }
     return -1;
@@ -161,9 +162,9 @@ static void report_missing(uint64_t given, enum workflow_place place, struct mar
                            struct workflow_problems *problems)
 {
     uint64_t missing = places[place].required & ~given;
-    uint64_t any = required_one[place];
-    if ((any & given) == 0)
-        missing |= any & (~any + 1); /* the first one of them */
+    uint64_t marks = place == PLACE_STEP ? step_marks() : 0;
+    if ((marks & given) == 0)
+        missing |= marks & (~marks + 1); /* the first one of them */
     for (int field = 0; field < FIELD_COUNT; field++) {
         if ((missing & BIT(field)) != 0)
             problems_add_error(problems, mark, "%s has no %.*s", places[place].phrase,
@@ -181,14 +182,13 @@ bool workflow_fields_take(const struct yaml_node *node, enum workflow_place plac
                            places[place].phrase, yaml_node_phrase(node));
         return false;
     }
-    uint64_t given = 0;
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         int field = find_field(child->key->text, place);
         if (field < 0) {
             report_unknown(child->key, place, problems);
             continue;
         }
-        given |= BIT(field);
+        ret_fields->given |= BIT(field);
         if (yaml_node_is_null(child))
             problems_add_error(problems, child->key->mark,
                                "%.*s has no value: give it one or leave it out",
@@ -196,6 +196,6 @@ bool workflow_fields_take(const struct yaml_node *node, enum workflow_place plac
         else if (ret_fields->of[field] == NULL)
             ret_fields->of[field] = child;
     }
-    report_missing(given, place, node->mark, problems);
+    report_missing(ret_fields->given, place, node->mark, problems);
     return true;
 }

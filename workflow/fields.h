@@ -51,6 +51,7 @@ _Static_assert(FIELD_COUNT <= 64, "a set of fields fits a uint64_t");
 struct workflow_fields {
     struct mark mark; /* of the mapping */
     const struct yaml_node *of[FIELD_COUNT];
+    uint64_t given; /* these and those that have no value */
 };
 
 /* Sorts out the fields of `node`, which stands at `place`, and tells what is unknown, missing or

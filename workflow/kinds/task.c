@@ -93,7 +93,7 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
 
 /* ---- the whole ---- */
 
-void compile_task(struct workflow_compiler *compiler, struct draft *draft)
+void task_compile(struct workflow_compiler *compiler, struct draft *draft)
 {
     const struct values *values = &compiler->values;
     const struct defaults *defaults = &compiler->defaults;
@@ -114,6 +114,7 @@ void compile_task(struct workflow_compiler *compiler, struct draft *draft)
     read_compensate(compiler, draft);
 }
 
+/* From the first request to the last report that may come. */
 int64_t task_longest_ms(const struct workflow_step *step)
 {
     int64_t attempt = step->timeout_ms + step->max_extension_ms;
