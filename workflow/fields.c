@@ -9,29 +9,8 @@
 #include <stdio.h>
 
 static const struct text field_names[FIELD_COUNT] = {
-    [FIELD_COMMENT] = TEXT_CONST("Comment"),
-    [FIELD_NAME] = TEXT_CONST("Name"),
-    [FIELD_VERSION] = TEXT_CONST("Version"),
-    [FIELD_TIMEOUT_SECONDS] = TEXT_CONST("TimeoutSeconds"),
-    [FIELD_MAX_EXTENSION_SECONDS] = TEXT_CONST("MaxExtensionSeconds"),
-    [FIELD_DEFAULTS] = TEXT_CONST("Defaults"),
-    [FIELD_STEPS] = TEXT_CONST("Steps"),
-    [FIELD_RETRY] = TEXT_CONST("Retry"),
-    [FIELD_CATCH] = TEXT_CONST("Catch"),
-    [FIELD_ON_EXHAUSTED] = TEXT_CONST("OnExhausted"),
-    [FIELD_COMPENSATE] = TEXT_CONST("Compensate"),
-    [FIELD_AGENT] = TEXT_CONST("Agent"),
-    [FIELD_AGENTS] = TEXT_CONST("Agents"),
-    [FIELD_AFTER] = TEXT_CONST("After"),
-    [FIELD_PIVOT] = TEXT_CONST("Pivot"),
-    [FIELD_ACTION] = TEXT_CONST("Action"),
-    [FIELD_ERROR_EQUALS] = TEXT_CONST("ErrorEquals"),
-    [FIELD_NEXT] = TEXT_CONST("Next"),
-    [FIELD_INTERVAL_SECONDS] = TEXT_CONST("IntervalSeconds"),
-    [FIELD_BACKOFF_RATE] = TEXT_CONST("BackoffRate"),
-    [FIELD_MAX_ATTEMPTS] = TEXT_CONST("MaxAttempts"),
-    [FIELD_MAX_DELAY_SECONDS] = TEXT_CONST("MaxDelaySeconds"),
-    [FIELD_JITTER_STRATEGY] = TEXT_CONST("JitterStrategy"),
+#define FIELD(constant, name) [FIELD_##constant] = TEXT_CONST(name),
+#include "workflow/fields.def"
 };
 
 #define BIT FIELD_BIT
