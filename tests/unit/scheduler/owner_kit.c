@@ -164,6 +164,19 @@ void owner_kit_run_until(struct owner_kit *kit, const struct owner *owner, enum 
                  owner_kit_trouble(owner));
 }
 
+struct owner_kit_process *owner_kit_begin_log(struct owner_kit *kit, uint32_t orders)
+{
+    owner_kit_begin(kit, 1);
+    struct owner_kit_process *process = owner_kit_boot(kit, "s-1", 0);
+    owner_kit_own(process, 0);
+    for (uint32_t i = 0; i < orders; i++)
+        owner_kit_submit(kit, owner_kit_id(kit, 0, i));
+    owner_kit_run(kit, 1000);
+    cr_assert_eq(owner_kit_end(kit, "p.events", 0), 1 + (int64_t)orders);
+    owner_kit_release(process, 0);
+    return process;
+}
+
 /* ---- records ---- */
 
 int64_t owner_kit_send(struct owner_kit *kit, const char *topic, int32_t partition, struct text key,
@@ -182,6 +195,24 @@ void owner_kit_claim(struct owner_kit *kit, int32_t partition, uint8_t claim_id)
                           .partition_count = kit->partitions};
     claim.claim_id.bytes[0] = claim_id;
     owner_kit_send(kit, "p.events", partition, TEXT("other"), RECORD_CLAIM, &claim);
+}
+
+void owner_kit_decide(struct owner_kit *kit, uint8_t claim_id, uint32_t sequence,
+                      int64_t command_offset)
+{
+    struct event event = {.kind = EVENT_COMMAND_REJECTED,
+                          .command_rejected = {.command = COMMAND_CANCEL_ORDER,
+                                               .code = TEXT("UnknownOrder"),
+                                               .reason = TEXT("no such order")}};
+    struct decision decision = {.sequence = sequence,
+                                .command_offset = command_offset,
+                                .decided_at = kit->clock.now_wall_ms,
+                                .emitted_through = -1,
+                                .order_id = TEXT("z"),
+                                .events = &event,
+                                .event_count = 1};
+    decision.claim_id.bytes[0] = claim_id;
+    owner_kit_send(kit, "p.events", 0, TEXT("z"), RECORD_DECISION, &decision);
 }
 
 int64_t owner_kit_command(struct owner_kit *kit, const struct command *cmd)

@@ -63,6 +63,10 @@ void owner_kit_run(struct owner_kit *kit, int64_t ms);
 void owner_kit_run_until(struct owner_kit *kit, const struct owner *owner, enum owner_state state,
                          int64_t ms_max);
 
+/* A store of a log with a Claim and the Decisions on `orders` submissions, closed; returns the
+ * process that has it. */
+struct owner_kit_process *owner_kit_begin_log(struct owner_kit *kit, uint32_t orders);
+
 /* Version `version` of the workflow `name`, as JSON. */
 void owner_kit_deploy(struct owner_kit *kit, const char *name, uint32_t version,
                       const char *source);
@@ -82,6 +86,9 @@ void owner_kit_report(struct owner_kit *kit, const char *order_id);
 const char *owner_kit_id(const struct owner_kit *kit, int32_t partition, uint32_t number);
 /* Another instance's Claim is in events[partition]. */
 void owner_kit_claim(struct owner_kit *kit, int32_t partition, uint8_t claim_id);
+/* And its Decision on that command, in events[0]: there is no order "z". */
+void owner_kit_decide(struct owner_kit *kit, uint8_t claim_id, uint32_t sequence,
+                      int64_t command_offset);
 /* Framed like our records, with a schema that is not published. */
 extern const struct text owner_kit_unknown_schema;
 int64_t owner_kit_send(struct owner_kit *kit, const char *topic, int32_t partition, struct text key,

@@ -22,6 +22,7 @@ reeve_test(scheduler-owner
         owner_clock_test.c
         owner_commands_test.c
         owner_days_test.c
+        owner_doubt_test.c
         owner_expiry_test.c
         owner_foreign_test.c
         owner_newer_test.c
