@@ -62,8 +62,24 @@ static bool is_doubtful(struct follower *follower, const struct view_folded *fol
 bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
                      bool arrived)
 {
-    if (!is_doubtful(follower, folded, offset, arrived) || offset <= follower->doubted_at)
+    uint64_t hash = view_checkpoint(follower->view)->last_record_hash;
+    bool doubtful = is_doubtful(follower, folded, offset, arrived);
+    if (offset < follower->doubted_at)
+        return false;
+    if (offset == follower->doubted_at ? hash == follower->doubted_hash : !doubtful)
         return false;
     follower->doubted_at = offset;
+    follower->doubted_hash = hash;
     return true;
+}
+
+bool follower_reads_again(struct follower *follower)
+{
+    return view_checkpoint(follower->view)->next_event_offset <= follower->doubted_at;
+}
+
+void follower_check_again(struct follower *follower)
+{
+    follower->doubted_at = -1;
+    follower_restart(follower, false, 0);
 }

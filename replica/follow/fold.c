@@ -15,10 +15,13 @@ enum {
     DIFFERING_MS = 60000  /* between two alerts about Statements that differ */
 };
 
+/* False: it failed, and that is dealt with. */
 static bool commit(struct follower *follower)
 {
     struct error error;
     assert(view_dirty(follower->view) > 0);
+    if (follower_reads_again(follower))
+        return true;
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     FAILPOINT("follower.commit");
     if (view_commit(follower->view, &error) == ERROR_OK) {
@@ -81,6 +84,10 @@ static void end_incomplete(struct follower *follower)
 static void caught_up(struct follower *follower)
 {
     struct error error;
+    if (follower_reads_again(follower)) {
+        follower_check_again(follower);
+        return;
+    }
     if (!view_checkpoint(follower->view)->complete) {
         end_incomplete(follower);
         return;
@@ -134,6 +141,10 @@ static void fold_failed(struct follower *follower, const struct error *error, in
     struct error fatal = *error;
     if (store_has_failed(error)) {
         follower_fail(follower, error);
+        return;
+    }
+    if (follower_reads_again(follower)) {
+        follower_check_again(follower);
         return;
     }
     bool misfit = error->code == CODE_CONTINUATION_DIFFERS ||
@@ -349,6 +360,8 @@ static void fold_unreadable(void *ctx, int64_t offset, int64_t next_offset)
     struct follower *follower = ctx;
     if (follower->phase == PHASE_LAST)
         follower_last_unreadable(follower);
+    else if (follower_reads_again(follower))
+        follower_check_again(follower);
     else
         follower_unreadable(follower, offset, next_offset);
 }
@@ -363,7 +376,8 @@ static void fold_end(void *ctx, int64_t next_offset)
     if (next_offset > follower->high)
         follower->high = next_offset;
     follower->at_end = follower->met_end = true;
-    follower->doubted_at = -1;
+    if (!follower_reads_again(follower))
+        follower->doubted_at = -1;
     if (follower->until == INT64_MAX || next_offset > follower->until)
         caught_up(follower);
 }

@@ -44,6 +44,7 @@ bool follower_drop_store(struct follower *follower, enum error_code code, const 
     if (code != CODE_NONE)
         cluster_partition_alert(follower->cluster, follower->partition, true, code, why);
     FAILPOINT("follower.drop");
+    follower->doubted_at = -1;
     if (view_drop(follower->view, &error) != ERROR_OK) {
         follower_stop(follower, &error);
         return false;

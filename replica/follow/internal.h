@@ -82,9 +82,10 @@ struct follower {
     int64_t schemas_wanted;  /* the record that waits for a schema */
     int64_t schemas_for;     /* the offset for whose record the schemas are fresh; -1: none */
     int64_t before_next;     /* of the checkpoint before the last folded record */
-    int64_t doubted_at; /* up to this offset the log was checked; -1, or its end was met since */
-    bool strays;        /* the last record did not follow what was folded before it */
-    struct error retry; /* why it looks or reads again; for watchdogs */
+    int64_t doubted_at;      /* the record that raised the last doubt; -1: the end was met since */
+    uint64_t doubted_hash;   /* of that record */
+    bool strays;             /* the last record did not follow what was folded before it */
+    struct error retry;      /* why it looks or reads again; for watchdogs */
     struct uuid seen[FOLLOWER_CLAIMS_SEEN]; /* ring */
     uint32_t seen_count;
 };
@@ -145,6 +146,11 @@ void follower_stopped_schemas(struct follower *follower);
  * them would leave a store that agrees with the log at its last record alone. */
 bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
                      bool arrived);
+/* The record that raised the last doubt was not met again yet. What is read again until then is not
+ * committed: it may be of another log than the one that was checked, which that record shows. */
+bool follower_reads_again(struct follower *follower);
+/* It is not met again: the log was cut once more. It is checked from the beginning. */
+void follower_check_again(struct follower *follower);
 /* The claim that the record names; NULL: it names none. Borrowed. */
 const struct uuid *follower_claim_of(const struct record *record);
 

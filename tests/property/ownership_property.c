@@ -270,3 +270,10 @@ Test(ownership, frees_the_capacity_of_a_partition_whose_starts_fail)
     struct ownership_sometimes sometimes;
     run_cases(UINT64_C(200045), 1, ownership_isolation, &sometimes);
 }
+
+/* While a reader looked back at a record after a doubt, the log was cut again below that. */
+Test(ownership, notices_that_the_log_was_cut_after_a_doubt)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(16895320876935973691), 1, history, &sometimes);
+}

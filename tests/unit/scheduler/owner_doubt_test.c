@@ -49,6 +49,47 @@ Test(owner_doubt, notices_that_a_claim_follows_other_records)
     cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
 }
 
+static void step_until_warm(const struct owner *standby, bool warm)
+{
+    for (uint32_t steps = 0; steps < 1000 && owner_is_warm(standby) != warm; steps++)
+        owner_kit_step(&kit);
+    cr_assert_eq(owner_is_warm(standby), warm);
+}
+
+/* A Claim raises a doubt, and the log is cut once more right after it was found to be whole: by the
+ * time that the place of the Claim is read again, another record stands there. */
+static struct owner *cut_the_log_after_a_doubt(void)
+{
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_run(&kit, 1000);
+    owner_kit_claim(&kit, 0, 8);
+    step_until_warm(standby, false);
+    step_until_warm(standby, true);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_event_offset, LOG_END);
+    broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END - 1);
+    owner_kit_claim(&kit, 0, 9);
+    return standby;
+}
+
+Test(owner_doubt, notices_that_another_record_is_where_it_doubted)
+{
+    begin();
+    const struct owner *standby = cut_the_log_after_a_doubt();
+    owner_kit_decide(&kit, 9, 0, ORDERS - 1);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_sequence, 1);
+}
+
+Test(owner_doubt, notices_that_the_log_ends_before_where_it_doubted)
+{
+    begin();
+    const struct owner *standby = cut_the_log_after_a_doubt();
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
+}
+
 /* The log lost a Claim that is folded, and the owner before it went on: its Decisions count. */
 Test(owner_doubt, notices_that_a_claim_was_lost)
 {

@@ -143,12 +143,23 @@ void owner_kit_kill(struct owner_kit_process *process, int32_t partition)
     process->owners[partition] = NULL;
 }
 
+static void run_loops(struct owner_kit *kit)
+{
+    for (uint32_t i = 0; i < kit->process_count; i++)
+        loop_once(kit->processes[i].service.loop, 0);
+}
+
+void owner_kit_step(struct owner_kit *kit)
+{
+    broker_memory_step(kit->kafka);
+    run_loops(kit);
+}
+
 void owner_kit_run(struct owner_kit *kit, int64_t ms)
 {
     for (int64_t at = 0; at < ms; at += TICK_MS) {
         broker_memory_settle(kit->kafka, STEPS_PER_TICK);
-        for (uint32_t i = 0; i < kit->process_count; i++)
-            loop_once(kit->processes[i].service.loop, 0);
+        run_loops(kit);
         clock_manual_advance(&kit->clock, TICK_MS);
         for (uint32_t i = 0; i < kit->process_count; i++)
             clock_manual_advance(&kit->processes[i].clock, TICK_MS);

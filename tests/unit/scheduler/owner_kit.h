@@ -57,6 +57,8 @@ void owner_kit_release(struct owner_kit_process *process, int32_t partition);
 /* As by SIGKILL: what was not flushed is lost. */
 void owner_kit_kill(struct owner_kit_process *process, int32_t partition);
 
+/* One thing happens, and takes no time. */
+void owner_kit_step(struct owner_kit *kit);
 /* Everything that can happen in that time happens. */
 void owner_kit_run(struct owner_kit *kit, int64_t ms);
 /* The same, until the owner is in that state. Asserts that it gets there. */
