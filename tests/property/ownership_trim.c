@@ -36,7 +36,8 @@ enum {
     CALMS_MAX = 8,
     DELIVERIES = 60,
     FIRST_ROUNDS = 20,
-    FIRST_DELIVERIES = 8
+    FIRST_DELIVERIES = 8,
+    LATER_ROUNDS = 20
 };
 
 static const char group[] = "archive";
@@ -406,6 +407,32 @@ void trim_begin_again(struct world *world)
     for (int32_t p = 0; world->trims != NULL && p < world->partitions; p++)
         if (trim_start(world, p) > 0)
             begin_again(world, &world->instances[0], p);
+}
+
+/* Before it trims the log again, and that begins where the store does. */
+static void let_begin_later(struct world *world, int32_t partition, struct instance *instance)
+{
+    for (uint32_t round = 0; round < LATER_ROUNDS; round++) {
+        for (uint32_t i = 0; i < DELIVERIES && instances_deliver(world); i++)
+            continue;
+        instance_turn(world, instance);
+        count_begun_later(world, partition, instance);
+        world_advance(world, 1);
+    }
+}
+
+bool trim_forget_at_rest(struct world *world)
+{
+    bool forgot = false;
+    for (int32_t p = 0; world->trims != NULL && p < world->partitions; p++) {
+        if (trim_start(world, p) == 0 || !percent(world, FORGOTTEN_PERCENT))
+            continue;
+        forget(world, p);
+        begin_again(world, &world->instances[0], p);
+        let_begin_later(world, p, &world->instances[0]);
+        forgot = true;
+    }
+    return forgot;
 }
 
 const char *trim_check(struct world *world)

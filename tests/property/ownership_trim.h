@@ -28,6 +28,8 @@ bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end)
 bool zombie_of(struct world *world, int32_t partition, struct uuid *ret_claim_id);
 /* At rest: an owner of a trimmed log goes on with an empty store. */
 void trim_begin_again(struct world *world);
+/* A broker forgets a deletion, and the owner begins with an empty store. False: nothing is done. */
+bool trim_forget_at_rest(struct world *world);
 /* NULL, or what is gone that is needed. */
 const char *trim_check(struct world *world);
 

@@ -2,16 +2,26 @@
 #include "tests/property/ownership_upgrade.h"
 
 #include "services/scheduler/owner/internal.h"
+#include "tests/property/ownership_clock.h"
+#include "tests/property/ownership_group.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_operators.h"
 #include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_versions.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NEWER_PERCENT = 60, REGISTERED_PERCENT = 60, TAKE_PERCENT = 50, ACTS_MAX = 3 };
+enum {
+    NEWER_PERCENT = 60,
+    REGISTERED_PERCENT = 60,
+    TAKE_PERCENT = 50,
+    ACTS_MAX = 3,
+    OLDER_ROUNDS = 30,
+    OLDER_DELIVERIES = 100
+};
 
 /* An instance at a record that it cannot read. */
 struct standstill {
@@ -306,6 +316,32 @@ const char *upgrade_check(struct world *world)
             !upgrade->watcher_upgraded)
             failed = check_position(world, p, "the supervisor", supervisor_view(world, p));
     }
+    return failed;
+}
+
+const char *upgrade_begin_older(struct world *world)
+{
+    uint32_t number = INSTANCES - 1;
+    struct instance *instance = &world->instances[number];
+    if (world->upgrade == NULL || world->trims == NULL || group_assigns(world))
+        return NULL;
+    assert(instance->process.cluster == NULL);
+    instance_lose_stores(world, instance);
+    snprintf(instance->name, sizeof(instance->name), "older-%u", number);
+    memset(world->upgrade->claims[number], 0, sizeof(world->upgrade->claims[number]));
+    memset(world->upgrade->standstills[number], 0, sizeof(world->upgrade->standstills[number]));
+    instance_boot(world, instance);
+    for (int32_t p = 0; p < world->partitions; p++)
+        if (trim_has_begun(world, p))
+            instance_take(world, instance, p);
+    for (uint32_t round = 0; round < OLDER_ROUNDS; round++) {
+        for (uint32_t i = 0; i < OLDER_DELIVERIES && instances_deliver(world); i++)
+            continue;
+        instance_turn(world, instance);
+        world_advance(world, 100);
+    }
+    const char *failed = upgrade_check(world);
+    instance_shut(world, instance);
     return failed;
 }
 

@@ -32,6 +32,9 @@ void upgrade_opened(struct world *world);
 /* NULL, or what an older process has done that it must not do. */
 const char *upgrade_check(struct world *world);
 const char *upgrade_check_alerts(struct world *world);
+/* The same at rest: an older process begins with empty stores in logs that newer ones have trimmed.
+ */
+const char *upgrade_begin_older(struct world *world);
 /* A Decision that counts is one that its version can make. */
 const char *upgrade_check_decision(struct world *world, int32_t partition,
                                    const struct decision *decision);
