@@ -6,6 +6,8 @@
 
 #include "engine/command.h"
 
+#include <string.h>
+
 /* What there is to know of each kind is in its row of engine/events.def. */
 enum event_kind {
 #define EVENT(number, kind, record, payload, words, answers, status) EVENT_##kind = (number),
@@ -90,6 +92,11 @@ struct event {
 struct uuid {
     uint8_t bytes[16];
 };
+
+static inline bool uuid_equal(const struct uuid *a, const struct uuid *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
 
 /* The one record that answers one command. engine_decide() fills all but offset, claim_id,
  * sequence, emitted_through, which are the owner's. */

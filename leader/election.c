@@ -146,8 +146,7 @@ void election_stop(struct election *election)
 
 static bool is_own(const struct election *election, const struct leadership *record)
 {
-    return memcmp(record->candidate_id.bytes, election->options.candidate_id.bytes,
-                  sizeof(record->candidate_id.bytes)) == 0;
+    return uuid_equal(&record->candidate_id, &election->options.candidate_id);
 }
 
 /* The place of a rival, a free one, or that of the one who has been silent for longest. */
@@ -156,7 +155,7 @@ static struct election_rival *rival_place(struct election *election, const struc
     struct election_rival *oldest = &election->rivals[0];
     for (uint32_t i = 0; i < ELECTION_CANDIDATES; i++) {
         struct election_rival *rival = &election->rivals[i];
-        if (rival->heard_ms != 0 && memcmp(rival->id.bytes, id->bytes, sizeof(id->bytes)) == 0)
+        if (rival->heard_ms != 0 && uuid_equal(&rival->id, id))
             return rival;
         if (rival->heard_ms < oldest->heard_ms)
             oldest = rival;

@@ -81,9 +81,8 @@ static bool is_later_term(const struct election_log *log, const struct leadershi
 static enum election_outcome check_term(const struct election_log *log,
                                         const struct leadership *record)
 {
-    bool same =
-        record->term == log->term && !log->released &&
-        memcmp(record->candidate_id.bytes, log->leader_id.bytes, sizeof(log->leader_id.bytes)) == 0;
+    bool same = record->term == log->term && !log->released &&
+                uuid_equal(&record->candidate_id, &log->leader_id);
     return same ? ELECTION_COUNTS : ELECTION_STALE;
 }
 

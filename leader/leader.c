@@ -224,8 +224,7 @@ static void log_change(struct leader *leader)
         return;
     leader->logged_term = log->term;
     leader->logged_released = log->released;
-    bool own = memcmp(log->leader_id.bytes, leader->election.options.candidate_id.bytes,
-                      sizeof(log->leader_id.bytes)) == 0;
+    bool own = uuid_equal(&log->leader_id, &leader->election.options.candidate_id);
     log_info(log->released ? "no instance leads"
              : own         ? "this instance leads"
                            : "another instance leads",

@@ -90,9 +90,4 @@ bool admission_awaits_reset(const struct checkpoint *checkpoint);
 
 const char *admission_name(enum admission admission); /* for tests */
 
-static inline bool uuid_equal(const struct uuid *a, const struct uuid *b)
-{
-    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
-}
-
 #endif
