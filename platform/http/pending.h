@@ -11,8 +11,6 @@
 
 #include "platform/http/server.h"
 
-#define HTTP_SHUTTING_DOWN "this instance is shutting down; use another one"
-
 /* The first member of the user's request, which is a block of the heap, zeroed before it begins. */
 struct http_pending {
     struct http_pending *prev, *next;

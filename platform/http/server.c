@@ -64,13 +64,13 @@ static enum MHD_Result begin(struct http_exchange *exchange)
     return queue_response(exchange);
 }
 
+static const struct http_refusal shutting_down = {503, CODE_SHUTTING_DOWN, HTTP_SHUTTING_DOWN};
+
 static void handle(struct http_exchange *exchange)
 {
-    static const struct http_refusal closing = {503, CODE_SHUTTING_DOWN,
-                                                "this instance is shutting down"};
     exchange->handled = true;
     if (exchange->server->closing)
-        exchange->refusal = closing;
+        exchange->refusal = shutting_down;
     if (exchange->refusal.status != 0) {
         http_exchange_make_error(exchange, &exchange->refusal);
         return;
@@ -430,7 +430,6 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
 /* libmicrohttpd requires that no connection is suspended when it stops. */
 static void answer_the_rest(struct http_server *server)
 {
-    const struct http_refusal refusal = {503, CODE_SHUTTING_DOWN, "this instance is shutting down"};
     server->draining = true;
     server->closing = true;
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
@@ -438,7 +437,7 @@ static void answer_the_rest(struct http_server *server)
         http_stream_cut(exchange->stream);
         if (!exchange->suspended)
             continue;
-        http_exchange_make_error(exchange, &refusal);
+        http_exchange_make_error(exchange, &shutting_down);
         http_server_resume(exchange);
     }
     for (int turn = 0; turn < LAST_TURNS_MAX; turn++) {

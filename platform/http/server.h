@@ -143,6 +143,8 @@ bool http_gone(const struct http_exchange *exchange);
 /* `body` is copied. */
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
                   struct text body);
+/* The detail of a 503 ShuttingDown of a request that has done nothing. */
+#define HTTP_SHUTTING_DOWN "this instance is shutting down; use another one"
 /* {"error": code, "message": text}. */
 void http_respond_error(struct http_exchange *exchange, int status, enum error_code code,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -145,7 +145,7 @@ void events_serve(struct events *events, struct http_exchange *exchange)
     if (cursor == NULL)
         cursor = http_query(exchange, "after");
     if (events->draining) {
-        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, "this instance is shutting down");
+        http_respond_error(exchange, 503, CODE_SHUTTING_DOWN, HTTP_SHUTTING_DOWN);
         return;
     }
     struct event_stream *stream = calloc(1, sizeof(*stream));

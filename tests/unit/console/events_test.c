@@ -267,7 +267,7 @@ Test(console_events, ends_the_streams_when_it_shuts_down)
     events_drain(world->console->events);
     expect_closed(&client);
     hang_up(&client);
-    json_decref(world_get(world, 503, "/api/events"));
+    SHOWS(world_get(world, 503, "/api/events"), {"detail", HTTP_SHUTTING_DOWN});
 }
 
 static int64_t end_of(const char *id)

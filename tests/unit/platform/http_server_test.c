@@ -283,6 +283,7 @@ Test(http_server, keeps_exchanges_valid_after_the_server_is_freed)
     http_kit_server = NULL;
     cr_assert(http_kit_answered(&peer));
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 503"), "%s", http_kit_answer);
+    cr_assert_not_null(strstr(http_kit_answer, HTTP_SHUTTING_DOWN), "%s", http_kit_answer);
     cr_assert(http_gone(http_kit_held));
     cr_assert_str_eq(http_path(http_kit_held), "/hold");
     http_respond(http_kit_held, 200, "text/plain", TEXT("late"));
