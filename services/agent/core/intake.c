@@ -237,7 +237,9 @@ static struct queued_request *next_queued(struct agent_intake *intake)
     return queued;
 }
 
-/* Begins queued requests while there is free capacity. */
+/* Begins queued requests while there is free capacity. One that could be read, and cannot any more,
+ * is read again from its topic, as its partition's others: the schema of its writer was forgotten
+ * meanwhile. */
 static void begin_queued(struct agent_intake *intake)
 {
     struct attempts *attempts = intake->agent->attempts;
@@ -246,9 +248,12 @@ static void begin_queued(struct agent_intake *intake)
     while ((queued = next_queued(intake)) != NULL) {
         struct agent_attempt *attempt = attempts_take(attempts);
         struct text value = {queued->bytes, queued->size};
-        bool decoded = decode(intake->agent, attempt, value, &error);
-        assert(decoded); /* it was decoded when it was read */
-        attempts_offer(attempts, attempt, &queued->receipt);
+        if (decode(intake->agent, attempt, value, &error)) {
+            attempts_offer(attempts, attempt, &queued->receipt);
+        } else {
+            attempts_put_back(attempts, attempt);
+            agent_intake_read_again(intake, queued->receipt.partition, &error);
+        }
         free(queued);
     }
 }

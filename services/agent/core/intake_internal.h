@@ -72,5 +72,7 @@ void agent_intake_update_flow(struct agent_intake *intake, struct agent_partitio
 /* New and closed if it is not there yet. */
 struct agent_partition *agent_intake_partition(struct agent_intake *intake, int32_t number);
 void agent_intake_on_locate_timer(void *ctx);
+/* From its committed offset, a while later; nothing of it stays queued. */
+void agent_intake_read_again(struct agent_intake *intake, int32_t number, const struct error *why);
 
 #endif

@@ -72,25 +72,48 @@ static void read_from(struct agent_partition *partition, int64_t start, const ch
     loop_defer(agent_intake_loop(partition->intake), &partition->intake->flow);
 }
 
+static void open_again(struct agent_partition *partition)
+{
+    close_partition(partition);
+    request_queue_purge(&partition->intake->queue, is_open, partition->intake);
+    open_partition(partition);
+}
+
+static void locate_later(struct agent_intake *intake)
+{
+    loop_timer_after(agent_intake_loop(intake), &intake->locate_timer, INTAKE_RETRY_MS);
+}
+
+static void warn(const struct agent_partition *partition, const struct error *error)
+{
+    log_warning_limited("requests cannot be read",
+                        LOG_STR("topic", partition->intake->agent->topic),
+                        LOG_I64("partition", partition->number), LOG_ERR(error));
+}
+
 /* OffsetOutOfRange: requests were removed by retention, or the topic was recreated. Reading goes
  * on with the earliest request; steps whose requests are gone time out and are requested again. */
 static void on_error(void *ctx, const struct error *error)
 {
     struct agent_partition *partition = ctx;
-    log_warning_limited("requests cannot be read",
-                        LOG_STR("topic", partition->intake->agent->topic),
-                        LOG_I64("partition", partition->number), LOG_ERR(error));
+    warn(partition, error);
     if (error->class != ERROR_FATAL)
         return;
-    close_partition(partition);
-    request_queue_purge(&partition->intake->queue, is_open, partition->intake);
-    open_partition(partition);
-    if (error->code == CODE_OFFSET_OUT_OF_RANGE) {
+    open_again(partition);
+    if (error->code == CODE_OFFSET_OUT_OF_RANGE)
         read_from(partition, -1, "");
-        return;
-    }
-    loop_timer_after(agent_intake_loop(partition->intake), &partition->intake->locate_timer,
-                     INTAKE_RETRY_MS);
+    else
+        locate_later(partition->intake);
+}
+
+void agent_intake_read_again(struct agent_intake *intake, int32_t number, const struct error *why)
+{
+    struct agent_partition *partition = agent_intake_partition(intake, number);
+    assert(partition->state == PARTITION_READING);
+    warn(partition, why);
+    agent_intake_commit(intake); /* what is settled is not to be repeated */
+    open_again(partition);
+    locate_later(intake);
 }
 
 static void on_located(void *ctx, int32_t number, int64_t offset, const char *note,
@@ -105,7 +128,7 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const char *no
         log_warning_limited("the committed offset is not available: trying again",
                             LOG_STR("topic", intake->agent->topic), LOG_I64("partition", number),
                             LOG_ERR(error));
-        loop_timer_after(agent_intake_loop(intake), &intake->locate_timer, INTAKE_RETRY_MS);
+        locate_later(intake);
         return;
     }
     read_from(partition, offset, note);

@@ -5,6 +5,7 @@
 reeve_test(agent
     SOURCES
         agent_random_test.c
+        agent_schemas_test.c
         agent_test.c
         answer_cache_test.c
         attempts_bench.c
