@@ -10,7 +10,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { World, waitFor } = require('./lib/world.js');
+const { REEVE, World, waitFor } = require('./lib/world.js');
 
 const OUTPUT = process.env.REEVE_SCREENSHOTS ?? path.resolve(__dirname, '../../docs/images');
 const WIDTH = Number(process.env.REEVE_SCREENSHOTS_WIDTH ?? 1280);
@@ -60,7 +60,7 @@ async function pictures(world, page, open) {
   const turn = entries.find((entry) => entry.state === 'Compensating');
   const shots = {
     overview: async () => {
-      const importing = world.launch('import', path.join(process.env.REEVE_BUILD_DIR ?? 'build/dev', 'bin/reeve'),
+      const importing = world.launch('import', REEVE,
         ['import', ...DATA, '--workflow', 'parallel', '--prefix-id', 'app-', '--rate', '14/s', '--config', world.client]);
       await open('/');
       await seconds(8);

@@ -15,7 +15,15 @@ const REEVE = path.join(BUILD, 'bin/reeve');
 const MODULES = process.env.REEVE_NODE_MODULES;
 const CHROMIUM = process.env.REEVE_CHROMIUM ?? '/usr/bin/chromium';
 
-if (!MODULES) throw new Error('REEVE_NODE_MODULES is not set: run scripts/test browser');
+function stop(why) {
+  console.error(why);
+  process.exit(1);
+}
+
+if (!MODULES) stop('REEVE_NODE_MODULES is not set: run scripts/test browser');
+if (!fs.existsSync(REEVE)) {
+  stop(`${REEVE} does not exist: set REEVE_BUILD_DIR to a folder in which reeve is built`);
+}
 const installed = createRequire(path.join(MODULES, 'package.json'));
 const { chromium } = installed('playwright-core');
 
@@ -247,3 +255,4 @@ class World {
 }
 
 exports.World = World;
+exports.REEVE = REEVE;
