@@ -37,9 +37,22 @@ static void outputs_of(const struct order *order, int64_t inputs, struct arena *
     assert(request->output_count <= order->step_count);
 }
 
-/* The step of the attempt, if that attempt still runs, or NULL. */
-static const struct step *running(const struct order *order, const struct attempt_ref *ref)
+/* Whether the step's attempt is that of the event, not only of the same number: another order had
+ * the id before, or the log has lost what the owner's store still holds. */
+static bool is_attempt_of(const struct step *step, const struct decision *decision,
+                          const struct event *event)
 {
+    if (event->kind == EVENT_STEP_STARTED)
+        return step->started_at == decision->decided_at;
+    return step->started_at <= decision->decided_at &&
+           step->complete_by >= event->step_extended.complete_by;
+}
+
+/* The step of the attempt, if that attempt still runs, or NULL. */
+static const struct step *running(const struct order *order, const struct decision *decision,
+                                  const struct event *event)
+{
+    const struct attempt_ref *ref = event_ref(event);
     int index = order_find_step(order, ref->step);
     if (index < 0)
         return NULL;
@@ -47,7 +60,7 @@ static const struct step *running(const struct order *order, const struct attemp
     const struct step *step = &order->steps[index];
     bool current = step->state == STEP_PROCESSING && step->direction == ref->direction &&
                    step->attempt == ref->attempt;
-    return current ? step : NULL;
+    return current && is_attempt_of(step, decision, event) ? step : NULL;
 }
 
 /* The order may have another version by now; a request stays as it was. */
@@ -69,7 +82,7 @@ static void add_request(const struct decision *decision, const struct event *eve
 {
     bool first = event->kind == EVENT_STEP_STARTED;
     const struct attempt_ref *ref = event_ref(event);
-    const struct step *step = running(order, ref);
+    const struct step *step = running(order, decision, event);
     if (step == NULL)
         return;
     assert(event_makes_request(event->kind));

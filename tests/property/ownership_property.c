@@ -277,3 +277,11 @@ Test(ownership, notices_that_the_log_was_cut_after_a_doubt)
     struct ownership_sometimes sometimes;
     run_cases(UINT64_C(16895320876935973691), 1, history, &sometimes);
 }
+
+/* An owner that had lost its claim with the log's tail read a Decision of the new log for emission:
+ * its own attempt of that number was of another version. */
+Test(ownership, requests_no_attempt_of_another_log)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(7573002414577420662), 1, history, &sometimes);
+}

@@ -396,6 +396,47 @@ Test(engine_order, emits_no_request_for_a_superseded_attempt)
     world_deinit(&world);
 }
 
+static uint32_t requests_of(struct world *world, const struct decision *decision)
+{
+    struct effects effects;
+    effects_of(decision, 0, &world->order, &world->memory.arena, &effects);
+    return effects.request_count;
+}
+
+/* The first attempt of an order with the id of one that has expired. */
+Test(engine_order, emits_no_request_for_the_same_attempt_of_an_order_accepted_again)
+{
+    static struct world world;
+    world_init(&world, "A");
+    struct command submit = large_submission(&world.memory.arena);
+    struct decision first = decide_at(&world, 1000, &submit);
+    world.order = (struct order){0};
+    struct decision second = decide_at(&world, 2000, &submit);
+    cr_assert_eq(requests_of(&world, &first), 0);
+    cr_assert_eq(requests_of(&world, &second), 1);
+    world_deinit(&world);
+}
+
+Test(engine_order, emits_no_request_for_the_extension_of_another_attempt)
+{
+    static struct world world;
+    world_init(&world, "A");
+    struct command submit = large_submission(&world.memory.arena);
+    decide_at(&world, 2000, &submit);
+    struct event event = {.kind = EVENT_STEP_EXTENDED};
+    event.step_extended = (struct step_extended){.ref = {TEXT("A"), DIRECTION_DO, 1},
+                                                 .complete_by = world.order.steps[0].complete_by};
+    struct decision decision = {
+        .decided_at = 2500, .order_id = TEXT("o-1"), .events = &event, .event_count = 1};
+    cr_assert_eq(requests_of(&world, &decision), 1);
+    decision.decided_at = 1500;
+    cr_assert_eq(requests_of(&world, &decision), 0, "it was decided before the attempt began");
+    decision.decided_at = 2500;
+    event.step_extended.complete_by++;
+    cr_assert_eq(requests_of(&world, &decision), 0, "the attempt has no such extension");
+    world_deinit(&world);
+}
+
 Test(engine_order, emits_only_current_requests_of_an_older_decision)
 {
     static struct world world;
