@@ -17,13 +17,27 @@ static void begin(void)
     process = owner_kit_begin_log(&kit, ORDERS);
 }
 
+/* It has folded all that the log holds. */
+static void follow_to_end(const struct owner *standby)
+{
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+}
+
+/* It has noticed once that the log lost its tail, and follows what the log holds now. */
+static void assert_tail_lost(struct owner *standby, int64_t next_command_offset)
+{
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, next_command_offset);
+}
+
 /* What it had read is gone; at its position, the log goes on with a claim that it has not seen. */
 Test(owner_doubt, notices_that_the_log_was_cut_and_has_grown_again)
 {
     begin();
     struct owner *standby = owner_kit_stand_by(process, 0);
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_truncate(kit.kafka, "p.events", 0, 3);
     owner_kit_claim(&kit, 0, 8);
     for (uint32_t i = 0; i < 4; i++)
@@ -39,14 +53,11 @@ Test(owner_doubt, notices_that_a_claim_follows_other_records)
 {
     begin();
     struct owner *standby = owner_kit_stand_by(process, 0);
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END - 1);
     owner_kit_claim(&kit, 0, 8);
     owner_kit_claim(&kit, 0, 9);
-    owner_kit_run(&kit, 5000);
-    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
-    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
+    assert_tail_lost(standby, ORDERS - 1);
 }
 
 static void step_until_warm(const struct owner *standby, bool warm)
@@ -84,10 +95,8 @@ Test(owner_doubt, notices_that_another_record_is_where_it_doubted)
 Test(owner_doubt, notices_that_the_log_ends_before_where_it_doubted)
 {
     begin();
-    const struct owner *standby = cut_the_log_after_a_doubt();
-    owner_kit_run(&kit, 5000);
-    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
-    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
+    struct owner *standby = cut_the_log_after_a_doubt();
+    assert_tail_lost(standby, ORDERS - 1);
 }
 
 /* The log lost a Claim that is folded, and the owner before it went on: its Decisions count. */
@@ -98,14 +107,11 @@ Test(owner_doubt, notices_that_a_claim_was_lost)
     owner_kit_claim(&kit, 0, 8);
     owner_kit_decide(&kit, 8, 0, ORDERS);
     owner_kit_claim(&kit, 0, 9);
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END + 2);
     owner_kit_decide(&kit, 8, 1, ORDERS + 1);
     owner_kit_decide(&kit, 8, 2, ORDERS + 2);
-    owner_kit_run(&kit, 5000);
-    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
-    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 3);
+    assert_tail_lost(standby, ORDERS + 3);
 }
 
 /* The log lost a foreign record that is folded, and the owner's Decision took its place. */
@@ -115,14 +121,11 @@ Test(owner_doubt, notices_that_a_foreign_record_was_lost)
     struct owner *standby = owner_kit_stand_by(process, 0);
     owner_kit_claim(&kit, 0, 8);
     broker_memory_append(kit.kafka, "p.events", 0, TEXT("key"), TEXT("not ours"));
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END + 1);
     owner_kit_decide(&kit, 8, 0, ORDERS);
     owner_kit_decide(&kit, 8, 1, ORDERS + 1);
-    owner_kit_run(&kit, 5000);
-    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
-    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 2);
+    assert_tail_lost(standby, ORDERS + 2);
 }
 
 /* A zombie's records do not follow either, but the log is whole. */
@@ -166,8 +169,7 @@ Test(owner_doubt, notices_that_a_foreign_record_is_in_another_log)
     begin();
     struct owner *standby = owner_kit_stand_by(process, 0);
     broker_memory_append(kit.kafka, "p.events", 0, TEXT("key"), TEXT("not ours"));
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_topic(kit.kafka, "p.events", 1);
     for (uint8_t claim = 0; claim < LOG_END; claim++)
         owner_kit_claim(&kit, 0, 20 + claim);
@@ -183,8 +185,7 @@ Test(owner_doubt, compares_one_record_where_a_claim_follows)
 {
     begin();
     struct owner *standby = owner_kit_stand_by(process, 0);
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     uint64_t before = broker_memory_requests(process->broker);
     owner_kit_claim(&kit, 0, 8);
     owner_kit_decide(&kit, 8, 0, ORDERS);
@@ -198,8 +199,7 @@ Test(owner_doubt, compares_one_record_where_a_claim_follows)
 static void delete_under_a_standby(void)
 {
     struct owner *standby = owner_kit_stand_by(process, 0);
-    owner_kit_run(&kit, 1000);
-    cr_assert(owner_is_warm(standby));
+    follow_to_end(standby);
     broker_memory_disconnect(process->broker);
     owner_kit_run(&kit, 100);
     owner_kit_claim(&kit, 0, 8);

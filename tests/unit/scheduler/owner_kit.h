@@ -88,7 +88,7 @@ void owner_kit_report(struct owner_kit *kit, const char *order_id);
 const char *owner_kit_id(const struct owner_kit *kit, int32_t partition, uint32_t number);
 /* Another instance's Claim is in events[partition]. */
 void owner_kit_claim(struct owner_kit *kit, int32_t partition, uint8_t claim_id);
-/* And its Decision on that command, in events[0]: there is no order "z". */
+/* And its Decision on that command, in events[0]: order "z" does not exist. */
 void owner_kit_decide(struct owner_kit *kit, uint8_t claim_id, uint32_t sequence,
                       int64_t command_offset);
 /* Framed like our records, with a schema that is not published. */
