@@ -51,7 +51,7 @@ enum json_fault {
     JSON_FAULT_COUNT
 };
 
-/* In words, to be read after a place: "has a name twice". Static. */
+/* In words, to be read after a place: "is too long". Static. */
 const char *json_fault_text(enum json_fault fault);
 
 /* The way from the root to a value. A level is a member (`name`, unescaped or as it is in canonical
@@ -79,17 +79,17 @@ struct json_problem {
 
 enum { JSON_PROBLEM_SIZE = JSON_PATH_SIZE + 128 };
 
-/* One line: `input.items[2] has a name twice (byte 812)`. Returns the size without the NUL. */
+/* One line: `input.items[2].sku occurs twice (byte 812)`. Returns the size without the NUL. */
 size_t json_problem_format(const struct json_problem *problem, const char *root,
                            char ret_line[JSON_PROBLEM_SIZE]);
 
 /* ---- checking ---- */
 
 /* Checks `json`, text from elsewhere, and gives its canonical text of at most `size_max` bytes.
- * *ret_text borrows `json` where that is canonical (no memory is taken), else it is new in `arena`.
- * False: *ret_problem (may be NULL) says what is wrong. Takes at most 2 * `size_max` bytes for the
- * text, and 16 for each member of a map whose names are to be sorted; the work is linear in the size
- * of `json`, times the logarithm of the members of such maps. Empty text is a fault. */
+ * *ret_text borrows `json` where that is canonical (no memory is taken), else it is new in `arena`,
+ * of which at most 12 * `size_max` bytes are taken. The work is linear in the size of `json`; where
+ * names have to be sorted, times its depth and the logarithm of its members. Empty text is a fault.
+ * False: *ret_problem (may be NULL) says what is wrong. */
 bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, struct text *ret_text,
                     struct json_problem *ret_problem);
 
@@ -201,18 +201,28 @@ struct json_writer {
     struct arena *arena;
     uint32_t size_max;
     enum json_fault fault;
-    char *data;
+    /* The rest belongs to json_write.c. */
+    const char *data; /* what was written; in `own`, or where it is copied from */
+    char *own;        /* NULL: nothing was copied yet */
     uint32_t size;
-    uint32_t capacity;
-    uint32_t depth; /* open lists and maps */
+    uint32_t capacity; /* of `own` */
+    uint32_t hint;     /* how much the text may come to */
+    uint32_t depth;    /* open lists and maps */
     struct json_writer_level {
-        uint32_t start;     /* of its bracket in `data` */
-        uint32_t count;     /* elements or members so far */
-        uint32_t last_name; /* where the last name begins, its quote included */
+        uint32_t start; /* of its bracket */
+        uint32_t count; /* elements or members so far */
+        struct json_writer_name {
+            uint32_t at; /* of its quote */
+            uint32_t size;
+        } last, previous;
         bool map;
         bool unsorted; /* a name does not follow the one before it */
         bool named;    /* a name waits for its value */
     } levels[JSON_DEPTH_MAX];
+    struct json_writer_member *members; /* for sorting, as `spare` is */
+    uint32_t members_capacity;
+    char *spare;
+    uint32_t spare_capacity;
 };
 
 void json_writer_init(struct json_writer *writer, uint32_t size_max, struct arena *arena);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What everything stands on: names, numbers, decimals, percent-encoding, suggestions.
+# What everything stands on: names, numbers, decimals, JSON, percent-encoding, suggestions.
 
 reeve_test(base
     SOURCES
@@ -9,6 +9,10 @@ reeve_test(base
         decimal_test.c
         enum_names_test.c
         error_test.c
+        json_canonical_test.c
+        json_number_test.c
+        json_value_test.c
+        json_write_test.c
         names_test.c
         numbers_test.c
         percent_test.c
