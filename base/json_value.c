@@ -121,9 +121,11 @@ const char *json_value_end(const char *at, const char *end)
 /* How far the walk may go from `at`. */
 static const char *limit_of(const char *at, const char *end, const struct json_walk *walk)
 {
-    if (walk == NULL || walk->left >= (uint64_t)(end - at))
+    if (walk == NULL)
         return end;
-    return walk->spent ? at : at + walk->left;
+    if (walk->spent)
+        return at;
+    return walk->left < (uint64_t)(end - at) ? at + walk->left : end;
 }
 
 /* The walk went from `at` to `to`, or (NULL) to its limit without finding what it looked for. What

@@ -19,3 +19,6 @@ reeve_test(base
         rfc3339_test.c
         suggest_test.c
     LIBS reeve-base)
+
+# What test_json.py compares with Python's json and decimal.
+reeve_executable(json-tool SOURCES json_tool.c LIBS reeve-base OUTPUT tests/unit)
