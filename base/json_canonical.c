@@ -121,6 +121,24 @@ static bool is_of_number(char c)
     return number_is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
+/* The short way for most numbers: a small integer, or one with a fraction that ends with a digit. */
+static bool is_canonical(struct text number)
+{
+    uint32_t start = number.data[0] == '-', at = start;
+    while (at < number.size && number_is_digit(number.data[at]))
+        at++;
+    if (number.size > JSON_DIGITS_MAX || at == start ||
+        (number.data[start] == '0' && (at != start + 1 || number.size == 2)))
+        return false;
+    if (at == number.size)
+        return true;
+    uint32_t point = at++;
+    while (at < number.size && number_is_digit(number.data[at]))
+        at++;
+    return number.data[point] == '.' && at == number.size && number.data[at - 1] != '.' &&
+           number.data[at - 1] != '0';
+}
+
 static void read_number(struct json_reader *reader)
 {
     char canonical[JSON_NUMBER_SIZE];
@@ -129,6 +147,11 @@ static void read_number(struct json_reader *reader)
     while (to < reader->end && is_of_number(*to))
         to++;
     struct text text = {reader->at, (uint32_t)(to - reader->at)};
+    if (is_canonical(text)) {
+        json_put(&reader->writer, text.data, text.size);
+        reader->at = to;
+        return;
+    }
     enum json_fault fault = json_number_parse(text, &number);
     if (fault != JSON_FAULT_NONE) {
         fail(reader, fault);

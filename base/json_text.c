@@ -175,22 +175,46 @@ bool json_escaped_equal(struct text escaped, struct text text)
     return text.size == 0;
 }
 
+/* ---- the order of names ---- */
+
+/* How many bytes are the same at the front of both. */
+static uint32_t common_size(struct text a, struct text b)
+{
+    uint32_t shorter = a.size < b.size ? a.size : b.size;
+    uint32_t same = 0;
+    for (uint64_t a_bytes, b_bytes; shorter - same >= 8; same += 8) {
+        memcpy(&a_bytes, a.data + same, 8);
+        memcpy(&b_bytes, b.data + same, 8);
+        if (a_bytes != b_bytes)
+            break;
+    }
+    while (same < shorter && a.data[same] == b.data[same])
+        same++;
+    return same;
+}
+
+/* Whether an odd number of backslashes ends at `at`: then the last one begins an escape. */
+static bool is_escaped(struct text text, uint32_t at)
+{
+    uint32_t count = 0;
+    while (count < at && text.data[at - 1 - count] == '\\')
+        count++;
+    return count % 2 == 1;
+}
+
+/* Both begin with the same bytes, so they are compared where they differ: there, or within an escape
+ * that has begun before. The digits of escapes are in the order of what they stand for. */
 int json_escaped_compare(struct text a, struct text b)
 {
-    if (!has_escapes(a) && !has_escapes(b))
+    char a_bytes[JSON_ESCAPE_SIZE_MAX], b_bytes[JSON_ESCAPE_SIZE_MAX];
+    uint32_t same = common_size(a, b);
+    if (same < a.size && same < b.size && is_escaped(a, same))
+        same--;
+    a = text_from(a, same);
+    b = text_from(b, same);
+    if (a.size == 0 || b.size == 0 || (a.data[0] != '\\' && b.data[0] != '\\'))
         return text_compare(a, b);
-    while (a.size > 0 && b.size > 0) {
-        char a_bytes[JSON_ESCAPE_SIZE_MAX], b_bytes[JSON_ESCAPE_SIZE_MAX];
-        if (a.data[0] == b.data[0] && a.data[0] != '\\') {
-            a = text_from(a, 1);
-            b = text_from(b, 1);
-            continue;
-        }
-        struct text a_taken = {a_bytes, take(&a, a_bytes)};
-        struct text b_taken = {b_bytes, take(&b, b_bytes)};
-        int order = text_compare(a_taken, b_taken);
-        if (order != 0)
-            return order;
-    }
-    return (a.size > 0) - (b.size > 0);
+    struct text a_taken = {a_bytes, take(&a, a_bytes)};
+    struct text b_taken = {b_bytes, take(&b, b_bytes)};
+    return text_compare(a_taken, b_taken);
 }

@@ -202,15 +202,21 @@ static void swap_members(struct json_writer *writer, uint32_t a, uint32_t b)
     writer->members[b] = kept;
 }
 
-/* Of a heap with the greatest name at 0: the member at `at` may be too small for its place. */
+/* Of a heap with the greatest name at 0: the member at `at` may be too small for its place. It goes
+ * to the bottom first and rises from there, which takes half the comparisons. */
 static void sift_down(struct json_writer *writer, uint32_t at, uint32_t count)
 {
+    uint32_t top = at;
     for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && compare_members(writer, child, child + 1) < 0)
             child++;
-        if (compare_members(writer, at, child) >= 0)
-            return;
         swap_members(writer, at, child);
+    }
+    for (uint32_t parent; at > top; at = parent) {
+        parent = (at - 1) / 2;
+        if (compare_members(writer, parent, at) >= 0)
+            return;
+        swap_members(writer, parent, at);
     }
 }
 
