@@ -87,7 +87,7 @@ size_t json_problem_format(const struct json_problem *problem, const char *root,
 
 /* Checks `json`, text from elsewhere, and gives its canonical text of at most `size_max` bytes.
  * *ret_text borrows `json` where that is canonical (no memory is taken), else it is new in `arena`,
- * of which at most 12 * `size_max` bytes are taken. The work is linear in the size of `json`; where
+ * of which at most 16 * `size_max` bytes are taken. The work is linear in the size of `json`; where
  * names have to be sorted, times its depth and the logarithm of its members. Empty text is a fault.
  * False: *ret_problem (may be NULL) says what is wrong. */
 bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, struct text *ret_text,
@@ -95,9 +95,9 @@ bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, st
 
 /* ---- numbers ---- */
 
-/* An exact decimal: DIGITS * 10^exponent, negative or not. The digits (0 to 9, not characters) begin
- * and end with one that is not 0; zero has none, exponent 0, and is not negative. So equal numbers
- * have equal fields, and a number is whole if `exponent` >= 0. */
+/* An exact decimal: DIGITS * 10^exponent, negative or not. The digits (0 to 9, not characters)
+ * begin and end with one that is not 0; zero has none, exponent 0, and is not negative. So equal
+ * numbers have equal fields, and a number is whole if `exponent` >= 0. */
 struct json_number {
     bool negative;
     uint8_t count; /* of the digits */
@@ -163,7 +163,7 @@ bool json_value_integer(struct json_value value, int64_t *ret_integer);
 /* Of JSON_KIND_TEXT: what is between its quotes, escaped; has no data if it is not one, is
  * malformed, or the walk is spent. */
 struct text json_value_escaped(struct json_value value, struct json_walk *walk);
-/* Without escapes: `escaped` itself where there are none, else new in `arena` (at most its size). */
+/* Without escapes: `escaped` itself where there are none, else new in `arena`, at most as long. */
 struct text json_unescape(struct text escaped, struct arena *arena);
 /* Whether `escaped` stands for `text`; walks no more than the shorter one. */
 bool json_escaped_equal(struct text escaped, struct text text);
@@ -195,8 +195,8 @@ bool json_items_next(struct json_items *items, struct json_walk *walk);
 
 /* Makes canonical text of at most `size_max` bytes. The first fault stays: whatever follows does
  * nothing, and there is no text. Names may come in any order; the writer sorts them when the map is
- * closed. That calls alternate as JSON does (a name before each member's value, a bracket closed for
- * each one opened, one value at the root) is asserted. Stays put: do not copy the struct. */
+ * closed. That calls alternate as JSON does (a name before each member's value, a bracket closed
+ * for each one opened, one value at the root) is asserted. Stays put: do not copy the struct. */
 struct json_writer {
     struct arena *arena;
     uint32_t size_max;

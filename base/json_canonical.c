@@ -121,7 +121,7 @@ static bool is_of_number(char c)
     return number_is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* The short way for most numbers: a small integer, or one with a fraction that ends with a digit. */
+/* The short way for most numbers, which are canonical. */
 static bool is_canonical(struct text number)
 {
     uint32_t start = number.data[0] == '-', at = start;

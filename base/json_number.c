@@ -75,7 +75,7 @@ static uint8_t digit_at(const struct number_parts *parts, uint64_t place)
     return (uint8_t)(digit - '0');
 }
 
-/* How many digits the canonical text has: those before the point, at least one, and those behind. */
+/* The digits of the canonical text: those before the point, at least one, and those behind it. */
 static int64_t text_digits(int64_t count, int64_t exponent)
 {
     int64_t before = count + exponent > 1 ? count + exponent : 1;

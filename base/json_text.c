@@ -202,7 +202,7 @@ static bool is_escaped(struct text text, uint32_t at)
     return count % 2 == 1;
 }
 
-/* Both begin with the same bytes, so they are compared where they differ: there, or within an escape
+/* Both begin with the same bytes, so they are compared where they differ: there, or at the escape
  * that has begun before. The digits of escapes are in the order of what they stand for. */
 int json_escaped_compare(struct text a, struct text b)
 {

@@ -109,7 +109,7 @@ static void check(struct text json, uint32_t how, struct arena *arena)
     used = arena->used;
     if (json_canonical(json, size_max, arena, &canonical, &problem)) {
         assert(canonical.size > 0 && canonical.size <= size_max);
-        assert(arena->used - used <= 12 * (size_t)size_max);
+        assert(arena->used - used <= 16 * (size_t)size_max);
         walk = (struct json_walk){.left = json.size / (how + 1)};
         walk_all(json_value_of(canonical), &walk, arena);
         check_canonical(canonical, arena);
