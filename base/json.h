@@ -51,9 +51,6 @@ enum json_fault {
     JSON_FAULT_COUNT
 };
 
-/* In words, to be read after a place: "is too long". Static. */
-const char *json_fault_text(enum json_fault fault);
-
 /* The way from the root to a value. A level is a member (`name`, unescaped or as it is in canonical
  * text; its data is not NULL) or an element of a list. */
 struct json_path_level {

@@ -23,7 +23,7 @@ static const char *const fault_texts[] = {
 _Static_assert(sizeof(fault_texts) / sizeof(fault_texts[0]) == JSON_FAULT_COUNT, "each has one");
 _Static_assert(JSON_DEPTH_MAX == 32 && JSON_DIGITS_MAX == 40, "the texts above name them");
 
-const char *json_fault_text(enum json_fault fault)
+static const char *fault_text(enum json_fault fault)
 {
     assert(fault >= 0 && fault < JSON_FAULT_COUNT);
     return fault_texts[fault];
@@ -93,7 +93,7 @@ size_t json_problem_format(const struct json_problem *problem, const char *root,
     char path[JSON_PATH_SIZE];
     json_path_format(&problem->path, root, path);
     int size = snprintf(ret_line, JSON_PROBLEM_SIZE, "%s %s (byte %u)", path,
-                        json_fault_text(problem->fault), problem->offset);
+                        fault_text(problem->fault), problem->offset);
     assert(size > 0 && size < JSON_PROBLEM_SIZE);
     return (size_t)size;
 }
