@@ -19,4 +19,5 @@ reeve_test(engine
         report_test.c
         retry_test.c
         route_test.c
+        shape_test.c
     LIBS reeve-test-engine reeve-engine)
