@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The body and the token of a callback. See callbacks.h. */
+#include "base/json.h"
 #include "base/utf8.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/sanitize.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
@@ -37,95 +37,106 @@ void agent_callback_token(struct text secret, struct text agent, struct text ord
 
 /* ---- bodies ---- */
 
-/* A string member; *ret_text stays as it is when there is none. False: it is not a string. */
-static bool take_string(const json_t *json, const char *name, struct arena *arena,
-                        struct text *ret_text)
+/* A text member; *ret_text stays as it is when there is none. False: it is not a text. */
+static bool take_text(struct json_value body, const char *name, struct arena *arena,
+                      struct text *ret_text)
 {
-    const json_t *value = json_object_get(json, name);
-    if (value == NULL || json_is_null(value))
-        return true;
-    if (!json_is_string(value))
-        return false;
-    size_t size = json_string_length(value);
-    assert(size <= AGENT_CALLBACK_BODY_MAX);
-    *ret_text = arena_text(arena, (struct text){json_string_value(value), (uint32_t)size});
-    return true;
+    struct json_value value = json_value_member(body, text_of(name), NULL);
+    enum json_kind kind = json_value_kind(value);
+    if (kind == JSON_KIND_TEXT)
+        *ret_text = json_unescape(json_value_escaped(value, NULL), arena);
+    return kind == JSON_KIND_TEXT || kind == JSON_KIND_NULL || kind == JSON_KIND_NONE;
 }
 
-static enum error_class read_done(const json_t *json, struct arena *arena,
-                                  struct agent_callback_body *body, struct error *ret_error)
+static enum error_class read_done(struct json_value body, struct agent_callback_body *parsed,
+                                  struct error *ret_error)
 {
-    const json_t *value = json_object_get(json, "output");
-    if (value == NULL || json_is_null(value))
+    struct json_value value = json_value_member(body, TEXT("output"), NULL);
+    enum json_kind kind = json_value_kind(value);
+    if (kind == JSON_KIND_NULL || kind == JSON_KIND_NONE)
         return ERROR_OK;
-    size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (size > STEP_OUTPUT_BYTES_MAX)
-        return error_set(ret_error, CODE_TOO_LARGE, "output is %zu bytes; the limit is %d", size,
-                         STEP_OUTPUT_BYTES_MAX);
-    char *text = arena_bytes(arena, size);
-    size_t written = json_dumpb(value, text, size, JSON_COMPACT | JSON_ENCODE_ANY);
-    assert(size > 0 && written == size);
-    body->output = (struct text){text, (uint32_t)size};
+    struct text output = json_value_text(value, NULL);
+    if (output.size > STEP_OUTPUT_BYTES_MAX)
+        return error_set(ret_error, CODE_TOO_LARGE, "output is %u bytes; the limit is %d",
+                         output.size, STEP_OUTPUT_BYTES_MAX);
+    parsed->output = output;
     return ERROR_OK;
 }
 
-static enum error_class read_failed(const json_t *json, struct arena *arena,
-                                    struct agent_callback_body *body, struct error *ret_error)
+static enum error_class read_failed(struct json_value body, struct arena *arena,
+                                    struct agent_callback_body *parsed, struct error *ret_error)
 {
     struct text effect = TEXT("unknown");
     struct text message = TEXT("");
-    body->error_name = TEXT("Callback.Failed");
-    if (!take_string(json, "error", arena, &body->error_name) ||
-        !error_name_valid(body->error_name))
+    parsed->error_name = TEXT("Callback.Failed");
+    if (!take_text(body, "error", arena, &parsed->error_name) ||
+        !error_name_valid(parsed->error_name))
         return error_set(ret_error, CODE_BAD_CALLBACK,
                          "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
-    if (!take_string(json, "message", arena, &message))
+    if (!take_text(body, "message", arena, &message))
         return error_set(ret_error, CODE_BAD_CALLBACK, "message must be a string");
-    body->error_message = agent_message(message, arena);
-    if (!take_string(json, "effect", arena, &effect))
+    parsed->error_message = agent_message(message, arena);
+    if (!take_text(body, "effect", arena, &effect))
         effect = TEXT("");
     uint32_t value;
     if (enum_names_find(&effect_names, effect, &value)) {
-        body->effect = (enum effect)value;
+        parsed->effect = (enum effect)value;
         return ERROR_OK;
     }
     return error_set(ret_error, CODE_BAD_CALLBACK, "effect must be none, applied or unknown");
 }
 
-static enum error_class read_extend(const json_t *json, struct arena *arena,
-                                    struct agent_callback_body *body, struct error *ret_error)
+/* More than 0, as whole milliseconds. */
+static bool read_seconds(struct json_value value, int64_t *ret_ms)
 {
-    const json_t *seconds = json_object_get(json, "seconds");
+    struct json_number number;
+    int64_t ms;
+    if (!json_value_number(value, &number) || number.count == 0 || number.negative)
+        return false;
+    number.exponent += 3;
+    while (number.count > 0 && number.exponent < 0) { /* finer than a millisecond */
+        number.count--;
+        number.exponent++;
+    }
+    if (number.count == 0)
+        number.exponent = 0;
+    if (!json_number_integer(&number, &ms) || ms > DURATION_MS_MAX)
+        return false;
+    *ret_ms = ms;
+    return true;
+}
+
+static enum error_class read_extend(struct json_value body, struct arena *arena,
+                                    struct agent_callback_body *parsed, struct error *ret_error)
+{
     struct text progress = TEXT("");
-    if (!json_is_number(seconds) || json_number_value(seconds) <= 0 ||
-        json_number_value(seconds) > (double)DURATION_MS_MAX / 1000)
+    if (!read_seconds(json_value_member(body, TEXT("seconds"), NULL), &parsed->extra_ms))
         return error_set(
             ret_error, CODE_BAD_CALLBACK,
             "seconds must be a number greater than 0: how much more time is needed from now on");
-    if (!take_string(json, "progress", arena, &progress))
+    if (!take_text(body, "progress", arena, &progress))
         return error_set(ret_error, CODE_BAD_CALLBACK, "progress must be a string");
-    body->extra_ms = (int64_t)(json_number_value(seconds) * 1000);
-    body->progress = agent_message(progress, arena);
+    parsed->progress = agent_message(progress, arena);
     return ERROR_OK;
 }
 
-static enum error_class read_outcome(const json_t *json, struct arena *arena,
-                                     struct agent_callback_body *body, struct error *ret_error)
+static enum error_class read_outcome(struct json_value body, struct arena *arena,
+                                     struct agent_callback_body *parsed, struct error *ret_error)
 {
     struct text outcome = TEXT("");
-    take_string(json, "outcome", arena, &outcome);
+    take_text(body, "outcome", arena, &outcome);
     if (text_equal(outcome, TEXT("done"))) {
-        body->outcome = AGENT_CALLBACK_DONE;
-        body->effect = EFFECT_APPLIED;
-        return read_done(json, arena, body, ret_error);
+        parsed->outcome = AGENT_CALLBACK_DONE;
+        parsed->effect = EFFECT_APPLIED;
+        return read_done(body, parsed, ret_error);
     }
     if (text_equal(outcome, TEXT("failed"))) {
-        body->outcome = AGENT_CALLBACK_FAILED;
-        return read_failed(json, arena, body, ret_error);
+        parsed->outcome = AGENT_CALLBACK_FAILED;
+        return read_failed(body, arena, parsed, ret_error);
     }
     if (text_equal(outcome, TEXT("extend"))) {
-        body->outcome = AGENT_CALLBACK_EXTEND;
-        return read_extend(json, arena, body, ret_error);
+        parsed->outcome = AGENT_CALLBACK_EXTEND;
+        return read_extend(body, arena, parsed, ret_error);
     }
     return error_set(ret_error, CODE_BAD_CALLBACK, "outcome must be done, failed or extend");
 }
@@ -134,16 +145,18 @@ enum error_class agent_callback_parse(struct text body, struct arena *arena,
                                       struct agent_callback_body *ret_body, struct error *ret_error)
 {
     struct agent_callback_body parsed = {.output = TEXT("")};
-    json_error_t where;
-    json_t *value =
-        body.size > 0 ? json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, &where) : NULL;
-    if (!json_is_object(value)) {
-        json_decref(value);
+    struct text canonical = {0};
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    if (!json_canonical(body, UINT32_MAX, arena, &canonical, &problem)) {
+        json_problem_format(&problem, "the body", line);
+        return error_set(ret_error, CODE_BAD_CALLBACK, "%s", line);
+    }
+    struct json_value value = json_value_of(canonical);
+    if (json_value_kind(value) != JSON_KIND_MAP)
         return error_set(ret_error, CODE_BAD_CALLBACK,
                          "the body must be a JSON object with an outcome");
-    }
     enum error_class class = read_outcome(value, arena, &parsed, ret_error);
-    json_decref(value);
     if (class == ERROR_OK)
         *ret_body = parsed;
     return class;

@@ -2,11 +2,11 @@
 /* See sanitize.h. */
 #include "services/agent/core/sanitize.h"
 
+#include "base/json.h"
 #include "base/percent.h"
 #include "base/utf8.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <stdio.h>
 
 struct text agent_message(struct text message, struct arena *arena)
@@ -34,35 +34,11 @@ struct text agent_output_truncated(size_t bytes, struct arena *arena)
     return arena_text(arena, (struct text){text, (uint32_t)size});
 }
 
-/* Valid JSON without the whitespace between its tokens. Numbers keep their digits, which a parser
- * and a writer would not guarantee. */
-static struct text compact(struct text json, struct arena *arena)
-{
-    char *copy = arena_bytes(arena, json.size);
-    uint32_t size = 0;
-    bool quoted = false;
-    for (uint32_t i = 0; i < json.size; i++) {
-        char c = json.data[i];
-        if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'))
-            continue;
-        copy[size++] = c;
-        if (quoted && c == '\\' && i + 1 < json.size)
-            copy[size++] = json.data[++i];
-        else if (c == '"')
-            quoted = !quoted;
-    }
-    return (struct text){copy, size};
-}
-
 struct text agent_output(struct text json, struct arena *arena)
 {
-    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
-    json_t *value = json.size > 0 ? json_loadb(json.data, json.size, flags, NULL) : NULL;
-    bool empty = value == NULL || json_is_null(value);
-    json_decref(value);
-    if (empty)
+    struct text output = {0};
+    if (!json_canonical(json, UINT32_MAX, arena, &output, NULL) || text_equal(output, TEXT("null")))
         return TEXT("");
-    struct text output = compact(json, arena);
     return output.size <= STEP_OUTPUT_BYTES_MAX ? output
                                                 : agent_output_truncated(output.size, arena);
 }

@@ -10,9 +10,9 @@
  * invalid UTF-8 becomes '?'. New in the arena, or the text itself if it is valid. */
 struct text agent_message(struct text message, struct arena *arena);
 
-/* The JSON text `json` as a step's output: compact, at most STEP_OUTPUT_BYTES_MAX bytes. Longer
- * ones become {"truncated":true,"bytes":N}; null and invalid JSON become empty. New in the arena.
- */
+/* The JSON text `json` as a step's output: canonical (base/json.h), at most STEP_OUTPUT_BYTES_MAX
+ * bytes. Longer ones become {"truncated":true,"bytes":N}; null and invalid JSON become empty. New in
+ * the arena, or the text itself if it is canonical. */
 struct text agent_output(struct text json, struct arena *arena);
 /* The same for a body that was longer than what was kept of it. */
 struct text agent_output_truncated(size_t bytes, struct arena *arena);

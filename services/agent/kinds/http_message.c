@@ -2,6 +2,8 @@
 /* See http_message.h. */
 #include "services/agent/kinds/http_message.h"
 
+#include "base/buffer.h"
+#include "base/json.h"
 #include "base/names.h"
 #include "base/rfc3339.h"
 #include "schemas/json/json_codec.h"
@@ -27,18 +29,44 @@ enum error_class http_message_url(const char *base, struct text action,
     return ERROR_OK;
 }
 
-/* Outputs as JSON values; empty or invalid ones as null. */
-static json_t *outputs_json(const struct step_request *request)
+/* The object but for its last brace. */
+static void put_open_object(struct buffer *body, const json_t *object)
 {
-    json_t *object = json_object();
+    size_t size = json_dumpb(object, NULL, 0, JSON_COMPACT);
+    buffer_reserve(body, size);
+    char *at = (char *)body->data + body->size;
+    size_t written = json_dumpb(object, at, size, JSON_COMPACT);
+    assert(size > 2 && written == size && at[size - 1] == '}');
+    body->size += size - 1;
+}
+
+static void put_text(struct buffer *body, struct text text)
+{
+    buffer_append(body, text.data, text.size);
+}
+
+/* Outputs as they were reported: jansson would make doubles of their numbers. Empty or invalid ones
+ * as null. */
+static void put_outputs(struct buffer *body, const struct step_request *request,
+                        struct arena *arena)
+{
+    const char *before = "{";
     for (uint32_t i = 0; i < request->output_count; i++) {
-        struct text step = request->outputs[i].step;
-        struct text output = request->outputs[i].output;
-        size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
-        json_t *value = output.size > 0 ? json_loadb(output.data, output.size, flags, NULL) : NULL;
-        json_object_setn_new(object, step.data, step.size, value != NULL ? value : json_null());
+        struct json_writer writer;
+        struct text name, value;
+        json_writer_init(&writer, UINT32_MAX, arena);
+        json_write_text(&writer, request->outputs[i].step);
+        if (!json_writer_done(&writer, &name))
+            continue;
+        if (!json_canonical(request->outputs[i].output, UINT32_MAX, arena, &value, NULL))
+            value = TEXT("null");
+        put_text(body, text_of(before));
+        put_text(body, name);
+        put_text(body, TEXT(":"));
+        put_text(body, value);
+        before = ",";
     }
-    return object;
+    put_text(body, *before == '{' ? TEXT("{}") : TEXT("}"));
 }
 
 struct text http_message_body(const struct step_request *request, struct arena *arena)
@@ -49,22 +77,25 @@ struct text http_message_body(const struct step_request *request, struct arena *
                                                "attributes", "priority", NULL};
     struct text key = agent_header_text(request->idempotency_key, arena);
     struct text do_key = agent_header_text(request->do_key, arena);
-    json_t *body = json_object();
+    struct buffer body = {0};
+    json_t *fields = json_object();
     json_t *order = json_object();
-    json_codec_add(body, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
+    json_codec_add(fields, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
                    0);
     json_codec_add(order, &binding_order_details, request->order, order_fields, 0);
-    json_object_set_new(body, "idempotency_key", json_codec_text(key));
-    json_object_set_new(body, "do_key", json_codec_text(do_key));
-    json_object_set_new(body, "complete_by", json_integer(request->complete_by));
-    json_object_set_new(body, "order", order);
-    json_object_set_new(body, "outputs", outputs_json(request));
-    size_t size = json_dumpb(body, NULL, 0, JSON_COMPACT);
-    char *text = arena_bytes(arena, size);
-    size_t written = json_dumpb(body, text, size, JSON_COMPACT);
-    assert(size > 0 && written == size);
-    json_decref(body);
-    return (struct text){text, (uint32_t)size};
+    json_object_set_new(fields, "idempotency_key", json_codec_text(key));
+    json_object_set_new(fields, "do_key", json_codec_text(do_key));
+    json_object_set_new(fields, "complete_by", json_integer(request->complete_by));
+    json_object_set_new(fields, "order", order);
+    put_open_object(&body, fields);
+    put_text(&body, TEXT(",\"outputs\":"));
+    put_outputs(&body, request, arena);
+    put_text(&body, TEXT("}"));
+    struct text text =
+        arena_text(arena, (struct text){(const char *)body.data, (uint32_t)body.size});
+    buffer_deinit(&body);
+    json_decref(fields);
+    return text;
 }
 
 static bool is_hex(struct text text, uint32_t at, uint32_t count)

@@ -29,6 +29,9 @@ Test(callbacks, parses_bodies)
     cr_assert(parse("{\"outcome\":\"done\",\"output\":{\"a\": [1, null]}}", &said) == ERROR_OK);
     cr_assert(said.outcome == AGENT_CALLBACK_DONE &&
               text_equal(said.output, TEXT("{\"a\":[1,null]}")));
+    cr_assert(parse("{\"outcome\":\"done\",\"output\":[100.10,12345678901234567890]}", &said) ==
+              ERROR_OK);
+    cr_assert(text_equal(said.output, TEXT("[100.1,12345678901234567890]")));
     cr_assert(parse("{\"outcome\":\"done\"}", &said) == ERROR_OK);
     cr_assert_eq(said.output.size, 0);
     cr_assert(parse("{\"outcome\":\"failed\",\"error\":\"Card.Declined\",\"message\":\"no\\nway\","
@@ -43,6 +46,10 @@ Test(callbacks, parses_bodies)
               ERROR_OK);
     cr_assert(said.outcome == AGENT_CALLBACK_EXTEND && said.extra_ms == 1500);
     cr_assert(text_equal(said.progress, TEXT("half")));
+    cr_assert(parse("{\"outcome\":\"extend\",\"seconds\":0.10005}", &said) == ERROR_OK);
+    cr_assert_eq(said.extra_ms, 100);
+    cr_assert(parse("{\"outcome\":\"extend\",\"seconds\":1e3}", &said) == ERROR_OK);
+    cr_assert_eq(said.extra_ms, 1000000);
 }
 
 Test(callbacks, refuses_malformed_bodies)
@@ -64,6 +71,8 @@ Test(callbacks, refuses_malformed_bodies)
         "{\"outcome\":\"failed\",\"effect\":\"perhaps\"}",
         "{\"outcome\":\"extend\"}",
         "{\"outcome\":\"extend\",\"seconds\":0}",
+        "{\"outcome\":\"extend\",\"seconds\":-1}",
+        "{\"outcome\":\"extend\",\"seconds\":1e30}",
         "{\"outcome\":\"extend\",\"seconds\":\"9\"}",
         "{\"outcome\":\"extend\",\"seconds\":1e300}",
         "{\"outcome\":\"extend\",\"seconds\":1,\"progress\":1}",

@@ -82,7 +82,7 @@ Test(exec_agent, maps_exit_codes_to_outcomes)
     wait_reports(world, 2);
     cr_assert_not_null(
         strstr(world_reports(world),
-               "done/Pay/do/1 ok {\"key\":\"done/Pay/do/0\",\"in\":\"{order_id:done"),
+               "done/Pay/do/1 ok {\"in\":\"{order_id:done\",\"key\":\"done/Pay/do/0\"}"),
         "%s", world_reports(world));
     cr_assert_not_null(strstr(world_reports(world), "refused/Pay/undo/1 Card.Declined none\n"));
     world_free(world);

@@ -44,15 +44,16 @@ Test(sanitize, cleans_messages)
     }
 }
 
-Test(sanitize, compacts_outputs_and_keeps_their_digits)
+Test(sanitize, makes_outputs_canonical_and_their_numbers_exact)
 {
     assert_text(
         agent_output(TEXT(" { \"a\" : [ 1 , 2.50 ] ,\n\t\"b c\" : \" x \\\" y \" }\r\n"), arena()),
-        "{\"a\":[1,2.50],\"b c\":\" x \\\" y \"}");
+        "{\"a\":[1,2.5],\"b c\":\" x \\\" y \"}");
     assert_text(agent_output(TEXT("19.99"), arena()), "19.99");
     assert_text(agent_output(TEXT("\"text\\\\\" "), arena()), "\"text\\\\\"");
     assert_text(agent_output(TEXT("123456789012345678901234567890"), arena()),
                 "123456789012345678901234567890");
+    assert_text(agent_output(TEXT("{\"b\":100.10,\"a\":1e2}"), arena()), "{\"a\":100,\"b\":100.1}");
     assert_text(agent_output(TEXT("true"), arena()), "true");
 }
 
@@ -64,6 +65,8 @@ Test(sanitize, empties_invalid_outputs)
     assert_text(agent_output(TEXT("{\"a\":1} trailing"), arena()), "");
     assert_text(agent_output(TEXT("<html></html>"), arena()), "");
     assert_text(agent_output(TEXT("\"\xff\""), arena()), "");
+    assert_text(agent_output(TEXT("{\"a\":1,\"a\":2}"), arena()), "");
+    assert_text(agent_output(TEXT("1e300"), arena()), "");
 }
 
 Test(sanitize, replaces_long_outputs_by_their_size)
