@@ -71,7 +71,7 @@ size_t json_path_format(const struct json_path *path, const char *root,
 struct json_problem {
     enum json_fault fault;
     uint32_t offset;       /* byte of the text that was checked, at or behind the fault */
-    struct json_path path; /* names borrow from that text */
+    struct json_path path; /* names borrow from that text, or from the arena */
 };
 
 enum { JSON_PROBLEM_SIZE = JSON_PATH_SIZE + 128 };

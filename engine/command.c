@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "base/utf8.h"
+#include "engine/output.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -95,4 +96,13 @@ enum error_class command_check(const struct command *cmd, struct error *ret_erro
     if ((info->from & COMMAND_FROM_OPERATOR) != 0 && !utf8_printable(command_asker(cmd)))
         return INVALID("who asks must be printable UTF-8");
     return ERROR_OK;
+}
+
+void command_make_canonical(struct command *cmd, struct arena *arena)
+{
+    struct text *output = cmd->kind == COMMAND_REPORT_STEP     ? &cmd->report_step.output
+                          : cmd->kind == COMMAND_COMPLETE_STEP ? &cmd->complete_step.output
+                                                               : NULL;
+    if (output != NULL && !text_empty(*output))
+        *output = output_canonical(*output, STEP_OUTPUT_BYTES_READ_MAX, arena);
 }

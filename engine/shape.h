@@ -36,8 +36,8 @@ struct shape {
 /* "string", "number" ... as an InputShape names it; of lists and maps, what they are. Static. */
 const char *shape_kind_name(enum shape_kind kind);
 
-/* Whether `input`, canonical text or empty (none), has the shape. REJECT "InvalidInput", with the
- * path of the first value that does not: `input.items[2].quantity is a text; it must be an integer`.
+/* Whether `input`, canonical text or empty (none), has the shape. REJECT "InvalidInput" with the
+ * path of what has not: `input.items[2].quantity is a text; it must be an integer`.
  * Recurses no deeper than the shape; the work is linear in the size of the input, times its depth
  * and the logarithm of the members of a map in the shape. */
 enum error_class shape_check(const struct shape *shape, struct text input, struct error *ret_error);

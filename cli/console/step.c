@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve step`: an operator ends a step by hand. */
+#include "base/heap_arena.h"
+#include "base/json.h"
 #include "cli/console/operator_command.h"
 #include "engine/workflow.h"
 
@@ -11,21 +13,30 @@ static enum error_class put_text(json_t *body, const char *field, const char *te
     return error_set(ret_error, CODE_USAGE, "%s must be UTF-8", field);
 }
 
+static enum error_class check_json(struct text output, struct error *ret_error)
+{
+    struct heap_arena scratch;
+    struct text canonical;
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    heap_arena_init(&scratch, 4096);
+    bool good = json_canonical(output, UINT32_MAX, &scratch.arena, &canonical, &problem);
+    if (!good)
+        json_problem_format(&problem, "--step-output", line);
+    heap_arena_deinit(&scratch);
+    return good ? ERROR_OK : error_set(ret_error, CODE_USAGE, "%s", line);
+}
+
 static enum error_class add_completed(struct cli *cli, char **last, json_t *body,
                                       struct error *ret_error)
 {
     const char *output = cli_flag_value(cli, "step-output");
-    json_error_t at;
     if (put_text(body, "step", last[0], ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (output == NULL)
         return ERROR_OK;
-    json_t *parsed = json_loads(output, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
-    if (parsed == NULL)
-        return error_set(ret_error, CODE_USAGE, "--step-output: expected JSON: %s at byte %d",
-                         at.text, at.position);
-    json_decref(parsed);
-    return put_text(body, "output", output, ret_error);
+    enum error_class class = check_json(text_of(output), ret_error);
+    return class == ERROR_OK ? put_text(body, "output", output, ret_error) : class;
 }
 
 static enum error_class add_skipped(struct cli *cli, char **last, json_t *body,

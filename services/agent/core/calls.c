@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the vtable: what the attempts start, how the SDK's agent_call_ functions end it, and the
  * probe of an unhealthy service. */
+#include "engine/output.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_cache.h"
@@ -65,7 +66,8 @@ void agent_call_succeed(struct agent_call *call, struct text output)
     struct agent *agent = agent_of(attempt);
     heap_arena_reset(&agent->scratch);
     call_ended(agent, attempt, AGENT_CALL_SUCCEEDED, false, TEXT(""));
-    attempts_succeeded(agent->attempts, attempt, agent_output(output, &agent->scratch.arena));
+    attempts_succeeded(agent->attempts, attempt,
+                       output_canonical(output, STEP_OUTPUT_BYTES_MAX, &agent->scratch.arena));
 }
 
 void agent_call_fail(struct agent_call *call, const struct agent_failure *failure)

@@ -2,7 +2,6 @@
 /* See sanitize.h. */
 #include "services/agent/core/sanitize.h"
 
-#include "base/json.h"
 #include "base/percent.h"
 #include "base/utf8.h"
 
@@ -24,23 +23,6 @@ struct text agent_message(struct text message, struct arena *arena)
         copy[i] = ' ';
     }
     return (struct text){copy != NULL ? copy : clean.data, clean.size};
-}
-
-struct text agent_output_truncated(size_t bytes, struct arena *arena)
-{
-    char text[64];
-    int size = snprintf(text, sizeof(text), "{\"truncated\":true,\"bytes\":%zu}", bytes);
-    assert(size > 0 && (size_t)size < sizeof(text));
-    return arena_text(arena, (struct text){text, (uint32_t)size});
-}
-
-struct text agent_output(struct text json, struct arena *arena)
-{
-    struct text output = {0};
-    if (!json_canonical(json, UINT32_MAX, arena, &output, NULL) || text_equal(output, TEXT("null")))
-        return TEXT("");
-    return output.size <= STEP_OUTPUT_BYTES_MAX ? output
-                                                : agent_output_truncated(output.size, arena);
 }
 
 struct text agent_header_text(struct text text, struct arena *arena)

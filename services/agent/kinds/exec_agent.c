@@ -4,6 +4,7 @@
 #include "services/agent/kinds/kinds.h"
 
 #include "base/heap_arena.h"
+#include "engine/output.h"
 #include "platform/logger.h"
 #include "platform/program.h"
 #include "services/agent/core/sanitize.h"
@@ -279,9 +280,8 @@ static void on_ended(void *ctx, const struct program_result *result)
     }
     free_call(run);
     if (result->exit_code == EXEC_DONE)
-        agent_call_succeed(call, result->output_cut
-                                     ? agent_output_truncated(result->output.size, arena)
-                                     : result->output);
+        agent_call_succeed(call, result->output_cut ? output_truncated(result->output.size, arena)
+                                                    : result->output);
     else if (result->exit_code == EXEC_ACCEPTED && agent_call_callback(call, arena).size > 0)
         agent_call_accept(call);
     else

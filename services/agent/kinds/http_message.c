@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "base/rfc3339.h"
+#include "engine/output.h"
 #include "schemas/json/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
@@ -235,7 +236,7 @@ void http_message_outcome(const struct http_result *result, struct arena *arena,
             outcome.succeeded = true;
             outcome.accepted = result->status == 202;
             outcome.output =
-                result->body_cut ? agent_output_truncated(result->body.size, arena) : result->body;
+                result->body_cut ? output_truncated(result->body.size, arena) : result->body;
             break;
         }
         read_status(result, arena, &outcome);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/api/operator_commands.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
@@ -190,20 +191,20 @@ static bool check_text(const json_t *body, const char *name, bool required, stru
     return false;
 }
 
-/* The step's output is JSON, as agents report it. */
-static bool check_output(const json_t *body, struct error *ret_error)
+/* The step's output is JSON, as agents report it: an operator can correct what the scheduler would
+ * leave out. */
+static bool check_output(const json_t *body, struct arena *arena, struct error *ret_error)
 {
     const json_t *value = json_object_get(body, "output");
-    if (value == NULL || json_string_length(value) == 0)
+    struct text output = {json_string_value(value), (uint32_t)json_string_length(value)};
+    struct text canonical;
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    if (output.size == 0 || json_canonical(output, UINT32_MAX, arena, &canonical, &problem))
         return true;
-    json_error_t at;
-    json_t *output = json_loadb(json_string_value(value), json_string_length(value),
-                                JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
-    if (output == NULL)
-        error_set(ret_error, CODE_BAD_FIELD, "output: expected JSON: %s at byte %d", at.text,
-                  at.position);
-    json_decref(output);
-    return output != NULL;
+    json_problem_format(&problem, "output", line);
+    error_set(ret_error, CODE_BAD_FIELD, "%s", line);
+    return false;
 }
 
 static bool check_timeout(const json_t *body, const struct command *cmd, struct error *ret_error)
@@ -230,9 +231,10 @@ static enum error_class read_command(json_t *body, enum command_kind kind,
             ERROR_OK ||
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
         !check_text(body, "step", requires(binding, "step"), ret_error) ||
-        !check_output(body, ret_error) || !check_timeout(body, &cmd, ret_error) ||
+        !check_output(body, arena, ret_error) || !check_timeout(body, &cmd, ret_error) ||
         command_check(&cmd, ret_error) != ERROR_OK) /* the scheduler would refuse it */
         return ERROR_REJECT;
+    command_make_canonical(&cmd, arena);
     memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
     *ret_cmd = cmd;
     return ERROR_OK;

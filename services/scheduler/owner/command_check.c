@@ -152,6 +152,7 @@ enum error_class pending_command_read(const struct pending_command *pending, str
                          record_kind_name(record.kind));
     if (!text_equal(record.command.order_id, pending->key))
         return error_set(ret_error, CODE_WRONG_KEY, "the key is not the order id of the command");
+    command_make_canonical(&record.command, arena);
     if (check_content(topics, &record.command, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (broker_partition_of(pending->key, partition_count) != partition)

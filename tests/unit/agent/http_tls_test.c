@@ -137,7 +137,7 @@ Test(http_tls, calls_a_service_of_the_configured_authority)
 {
     serve(&scene.server, NULL);
     cr_assert_str_eq(call(&scene.ours, NULL),
-                     "A/Pay/do/1 ok {\"authorization\":null,\"tenant\":null,\"peer\":null}\n");
+                     "A/Pay/do/1 ok {\"authorization\":null,\"peer\":null,\"tenant\":null}\n");
 }
 
 Test(http_tls, sends_nothing_to_a_service_whose_certificate_has_expired)
@@ -159,7 +159,7 @@ Test(http_tls, shows_its_certificate_to_a_service_that_asks_for_one)
         call(&scene.ours, (const char *[]){"agent.http.tls.cert", scene.client.cert_path,
                                            "agent.http.tls.key", scene.client.key_path, NULL});
     cr_assert_str_eq(
-        report, "A/Pay/do/1 ok {\"authorization\":null,\"tenant\":null,\"peer\":\"client\"}\n");
+        report, "A/Pay/do/1 ok {\"authorization\":null,\"peer\":\"client\",\"tenant\":null}\n");
 }
 
 /* TLS 1.3 refuses a client after its request may be on the way: then the effect is unknown. */
@@ -198,7 +198,7 @@ Test(http_tls, sends_the_configured_headers)
         &scene.ours, (const char *[]){"agent.http.headers",
                                       "Authorization: Bearer s3cret\r\n\nX-Tenant:  a b\n", NULL});
     cr_assert_str_eq(report, "A/Pay/do/1 ok {\"authorization\":\"Bearer s3cret\","
-                             "\"tenant\":\"a b\",\"peer\":null}\n");
+                             "\"peer\":null,\"tenant\":\"a b\"}\n");
 }
 
 static void expect_bad_headers(const char *text, const char *message)

@@ -44,50 +44,6 @@ Test(sanitize, cleans_messages)
     }
 }
 
-Test(sanitize, makes_outputs_canonical_and_their_numbers_exact)
-{
-    assert_text(
-        agent_output(TEXT(" { \"a\" : [ 1 , 2.50 ] ,\n\t\"b c\" : \" x \\\" y \" }\r\n"), arena()),
-        "{\"a\":[1,2.5],\"b c\":\" x \\\" y \"}");
-    assert_text(agent_output(TEXT("19.99"), arena()), "19.99");
-    assert_text(agent_output(TEXT("\"text\\\\\" "), arena()), "\"text\\\\\"");
-    assert_text(agent_output(TEXT("123456789012345678901234567890"), arena()),
-                "123456789012345678901234567890");
-    assert_text(agent_output(TEXT("{\"b\":100.10,\"a\":1e2}"), arena()), "{\"a\":100,\"b\":100.1}");
-    assert_text(agent_output(TEXT("true"), arena()), "true");
-}
-
-Test(sanitize, empties_invalid_outputs)
-{
-    assert_text(agent_output(TEXT(""), arena()), "");
-    assert_text(agent_output(TEXT("null"), arena()), "");
-    assert_text(agent_output(TEXT("OK"), arena()), "");
-    assert_text(agent_output(TEXT("{\"a\":1} trailing"), arena()), "");
-    assert_text(agent_output(TEXT("<html></html>"), arena()), "");
-    assert_text(agent_output(TEXT("\"\xff\""), arena()), "");
-    assert_text(agent_output(TEXT("{\"a\":1,\"a\":2}"), arena()), "");
-    assert_text(agent_output(TEXT("1e300"), arena()), "");
-}
-
-Test(sanitize, replaces_long_outputs_by_their_size)
-{
-    char json[STEP_OUTPUT_BYTES_MAX + 100];
-    char instead[64];
-    snprintf(instead, sizeof(instead), "{\"truncated\":true,\"bytes\":%d}",
-             STEP_OUTPUT_BYTES_MAX + 1);
-    memset(json, 'x', sizeof(json));
-    json[0] = json[STEP_OUTPUT_BYTES_MAX - 1] = '"';
-    struct text fits = agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX}, arena());
-    cr_assert_eq(fits.size, STEP_OUTPUT_BYTES_MAX);
-    json[STEP_OUTPUT_BYTES_MAX - 1] = 'x';
-    json[STEP_OUTPUT_BYTES_MAX] = '"';
-    assert_text(agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX + 1}, arena()), instead);
-    /* Whitespace does not count. */
-    memset(json, ' ', sizeof(json));
-    json[0] = '1';
-    assert_text(agent_output((struct text){json, sizeof(json)}, arena()), "1");
-}
-
 Test(sanitize, escapes_keys_for_headers)
 {
     assert_text(agent_header_text(TEXT("536365/ReserveStock/do/0"), arena()),

@@ -216,7 +216,7 @@ Test(cli_table, explains_mistakes)
         {"resubmit 1 --by a --reason b --timeout 0s", "--timeout 0s: expected a duration"},
         {"step complete", "an argument is missing: [ORDER...|-] STEP"},
         {"step complete 536365", "Give their ids before the step, here 536365, - for ids"},
-        {"step complete 1 S --by a --reason b --step-output {", "--step-output: expected JSON"},
+        {"step complete 1 S --by a --reason b --step-output {", "--step-output is not valid JSON (byte 1)"},
         {"step fail S", "an argument is missing: [ORDER...|-] STEP ERROR"},
         {"cancel 1 --no-wait", "--reason TEXT is required"},
         {"import x.csv", "no column is mapped to a field"},

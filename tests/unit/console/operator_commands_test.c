@@ -195,7 +195,7 @@ Test(console_operator_commands, requires_what_an_action_needs)
         {"/api/orders/stuck/complete", "", "step: expected a text"},
         {"/api/orders/stuck/complete", ", \"step\": \"\"", "step: expected a text"},
         {"/api/orders/stuck/complete", ", \"step\": \"B\", \"output\": \"{\"",
-         "output: expected JSON"},
+         "output is not valid JSON (byte 1)"},
         {"/api/orders/stuck/complete", ", \"step\": \"B\", \"nothing_applied\": true",
          "nothing_applied"},
         {"/api/orders/stuck/skip", "", "step: expected a text"},

@@ -14,6 +14,7 @@ reeve_test(engine
         migrate_test.c
         pause_test.c
         order_test.c
+        output_test.c
         progress_test.c
         recover_test.c
         report_test.c

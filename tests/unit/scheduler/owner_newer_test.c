@@ -188,7 +188,9 @@ Test(owner_newer, passes_on_what_is_longer_than_what_it_writes)
     cr_assert_eq(event->kind, EVENT_ORDER_ACCEPTED);
     cr_assert_eq(event->order_accepted.details.customer.size, CUSTOMER_BYTES_READ_MAX);
     cmd = owner_kit_report_of("long");
-    cmd.report_step.output = text_of(filled(STEP_OUTPUT_BYTES_READ_MAX));
+    char *output = filled(STEP_OUTPUT_BYTES_READ_MAX);
+    output[0] = output[STEP_OUTPUT_BYTES_READ_MAX - 1] = '"';
+    cmd.report_step.output = text_of(output);
     owner_kit_command(&kit, &cmd);
     owner_kit_run(&kit, 1000);
     event = &owner_kit_decision(&kit, 0, "long")->events[0];
