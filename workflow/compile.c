@@ -61,6 +61,8 @@ static void read_head(struct workflow_compiler *compiler, const struct workflow_
         value_text(values, fields->of[FIELD_COMMENT], "Comment");
     if (fields->of[FIELD_NAME] != NULL)
         value_name(values, fields->of[FIELD_NAME], "Name", &workflow->name);
+    if (fields->of[FIELD_INPUT_SHAPE] != NULL)
+        workflow->input_shape = compile_shape(values, fields->of[FIELD_INPUT_SHAPE]);
     int64_t version = 0;
     if (fields->of[FIELD_VERSION] != NULL &&
         value_whole(values, fields->of[FIELD_VERSION], "Version", 1, INT32_MAX, &version))

@@ -3,6 +3,7 @@
 #ifndef WORKFLOW_COMPILE_H
 #define WORKFLOW_COMPILE_H
 
+#include "engine/shape.h"
 #include "workflow/fields.h"
 #include "workflow/step_compiler.h"
 #include "workflow/values.h"
@@ -58,6 +59,10 @@ struct retry_policy compile_default_undo_policy(struct arena *arena);
 /* Drafts of all steps; After refers to them. */
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
                    struct arena *scratch);
+
+/* ---- compile_shape.c ---- */
+/* The InputShape; lives in the values' arena. NULL after a problem. */
+const struct shape *compile_shape(const struct values *values, const struct yaml_node *node);
 
 /* ---- check_graph.c ---- */
 /* After is known for all drafts: cycles; what comes before and after the pivot. */

@@ -22,7 +22,8 @@ static const struct {
 } places[PLACE_COUNT] = {
     [PLACE_WORKFLOW] = {"the workflow",
                         BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_VERSION) |
-                            BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS),
+                            BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_INPUT_SHAPE) |
+                            BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS),
                         BIT(FIELD_NAME) | BIT(FIELD_VERSION) | BIT(FIELD_STEPS)},
     [PLACE_DEFAULTS] = {"Defaults",
                         BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_RETRY) |

@@ -13,5 +13,6 @@ reeve_test(workflow
         lint_test.c
         policy_lint_test.c
         registry_test.c
+        shape_test.c
         values_test.c
     LIBS reeve-workflow)
