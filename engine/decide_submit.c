@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SubmitOrder: accept once, answer repeats, refuse what differs. */
 #include "engine/decide.h"
+#include "engine/shape.h"
 
 #include <assert.h>
 
@@ -16,6 +17,17 @@ static void repeat(struct decide_ctx *ctx, const struct order_details *details)
     decide_reject(ctx, CODE_CONTENT_DIFFERS,
                   "order %.*s was submitted before with different content; it continues unchanged",
                   TEXT_ARG(details->order_id));
+}
+
+/* False after it rejected. The door has checked this, perhaps with an older version's rules. */
+static bool has_the_shape(struct decide_ctx *ctx, const struct order_details *details)
+{
+    struct error error;
+    const struct shape *shape = ctx->workflow->input_shape;
+    if (shape == NULL || shape_check(shape, details->input, &error) == ERROR_OK)
+        return true;
+    decide_reject(ctx, CODE_INVALID_INPUT, "%s", error.message);
+    return false;
 }
 
 static void accept(struct decide_ctx *ctx, const struct order_details *details)
@@ -57,6 +69,7 @@ void decide_submit(struct decide_ctx *ctx)
 {
     const struct order_details *details = &ctx->cmd->submit_order;
     assert(details->attribute_count <= ORDER_ATTRIBUTES_READ_MAX);
+    assert(details->input.size <= ORDER_INPUT_BYTES_READ_MAX);
     if (!text_equal(ctx->cmd->order_id, details->order_id)) {
         decide_reject(ctx, CODE_KEY_DIFFERS, "the record's key is not the order's id");
     } else if (ctx->exists) {
@@ -70,7 +83,7 @@ void decide_submit(struct decide_ctx *ctx)
     } else if (ctx->workflow == NULL) {
         decide_reject(ctx, CODE_UNKNOWN_WORKFLOW, "workflow %.*s version %u is not deployed",
                       TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
-    } else {
+    } else if (has_the_shape(ctx, details)) {
         accept(ctx, details);
     }
 }

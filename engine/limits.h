@@ -47,6 +47,7 @@ enum {
 
     /* sizes of whole things, in bytes */
     ORDER_DETAILS_BYTES_MAX = 640 * 1024, /* an order as submitted, encoded */
+    ORDER_INPUT_BYTES_MAX = 256 * 1024,   /* its input, JSON text, within that */
     INPUT_BYTES_MAX = 1024 * 1024,        /* one record on submissions or commands */
     WORKFLOW_BYTES_MAX = 256 * 1024,      /* a workflow file */
 };
@@ -78,6 +79,7 @@ enum {
     DECISION_EVENTS_READ_MAX = 2 * (4 * WORKFLOW_STEPS_MAX + 16),
     COMMAND_HEADERS_READ_MAX = COMMAND_HEADERS_MAX,
 
+    ORDER_INPUT_BYTES_READ_MAX = 512 * 1024,
     INPUT_BYTES_READ_MAX = INPUT_BYTES_MAX,
     META_BYTES_READ_MAX = META_BYTES_MAX,
     WORKFLOW_BYTES_READ_MAX = 2 * WORKFLOW_BYTES_MAX,
@@ -112,6 +114,7 @@ _Static_assert(ORDER_RECORD_BYTES_READ_MAX +
 _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
+_Static_assert(2 * ORDER_INPUT_BYTES_MAX < ORDER_DETAILS_BYTES_MAX, "an input leaves room for more");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 
 #endif

@@ -56,6 +56,7 @@ void order_details_copy(const struct order_details *details, struct arena *arena
     copy.workflow = arena_text(arena, details->workflow);
     copy.traceparent = arena_text(arena, details->traceparent);
     copy.submitted_by = arena_text(arena, details->submitted_by);
+    copy.input = arena_text(arena, details->input);
     *ret_details = copy;
 }
 

@@ -62,6 +62,7 @@ struct order_details {
     struct content_hash content_hash; /* identity: of the content as submitted */
     struct text submitted_by;         /* name of a token, or empty */
     int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
+    struct text input;                /* canonical JSON, or empty: none */
 };
 
 /* What a step waits for of its own; not the steps before it, nor an operator. */

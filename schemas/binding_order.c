@@ -16,7 +16,7 @@ static const struct part_binding goods_part = {offsetof(struct order_details, go
 static const struct field_binding details_fields[] = {
     F_TEXT(REQUIRED, struct order_details, order_id, ORDER_ID_BYTES),
     F_TEXT(OPTIONAL, struct order_details, customer, CUSTOMER_BYTES),
-    {FIELD_AS("currency", FIELD_TEXT, REQUIRED, struct goods, currency), LIMITS(CURRENCY_BYTES),
+    {FIELD_AS("currency", FIELD_TEXT, OPTIONAL, struct goods, currency), LIMITS(CURRENCY_BYTES),
      .part = &goods_part},
     {FIELD_AS("lines", FIELD_ARRAY, OPTIONAL, struct goods, lines),
      .count = offsetof(struct goods, line_count), LIMITS(ORDER_LINES), .sub = &binding_line,
@@ -31,6 +31,7 @@ static const struct field_binding details_fields[] = {
     {FIELD_AS("content_hash", FIELD_HASH, OPTIONAL, struct order_details, content_hash)},
     F_TEXT(OPTIONAL, struct order_details, submitted_by, WHO_BYTES),
     F_TIME(OPTIONAL, struct order_details, submitted_at),
+    F_TEXT(OPTIONAL, struct order_details, input, ORDER_INPUT_BYTES),
 };
 const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);
 

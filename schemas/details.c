@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/goods.h"
+#include "base/json.h"
 #include "base/names.h"
 #include "base/utf8.h"
 
@@ -53,7 +54,7 @@ static enum error_class check_text(const char *name, struct text text, uint32_t 
 /* How much of everything a submission may have. */
 struct details_limits {
     uint32_t customer, traceparent, who, sku, description, attribute_name, attribute_value;
-    uint32_t lines, attributes, bytes;
+    uint32_t lines, attributes, input, bytes;
 };
 static const struct details_limits new_limits = {CUSTOMER_BYTES_MAX,
                                                  TRACEPARENT_BYTES_MAX,
@@ -64,6 +65,7 @@ static const struct details_limits new_limits = {CUSTOMER_BYTES_MAX,
                                                  ATTRIBUTE_VALUE_BYTES_MAX,
                                                  ORDER_LINES_MAX,
                                                  ORDER_ATTRIBUTES_MAX,
+                                                 ORDER_INPUT_BYTES_MAX,
                                                  ORDER_DETAILS_BYTES_MAX};
 static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
                                                       TRACEPARENT_BYTES_READ_MAX,
@@ -74,6 +76,7 @@ static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
                                                       ATTRIBUTE_VALUE_BYTES_READ_MAX,
                                                       ORDER_LINES_READ_MAX,
                                                       ORDER_ATTRIBUTES_READ_MAX,
+                                                      ORDER_INPUT_BYTES_READ_MAX,
                                                       INPUT_BYTES_READ_MAX};
 
 static enum error_class check_names(const struct order_details *details,
@@ -91,17 +94,23 @@ static enum error_class check_names(const struct order_details *details,
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
-    struct text currency = goods_or_none(details->goods)->currency;
-    bool upper = currency.size == CURRENCY_BYTES_MAX;
-    for (uint32_t i = 0; upper && i < CURRENCY_BYTES_MAX; i++)
-        upper = currency.data[i] >= 'A' && currency.data[i] <= 'Z';
-    if (!upper)
-        return INVALID("currency must be three upper-case letters (ISO 4217)");
     if ((unsigned)details->priority >= PRIORITY_COUNT)
         return INVALID("priority must be high, normal or low");
     if (details->workflow_version > INT32_MAX)
         return INVALID("workflow_version %u is too large", details->workflow_version);
     return ERROR_OK;
+}
+
+static enum error_class check_currency(const struct goods *goods, struct error *ret_error)
+{
+    struct text currency = goods->currency;
+    if (text_empty(currency))
+        return goods->line_count == 0 ? ERROR_OK
+                                      : INVALID("currency is missing: prices need one (ISO 4217)");
+    bool upper = currency.size == CURRENCY_BYTES_MAX;
+    for (uint32_t i = 0; upper && i < CURRENCY_BYTES_MAX; i++)
+        upper = currency.data[i] >= 'A' && currency.data[i] <= 'Z';
+    return upper ? ERROR_OK : INVALID("currency must be three upper-case letters (ISO 4217)");
 }
 
 /* Adds the line to *total and *bytes. */
@@ -163,12 +172,34 @@ static enum error_class check_attributes(struct order_details *details,
     return ERROR_OK;
 }
 
-static enum error_class check(struct order_details *details, const struct details_limits *limits,
-                              struct error *ret_error)
+/* Makes the input canonical, and adds it to *bytes. */
+static enum error_class check_input(struct order_details *details,
+                                    const struct details_limits *limits, struct arena *arena,
+                                    uint64_t *bytes, struct error *ret_error)
 {
-    if (check_names(details, limits, ret_error) != ERROR_OK)
-        return ERROR_REJECT;
+    char line[JSON_PROBLEM_SIZE];
+    struct json_problem problem;
+    if (text_empty(details->input))
+        return ERROR_OK;
+    if (!json_canonical(details->input, limits->input, arena, &details->input, &problem)) {
+        json_problem_format(&problem, "input", line);
+        return problem.fault == JSON_FAULT_SIZE
+                   ? INVALID("%s; the limit is %u bytes", line, limits->input)
+                   : INVALID("%s", line);
+    }
+    if (text_equal(details->input, TEXT("null"))) /* left out, or named: the same */
+        details->input = (struct text){0};
+    *bytes += details->input.size;
+    return ERROR_OK;
+}
+
+static enum error_class check(struct order_details *details, const struct details_limits *limits,
+                              struct arena *arena, struct error *ret_error)
+{
     const struct goods *goods = goods_or_none(details->goods);
+    if (check_names(details, limits, ret_error) != ERROR_OK ||
+        check_currency(goods, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
     if (goods->line_count > limits->lines)
         return INVALID("there are %u lines; the limit is %u", goods->line_count, limits->lines);
     int64_t total = 0;
@@ -176,22 +207,25 @@ static enum error_class check(struct order_details *details, const struct detail
     for (uint32_t i = 0; i < goods->line_count; i++)
         if (check_line(&goods->lines[i], i, limits, &total, &bytes, ret_error) != ERROR_OK)
             return ERROR_REJECT;
-    if (check_attributes(details, limits, &bytes, ret_error) != ERROR_OK)
+    if (check_attributes(details, limits, &bytes, ret_error) != ERROR_OK ||
+        check_input(details, limits, arena, &bytes, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (bytes > limits->bytes)
         return INVALID("the order has more than %u bytes", limits->bytes);
     return ERROR_OK;
 }
 
-enum error_class details_validate(struct order_details *details, struct error *ret_error)
+enum error_class details_validate(struct order_details *details, struct arena *arena,
+                                  struct error *ret_error)
 {
-    return check(details, &accepted_limits, ret_error);
+    return check(details, &accepted_limits, arena, ret_error);
 }
 
-enum error_class details_validate_new(struct order_details *details, struct error *ret_error)
+enum error_class details_validate_new(struct order_details *details, struct arena *arena,
+                                      struct error *ret_error)
 {
     enum error_class class = order_id_validate_new(details->order_id, ret_error);
-    return class == ERROR_OK ? check(details, &new_limits, ret_error) : class;
+    return class == ERROR_OK ? check(details, &new_limits, arena, ret_error) : class;
 }
 
 /* ---- identity ----
@@ -216,7 +250,8 @@ enum hash_tag {
     TAG_LINE_QUANTITY = 11,
     TAG_LINE_UNIT_PRICE = 12,
     TAG_ATTRIBUTE_NAME = 13,
-    TAG_ATTRIBUTE_VALUE = 14
+    TAG_ATTRIBUTE_VALUE = 14,
+    TAG_INPUT = 15
 };
 
 static void hash_number(XXH3_state_t *state, enum hash_tag tag, int64_t number)
@@ -267,6 +302,7 @@ struct content_hash details_content_hash(const struct order_details *details)
         hash_text(&state, TAG_ATTRIBUTE_NAME, sorted[i].name);
         hash_text(&state, TAG_ATTRIBUTE_VALUE, sorted[i].value);
     }
+    hash_text(&state, TAG_INPUT, details->input);
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
     struct content_hash hash;

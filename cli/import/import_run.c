@@ -2,6 +2,7 @@
 /* See import_run.h. */
 #include "cli/import/import_run.h"
 
+#include "base/heap_arena.h"
 #include "base/numbers.h"
 #include "cli/import/rejects.h"
 #include "cli/output.h"
@@ -24,7 +25,8 @@ struct import_run {
     struct pace pace;
     struct rejects rejects;
     struct progress progress;
-    uint64_t limit; /* 0 = none */
+    struct heap_arena heap; /* of one order */
+    uint64_t limit;         /* 0 = none */
     uint64_t sent;
     uint64_t rejected; /* orders */
     uint64_t expected;
@@ -47,6 +49,7 @@ enum error_class import_run_new(struct cli *cli, const char *path, struct import
     run->pace = pace;
     run->limit = (uint64_t)limit;
     run->share = -1;
+    heap_arena_init(&run->heap, 64 * 1024);
     enum error_class class =
         cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &run->session, ret_error);
     if (class == ERROR_OK) {
@@ -113,7 +116,8 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
                                   int64_t line, struct error *ret_error)
 {
     struct error why = {0};
-    if (details_validate_new(details, &why) != ERROR_OK) {
+    heap_arena_reset(&run->heap);
+    if (details_validate_new(details, &run->heap.arena, &why) != ERROR_OK) {
         run->rejected++;
         return import_run_reject(run, line, details->order_id, why.message, ret_error);
     }
@@ -121,6 +125,10 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
     enum error_class class = order_checks_pass(&run->checks, details, ret_error);
     if (class != ERROR_OK)
         return class;
+    if (order_checks_input(&run->checks, details, &why) != ERROR_OK) {
+        run->rejected++;
+        return import_run_reject(run, line, details->order_id, why.message, ret_error);
+    }
     wait_for_pace(run);
     struct command cmd = {
         .kind = COMMAND_SUBMIT_ORDER, .order_id = details->order_id, .submit_order = *details};
@@ -179,6 +187,7 @@ int import_run_finish(struct import_run *run, enum error_class class, const stru
         code = report_none(run);
     sender_free(run->sender);
     cli_session_close(&run->session);
+    heap_arena_deinit(&run->heap);
     free(run);
     return code;
 }

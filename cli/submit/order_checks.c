@@ -3,6 +3,7 @@
 #include "cli/submit/order_checks.h"
 
 #include "base/utf8.h"
+#include "engine/shape.h"
 
 #include <stdio.h>
 
@@ -74,4 +75,14 @@ enum error_class order_checks_pass(struct order_checks *checks, const struct ord
     snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));
     checks->workflow_version = details->workflow_version;
     return check_reply(checks, details->reply_to, ret_error);
+}
+
+enum error_class order_checks_input(const struct order_checks *checks,
+                                    const struct order_details *details, struct error *ret_error)
+{
+    const struct workflow_entry *entry = workflow_registry_entry(
+        checks->cluster->workflows, details->workflow, details->workflow_version);
+    const struct shape *shape =
+        entry != NULL && entry->workflow != NULL ? entry->workflow->input_shape : NULL;
+    return shape == NULL ? ERROR_OK : shape_check(shape, details->input, ret_error);
 }

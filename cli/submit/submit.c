@@ -118,7 +118,7 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
         details.workflow = text_of(workflow);
     if (reply_to != NULL && text_empty(details.reply_to))
         details.reply_to = text_of(reply_to);
-    class = details_validate_new(&details, ret_error);
+    class = details_validate_new(&details, &submit->heap.arena, ret_error);
     if (class == ERROR_OK && submit->waits && text_empty(details.reply_to))
         class = error_set(
             ret_error, CODE_USAGE,
@@ -203,7 +203,8 @@ static enum error_class submit_all(struct submit *submit, struct orders_file *fi
         class = connect_once(submit, ret_error);
         if (class != ERROR_OK)
             break;
-        if (order_checks_pass(&submit->checks, &details, &error) == ERROR_OK)
+        if (order_checks_pass(&submit->checks, &details, &error) == ERROR_OK &&
+            order_checks_input(&submit->checks, &details, &error) == ERROR_OK)
             class = send_order(submit, &details, ret_error);
         else
             report_bad(submit, line, &error);

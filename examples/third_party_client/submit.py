@@ -48,11 +48,12 @@ def submit_order(order, reply_to):
               "unit_price": PRICES.quantize(decimal.Decimal(line["unit_price"]), PRICE_STEP)}
              for line in order.get("lines", [])]
     return {"order_id": order["order_id"], "customer": order.get("customer", ""),
-            "currency": order["currency"], "lines": lines,
+            "currency": order.get("currency", ""), "lines": lines,
             "attributes": order.get("attributes", {}),
             "priority": order.get("priority", "normal"), "reply_to": reply_to,
             "workflow": order["workflow"], "workflow_version": order.get("workflow_version", 0),
             "traceparent": order.get("traceparent", ""),
+            "input": json.dumps(order["input"]) if "input" in order else "",
             # The service fills them in.
             "content_hash": None, "submitted_by": "", "submitted_at": UNKNOWN_TIME}
 

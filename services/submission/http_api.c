@@ -201,7 +201,8 @@ static void validate_request(struct http_submission *request)
         validate_cancel(&submission->validator, &request->cancel, request->fresh,
                         &request->heap.arena, &validation);
     else
-        validate_order(&submission->validator, &request->details, request->fresh, &validation);
+        validate_order(&submission->validator, &request->details, request->fresh,
+                       &request->heap.arena, &validation);
     switch (validation.outcome) {
     case VALIDATION_ACCEPT:
         accept(request, &validation);

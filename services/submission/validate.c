@@ -3,6 +3,7 @@
 #include "services/submission/validate.h"
 
 #include "base/utf8.h"
+#include "engine/shape.h"
 #include "schemas/details.h"
 
 #include <assert.h>
@@ -88,15 +89,17 @@ static void pin_workflow(const struct validator *validator, unsigned fresh,
     }
     assert(details->workflow_version == 0 || details->workflow_version == workflow->version);
     details->workflow_version = workflow->version;
-    validation->outcome = VALIDATION_ACCEPT;
+    bool fits = workflow->input_shape == NULL ||
+                shape_check(workflow->input_shape, details->input, &validation->error) == ERROR_OK;
+    validation->outcome = fits ? VALIDATION_ACCEPT : VALIDATION_REFUSE;
 }
 
 /* What follows once id and reply topic are known to be good. */
-static void validate_content(const struct validator *validator, unsigned fresh,
+static void validate_content(const struct validator *validator, unsigned fresh, struct arena *arena,
                              struct validation *validation)
 {
     struct order_details *details = &validation->command.submit_order;
-    if (details_validate_new(details, &validation->error) != ERROR_OK) {
+    if (details_validate_new(details, arena, &validation->error) != ERROR_OK) {
         validation->outcome = VALIDATION_REFUSE;
         return;
     }
@@ -105,13 +108,13 @@ static void validate_content(const struct validator *validator, unsigned fresh,
 }
 
 void validate_order(const struct validator *validator, const struct order_details *details,
-                    unsigned fresh, struct validation *ret_validation)
+                    unsigned fresh, struct arena *arena, struct validation *ret_validation)
 {
     *ret_validation =
         (struct validation){.command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = *details}};
     if (check_id(details->order_id, ret_validation) &&
         check_reply(validator, details->reply_to, fresh, ret_validation))
-        validate_content(validator, fresh, ret_validation);
+        validate_content(validator, fresh, arena, ret_validation);
 }
 
 /* ---- cancellations ---- */
@@ -253,7 +256,7 @@ void validate_record(const struct validator *validator, const struct submitted_r
     if (is_order) {
         ret_validation->command.submit_order.submitted_at = submitted->appended_at;
         ret_validation->command.submit_order.submitted_by = TEXT(""); /* only tokens prove it */
-        validate_content(validator, fresh, ret_validation);
+        validate_content(validator, fresh, arena, ret_validation);
     } else {
         ret_validation->command.cancel_order.submitted_by = TEXT("");
         validate_cancel_content(arena, ret_validation);

@@ -57,7 +57,7 @@ void validate_record(const struct validator *validator, const struct submitted_r
                      unsigned fresh, struct arena *arena, struct validation *ret_validation);
 /* An order or a cancellation that came by HTTP. */
 void validate_order(const struct validator *validator, const struct order_details *details,
-                    unsigned fresh, struct validation *ret_validation);
+                    unsigned fresh, struct arena *arena, struct validation *ret_validation);
 void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
                      unsigned fresh, struct arena *arena, struct validation *ret_validation);
 

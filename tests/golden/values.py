@@ -40,6 +40,7 @@ def details(order_id, version):
         "workflow_version": version,
         "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "content_hash": bytes(range(1, 17)), "submitted_by": "web shop",
+        "input": '{"express":true,"total":100.1}',
     }
 
 

@@ -31,6 +31,7 @@ static const char *details_difference(const struct order_details *a, const struc
 {
     SAME_TEXT(order_id);
     SAME_TEXT(customer);
+    SAME_TEXT(input);
     SAME(attribute_count);
     SAME(priority);
     SAME_TEXT(reply_to);

@@ -234,7 +234,7 @@ enum error_class replay_encode(struct text record_name, json_t *json, struct cod
                           is_command ? (void *)&record.command.submit_order : &record.claim,
                           &error) != ERROR_OK ||
         (record.kind == RECORD_SUBMIT_ORDER &&
-         details_validate_new(&record.command.submit_order, &error) != ERROR_OK))
+         details_validate_new(&record.command.submit_order, arena, &error) != ERROR_OK))
         return error_set(ret_error, CODE_BAD_VALUE, "value: %s", error.message);
     if (is_command)
         record.command.kind = (enum command_kind)record.kind;

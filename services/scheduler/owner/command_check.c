@@ -89,11 +89,12 @@ size_t pending_command_size(const struct pending_command *pending)
 
 /* What the codec has not checked: it knows sizes and UTF-8. */
 static enum error_class check_content(const struct topics *topics, struct command *cmd,
-                                      struct error *ret_error)
+                                      struct arena *arena, struct error *ret_error)
 {
+    command_make_canonical(cmd, arena);
     if (order_id_validate(cmd->order_id, ret_error) != ERROR_OK ||
         (cmd->kind == COMMAND_SUBMIT_ORDER &&
-         details_validate(&cmd->submit_order, ret_error) != ERROR_OK) ||
+         details_validate(&cmd->submit_order, arena, ret_error) != ERROR_OK) ||
         command_check(cmd, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     struct text reply_to = command_reply_to(cmd);
@@ -152,8 +153,7 @@ enum error_class pending_command_read(const struct pending_command *pending, str
                          record_kind_name(record.kind));
     if (!text_equal(record.command.order_id, pending->key))
         return error_set(ret_error, CODE_WRONG_KEY, "the key is not the order id of the command");
-    command_make_canonical(&record.command, arena);
-    if (check_content(topics, &record.command, ret_error) != ERROR_OK)
+    if (check_content(topics, &record.command, arena, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (broker_partition_of(pending->key, partition_count) != partition)
         return error_set(ret_error, CODE_WRONG_PARTITION,

@@ -207,6 +207,8 @@ Test(cli_drafts, imports_a_real_day_of_orders)
     struct order_draft *draft;
     uint32_t orders = 0, refused = 0, largest = 0;
     int64_t value = 0;
+    struct arena arena;
+    arena_init(&arena, NULL, 0); /* there is no input */
     while (csv_reader_next(reader, &row, &error) == CSV_ROW) {
         order_drafts_add(drafts, &row, &draft, &error);
         if (draft == NULL)
@@ -215,7 +217,7 @@ Test(cli_drafts, imports_a_real_day_of_orders)
         orders += !order_draft_is_refused(draft);
         refused += order_draft_is_refused(draft);
         cr_assert(order_draft_is_refused(draft) ||
-                      details_validate_new(details, &error) == ERROR_OK,
+                      details_validate_new(details, &arena, &error) == ERROR_OK,
                   "%s", error.message);
         const struct goods *goods = details->goods;
         largest = goods->line_count > largest ? goods->line_count : largest;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schemas of other writers: newer ones, older ones and invalid ones. test_schemas.py changes every
  * record systematically, with another implementation; the cases here need handmade bytes. */
+#include "base/goods.h"
 #include "schemas/avro/schema.h"
 #include "tests/unit/schemas/fixture.h"
 
@@ -139,6 +140,15 @@ Test(schemas_evolution, reads_a_submission_without_its_append_time)
     cr_assert_eq(kit.record.command.submit_order.submitted_at, 0);
 }
 
+Test(schemas_evolution, reads_orders_from_before_they_had_an_input)
+{
+    decode_old("OrderRow");
+    cr_assert(text_equal(kit.record.order_row.details.goods->currency, TEXT("GBP")));
+    cr_assert(text_empty(kit.record.order_row.details.input));
+    decode_old("SubmitOrder");
+    cr_assert(text_empty(kit.record.command.submit_order.input));
+}
+
 Test(schemas_evolution, reads_a_cancellation_from_before_it_named_its_token)
 {
     decode_old("CancelOrder");
@@ -173,7 +183,7 @@ Test(schemas_evolution, matches_symbols_by_name)
         put_long(&bytes, index);
         put_string(&bytes, "");
         put_string(&bytes, "flow");
-        put_bytes(&bytes, "\0\0\0\0\0", 5);
+        put_bytes(&bytes, "\0\0\0\0\0\0", 6);
         if (codes[index] != CODE_NONE) {
             kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, codes[index]);
         } else {

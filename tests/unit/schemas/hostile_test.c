@@ -250,6 +250,7 @@ static void put_order_tail(struct buffer *buffer)
     put_long(buffer, 0); /* no hash */
     put_string(buffer, "");
     put_long(buffer, 0); /* no append time */
+    put_string(buffer, "");
 }
 
 /* Elements may come in several blocks, with and without sizes. */
@@ -338,12 +339,12 @@ Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
     refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 2, CODE_BAD_VALUE);
     refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 0xff, CODE_BAD_VALUE);
     /* SubmitOrder-least ends: priority, reply_to, 12 workflow, version, traceparent, hash,
-     * submitted_by, time */
-    refuses_byte("SubmitOrder-least", 19, 6, CODE_BAD_VALUE); /* the fourth priority */
-    refuses_byte("SubmitOrder-least", 19, 1, CODE_BAD_VALUE); /* the one before the first */
-    refuses_byte("SubmitOrder-least", 3, 4, CODE_BAD_VALUE);  /* third branch of two */
-    refuses_byte("SubmitOrder-least", 3, 1, CODE_BAD_VALUE);
-    refuses_byte("SubmitOrder-least", 3, 2, CODE_TRUNCATED); /* a hash, but no bytes */
+     * submitted_by, time, input */
+    refuses_byte("SubmitOrder-least", 20, 6, CODE_BAD_VALUE); /* the fourth priority */
+    refuses_byte("SubmitOrder-least", 20, 1, CODE_BAD_VALUE); /* the one before the first */
+    refuses_byte("SubmitOrder-least", 4, 4, CODE_BAD_VALUE);  /* third branch of two */
+    refuses_byte("SubmitOrder-least", 4, 1, CODE_BAD_VALUE);
+    refuses_byte("SubmitOrder-least", 4, 2, CODE_TRUNCATED); /* a hash, but no bytes */
 }
 
 Test(schemas_hostile, rejects_a_decision_without_events)

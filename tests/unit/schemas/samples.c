@@ -43,7 +43,8 @@ static const struct goods least_goods = {.currency = T("EUR")};
         .reply_to = T("orders.replies.shop"), .workflow = T("order-fulfilment"),              \
         .workflow_version = (pinned),                                                         \
         .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),          \
-        .submitted_by = T("web shop"), .content_hash = {                                      \
+        .input = T("{\"express\":true,\"total\":100.1}"), .submitted_by = T("web shop"),      \
+        .content_hash = {                                                                     \
             {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}                           \
         }                                                                                     \
     }

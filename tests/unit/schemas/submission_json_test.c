@@ -175,7 +175,7 @@ Test(schemas_submission_json, leaves_limits_to_the_validation_of_values)
     struct text json = TEXT("{\"order_id\": \"x\", \"currency\": \"euro\", \"workflow\": \"w\"}");
     cr_assert(submission_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
               error.message);
-    cr_assert(details_validate_new(&details, &error) == ERROR_REJECT);
+    cr_assert(details_validate_new(&details, &heap.arena, &error) == ERROR_REJECT);
     cr_assert_eq(error.code, CODE_INVALID_ORDER);
 }
 

@@ -123,10 +123,18 @@ static struct order_details valid_details(void)
     };
 }
 
+static struct arena *scratch(void)
+{
+    static char memory[2 * 1024 * 1024];
+    static struct arena arena;
+    arena_init(&arena, memory, sizeof(memory));
+    return &arena;
+}
+
 static void refuses(struct order_details details, const char *says)
 {
     struct error error = {0};
-    cr_assert_eq(details_validate_new(&details, &error), ERROR_REJECT, "%s", says);
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_REJECT, "%s", says);
     cr_assert_eq(error.code, CODE_INVALID_ORDER);
     cr_assert_not_null(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
     cr_assert_null(strchr(error.message, '\n'));
@@ -142,14 +150,14 @@ Test(schemas_values, accepts_a_valid_order_and_sorts_its_attributes)
 {
     struct order_details details = valid_details();
     struct error error = {0};
-    cr_assert_eq(details_validate_new(&details, &error), ERROR_OK, "%s", error.message);
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
     cr_assert(text_equal(attributes[0].name, TEXT("a")));
     cr_assert(text_equal(attributes[1].value, TEXT("2\n")));
     details = valid_details();
     details.customer = details.reply_to = details.traceparent = TEXT("");
     goods.line_count = details.attribute_count = 0;
     details.order_id = TEXT("\xc3\xa9 \xf0\x9f\x9a\x80 #+:");
-    cr_assert_eq(details_validate_new(&details, &error), ERROR_OK, "%s", error.message);
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
 }
 
 Test(schemas_values, refuses_ids_of_new_orders_that_a_command_or_a_url_misreads)
@@ -160,10 +168,11 @@ Test(schemas_values, refuses_ids_of_new_orders_that_a_command_or_a_url_misreads)
         struct order_details details = valid_details();
         struct error error = {0};
         details.order_id = text_of(bad[i]);
-        cr_assert_eq(details_validate_new(&details, &error), ERROR_REJECT, "%s", bad[i]);
+        cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_REJECT, "%s", bad[i]);
         cr_assert_eq(error.code, CODE_INVALID_ORDER);
         bool was_accepted = i < 5;
-        cr_assert_eq(details_validate(&details, &error) == ERROR_OK, was_accepted, "%s", bad[i]);
+        cr_assert_eq(details_validate(&details, scratch(), &error) == ERROR_OK, was_accepted, "%s",
+                     bad[i]);
     }
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         cr_assert_eq(order_id_validate_new(text_of(good[i]), NULL), ERROR_OK, "%s", good[i]);
@@ -211,6 +220,58 @@ Test(schemas_values, rejects_an_invalid_order_with_a_reason)
     REFUSES("65 attributes", details.attribute_count = ORDER_ATTRIBUTES_MAX + 1);
 }
 
+Test(schemas_values, makes_the_input_canonical)
+{
+    struct order_details details = valid_details();
+    struct error error = {0};
+    details.input = TEXT(" {\"b\": 100.10, \"a\": [1e2]}");
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
+    cr_assert(text_equal(details.input, TEXT("{\"a\":[100],\"b\":100.1}")));
+    details.input = TEXT("null");
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK);
+    cr_assert_eq(details.input.size, 0, "leaving it out is the same");
+}
+
+Test(schemas_values, rejects_an_input_that_is_not_json)
+{
+    REFUSES("input.a[1] is not valid JSON (byte 8)", details.input = TEXT("{\"a\":[1,}"));
+    REFUSES("input.a occurs twice", details.input = TEXT("{\"a\":1,\"a\":2}"));
+    REFUSES("input has a number of more than 40 digits", details.input = TEXT("1e40"));
+}
+
+Test(schemas_values, limits_the_input)
+{
+    static char x[ORDER_INPUT_BYTES_READ_MAX + 1];
+    struct error error = {0};
+    struct order_details details = valid_details();
+    memset(x, 'x', sizeof(x));
+    x[0] = x[ORDER_INPUT_BYTES_MAX - 1] = '"';
+    details.input = (struct text){x, ORDER_INPUT_BYTES_MAX};
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
+    x[ORDER_INPUT_BYTES_MAX - 1] = 'x';
+    x[ORDER_INPUT_BYTES_MAX] = '"';
+    details.input.size++;
+    refuses(details, "input is too long");
+    refuses(details, "the limit is 262144 bytes");
+    cr_assert_eq(details_validate(&details, scratch(), &error), ERROR_OK, "%s", error.message);
+}
+
+Test(schemas_values, asks_for_a_currency_only_where_there_are_prices)
+{
+    struct order_details details = valid_details();
+    struct error error = {0};
+    goods.currency = TEXT("");
+    refuses(details, "currency is missing");
+    goods.line_count = 0;
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
+    details.goods = NULL;
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
+    details = valid_details();
+    goods.line_count = 0;
+    goods.currency = TEXT("eur");
+    refuses(details, "currency must be three upper-case letters");
+}
+
 Test(schemas_values, rejects_an_order_that_is_too_large)
 {
     static struct order_line many[ORDER_LINES_MAX];
@@ -222,7 +283,7 @@ Test(schemas_values, rejects_an_order_that_is_too_large)
     goods.lines = many;
     goods.line_count = ORDER_LINES_MAX;
     struct error error = {0};
-    cr_assert_eq(details_validate_new(&details, &error), ERROR_OK, "%s", error.message);
+    cr_assert_eq(details_validate_new(&details, scratch(), &error), ERROR_OK, "%s", error.message);
     for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
         many[i].description.size = DESCRIPTION_BYTES_MAX;
     refuses(details, "more than 655360 bytes");
@@ -282,6 +343,8 @@ Test(schemas_values, includes_every_field_in_the_identity)
 {
     DIFFERS(details.order_id = TEXT("order 2"));
     DIFFERS(details.customer = TEXT("17851"));
+    DIFFERS(details.input = TEXT("1"));
+    DIFFERS(details.input = TEXT("\"1\""));
     DIFFERS(details.customer = TEXT(""));
     DIFFERS(goods.currency = TEXT("EUR"));
     DIFFERS(details.priority = PRIORITY_HIGH);

@@ -60,7 +60,7 @@ static struct order_details good_order(void)
 static struct validation validate_details(struct order_details details, unsigned fresh)
 {
     struct validation validation;
-    validate_order(&validator, &details, fresh, &validation);
+    validate_order(&validator, &details, fresh, &heap.arena, &validation);
     return validation;
 }
 
