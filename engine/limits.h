@@ -114,7 +114,7 @@ _Static_assert(ORDER_RECORD_BYTES_READ_MAX +
 _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
-_Static_assert(2 * ORDER_INPUT_BYTES_MAX < ORDER_DETAILS_BYTES_MAX, "an input leaves room for more");
+_Static_assert(2 * ORDER_INPUT_BYTES_MAX < ORDER_DETAILS_BYTES_MAX, "there is room besides");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 
 #endif

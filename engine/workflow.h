@@ -80,7 +80,7 @@ static inline struct text workflow_step_agent(const struct workflow_step *step)
 struct workflow {
     struct text name;
     uint32_t version;
-    int64_t timeout_ms; /* of the whole order; 0 = none */
+    int64_t timeout_ms;              /* of the whole order; 0 = none */
     const struct shape *input_shape; /* of the orders' input; NULL: there may be any */
     const struct workflow_step *steps;
     uint32_t step_count;

@@ -191,9 +191,10 @@ static void apply_defaults(const struct order_defaults *defaults, struct arena *
         details->workflow = defaults->workflow;
         details->workflow_version = defaults->workflow_version;
     }
-    if (text_empty(goods_or_none(details->goods)->currency)) {
+    const struct goods *given = goods_or_none(details->goods);
+    if (given->line_count > 0 && text_empty(given->currency)) {
         struct goods *goods = ARENA_NEW(arena, struct goods);
-        *goods = *goods_or_none(details->goods);
+        *goods = *given;
         goods->currency = defaults->currency;
         details->goods = goods;
     }
@@ -203,14 +204,14 @@ static void apply_defaults(const struct order_defaults *defaults, struct arena *
         details->order_id = prefixed(defaults->id_prefix, details->order_id, arena);
 }
 
-static enum error_class import_value(struct import_run *run, const json_t *value, int64_t line,
+static enum error_class import_value(struct import_run *run, struct text json, int64_t line,
                                      const struct order_defaults *defaults, struct heap_arena *heap,
                                      struct error *ret_error)
 {
     struct order_details details;
     struct error error = {0};
     heap_arena_reset(heap);
-    if (submission_json_read_value(value, &heap->arena, &details, &error) != ERROR_OK) {
+    if (submission_json_read(json, &heap->arena, &details, &error) != ERROR_OK) {
         import_run_count_refused(run);
         return import_run_reject(run, line, (struct text){0}, error.message, ret_error);
     }
@@ -224,7 +225,7 @@ static enum error_class import_json(struct import_run *run, FILE *in,
 {
     struct orders_file *file = orders_file_new(in, true);
     struct heap_arena heap;
-    const json_t *value = NULL;
+    struct text value = {0};
     int64_t line = 0;
     enum error_class class = ERROR_OK;
     heap_arena_init(&heap, 64 * 1024);

@@ -19,8 +19,8 @@ void order_checks_init(struct order_checks *checks, struct cluster *cluster);
 /* REJECT: UnknownWorkflow (names those that are deployed), BadReplyTopic, UnknownReplyTopic. */
 enum error_class order_checks_pass(struct order_checks *checks, const struct order_details *details,
                                    struct error *ret_error);
-/* Afterwards: whether the input, which is canonical, has the shape that the workflow asks for. REJECT
- * "InvalidInput". */
+/* Afterwards: whether the input, which is canonical, has the shape that the workflow asks for.
+ * REJECT "InvalidInput". */
 enum error_class order_checks_input(const struct order_checks *checks,
                                     const struct order_details *details, struct error *ret_error);
 

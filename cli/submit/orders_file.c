@@ -2,6 +2,9 @@
 /* See orders_file.h. */
 #include "cli/submit/orders_file.h"
 
+#include "base/heap_arena.h"
+#include "base/json.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +20,10 @@ struct orders_file {
     ssize_t size; /* of the line that waits, -1 = none */
     int64_t number;
     int64_t bytes;
-    json_t *current;  /* of a line */
-    json_t *document; /* the whole file, unless it is JSON lines */
-    size_t next;      /* in the document */
+    struct heap_arena heap;  /* of what is canonical */
+    struct text document;    /* the whole file, unless it is JSON lines */
+    struct json_items items; /* of the document, if it is a list */
+    int64_t taken;           /* orders of the document */
 };
 
 FILE *orders_file_open(const char *path, struct error *ret_error)
@@ -42,6 +46,7 @@ struct orders_file *orders_file_new(FILE *in, bool lines)
     assert(file != NULL);
     file->in = in;
     file->lines = lines;
+    heap_arena_init(&file->heap, 64 * 1024);
     return file;
 }
 
@@ -49,8 +54,7 @@ void orders_file_free(struct orders_file *file)
 {
     if (file == NULL)
         return;
-    json_decref(file->current);
-    json_decref(file->document);
+    heap_arena_deinit(&file->heap);
     free(file->line);
     free(file);
 }
@@ -95,27 +99,32 @@ static bool is_blank(const struct orders_file *file)
     return blank;
 }
 
-static enum orders_file_result parse_line(struct orders_file *file, const json_t **ret_order,
+static bool parse(struct orders_file *file, struct text json, struct text *ret_text,
+                  struct error *ret_error)
+{
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    heap_arena_reset(&file->heap);
+    if (json_canonical(json, UINT32_MAX, &file->heap.arena, ret_text, &problem))
+        return true;
+    json_problem_format(&problem, "order", line);
+    error_set(ret_error, CODE_BAD_JSON, "not JSON: %s", line);
+    return false;
+}
+
+static enum orders_file_result parse_line(struct orders_file *file, struct text *ret_order,
                                           struct error *ret_error)
 {
-    json_error_t at;
-    json_decref(file->current);
-    file->current = NULL;
     if (file->size >= ORDERS_FILE_LINE_MAX) {
         error_set(ret_error, CODE_BAD_JSON, "the line is longer than %d bytes",
                   ORDERS_FILE_LINE_MAX);
         return ORDERS_FILE_BAD;
     }
-    file->current = json_loadb(file->line, (size_t)file->size, JSON_REJECT_DUPLICATES, &at);
-    if (file->current == NULL) {
-        error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at column %d", at.text, at.column);
-        return ORDERS_FILE_BAD;
-    }
-    *ret_order = file->current;
-    return ORDERS_FILE_ORDER;
+    struct text line = {file->line, (uint32_t)file->size};
+    return parse(file, line, ret_order, ret_error) ? ORDERS_FILE_ORDER : ORDERS_FILE_BAD;
 }
 
-static enum orders_file_result next_line(struct orders_file *file, const json_t **ret_order,
+static enum orders_file_result next_line(struct orders_file *file, struct text *ret_order,
                                          int64_t *ret_line, struct error *ret_error)
 {
     struct error error = {0};
@@ -151,7 +160,6 @@ static bool append_rest(struct orders_file *file, char **text, size_t *size)
 /* The first line is not JSON by itself: it begins a document of several lines. */
 static enum orders_file_result read_document(struct orders_file *file, struct error *ret_error)
 {
-    json_error_t at;
     size_t size = (size_t)file->size;
     char *text = malloc(size + 1);
     assert(text != NULL);
@@ -163,55 +171,59 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
         free(text);
         return ORDERS_FILE_BAD;
     }
-    file->document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
+    bool good = parse(file, (struct text){text, (uint32_t)size}, &file->document, ret_error);
+    if (good) /* it may be the text itself */
+        file->document = arena_text(&file->heap.arena, file->document);
     free(text);
-    if (file->document != NULL)
-        return ORDERS_FILE_ORDER;
-    error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at line %d, column %d", at.text, at.line,
-              at.column);
-    return ORDERS_FILE_BAD;
+    return good ? ORDERS_FILE_ORDER : ORDERS_FILE_BAD;
 }
 
-static enum orders_file_result next_of_document(struct orders_file *file, const json_t **ret_order,
+static bool is_list(struct text document)
+{
+    return json_value_kind(json_value_of(document)) == JSON_KIND_LIST;
+}
+
+static enum orders_file_result next_of_document(struct orders_file *file, struct text *ret_order,
                                                 int64_t *ret_line)
 {
-    size_t count = json_is_array(file->document) ? json_array_size(file->document) : 1;
-    if (file->next == count)
+    bool list = is_list(file->document);
+    if (list ? !json_items_next(&file->items, NULL) : file->taken > 0)
         return ORDERS_FILE_END;
-    *ret_order =
-        json_is_array(file->document) ? json_array_get(file->document, file->next) : file->document;
-    *ret_line = (int64_t)++file->next;
+    *ret_order = list ? json_value_text(file->items.value, NULL) : file->document;
+    *ret_line = ++file->taken;
     return ORDERS_FILE_ORDER;
 }
 
 /* Checks the first line: an object of its own begins JSON lines. */
-static enum orders_file_result begin(struct orders_file *file, const json_t **ret_order,
+static enum orders_file_result begin(struct orders_file *file, struct text *ret_order,
                                      int64_t *ret_line, struct error *ret_error)
 {
     enum orders_file_result result = next_line(file, ret_order, ret_line, ret_error);
     file->began = true;
     if (file->lines || result == ORDERS_FILE_END || result == ORDERS_FILE_UNREADABLE)
         return result;
-    if (result == ORDERS_FILE_ORDER && json_is_object(*ret_order)) {
+    bool whole = result == ORDERS_FILE_ORDER; /* a value of its own */
+    if (whole && json_value_kind(json_value_of(*ret_order)) == JSON_KIND_MAP) {
         file->lines = true;
         return result;
     }
-    if (result == ORDERS_FILE_ORDER) {
-        file->document = json_incref(file->current);
+    if (whole) {
+        file->document = *ret_order;
     } else {
         result = read_document(file, ret_error);
         if (result != ORDERS_FILE_ORDER)
             return result;
     }
+    json_items_begin(&file->items, json_value_of(file->document));
     return next_of_document(file, ret_order, ret_line);
 }
 
-enum orders_file_result orders_file_next(struct orders_file *file, const json_t **ret_order,
+enum orders_file_result orders_file_next(struct orders_file *file, struct text *ret_order,
                                          int64_t *ret_line, struct error *ret_error)
 {
     if (!file->began)
         return begin(file, ret_order, ret_line, ret_error);
-    if (file->document != NULL)
+    if (file->document.size > 0)
         return next_of_document(file, ret_order, ret_line);
     return next_line(file, ret_order, ret_line, ret_error);
 }

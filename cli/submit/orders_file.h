@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,9 +28,9 @@ enum orders_file_result {
     ORDERS_FILE_BAD, /* REJECT; the next order can be read */
     ORDERS_FILE_UNREADABLE
 };
-/* *ret_order is borrowed until the next call; *ret_line is where it begins (of a list: 0, with
- * *ret_line the number of the order). */
-enum orders_file_result orders_file_next(struct orders_file *file, const json_t **ret_order,
+/* *ret_order, canonical JSON, is borrowed until the next call; *ret_line is where it begins (of a
+ * list: 0, with *ret_line the number of the order). */
+enum orders_file_result orders_file_next(struct orders_file *file, struct text *ret_order,
                                          int64_t *ret_line, struct error *ret_error);
 int64_t orders_file_bytes(const struct orders_file *file);
 

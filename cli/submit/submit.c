@@ -103,13 +103,12 @@ static void on_status(void *ctx, const struct status_update *status)
 /* ---- orders ---- */
 
 /* What the order itself says; nothing is asked of the brokers. */
-static enum error_class read_order(struct submit *submit, const json_t *value,
+static enum error_class read_order(struct submit *submit, struct text json,
                                    struct order_details *ret_details, struct error *ret_error)
 {
     struct order_details details;
     heap_arena_reset(&submit->heap);
-    enum error_class class =
-        submission_json_read_value(value, &submit->heap.arena, &details, ret_error);
+    enum error_class class = submission_json_read(json, &submit->heap.arena, &details, ret_error);
     if (class != ERROR_OK)
         return class;
     const char *workflow = cli_flag_value(submit->cli, "workflow");
@@ -183,7 +182,7 @@ static void report_bad(struct submit *submit, int64_t line, const struct error *
 static enum error_class submit_all(struct submit *submit, struct orders_file *file,
                                    struct error *ret_error)
 {
-    const json_t *value = NULL;
+    struct text value = {0};
     int64_t line = 0;
     enum error_class class = ERROR_OK;
     while (class == ERROR_OK) {

@@ -6,10 +6,12 @@
  *      "lines": [{"sku": "85123A", "description": "T-LIGHT HOLDER", "quantity": 6,
  *                 "unit_price": "2.55"}],
  *      "attributes": {"country": "United Kingdom"}, "priority": "normal",
- *      "reply_to": "orders.replies.web", "workflow_version": 0, "traceparent": ""}
+ *      "reply_to": "orders.replies.web", "workflow_version": 0, "traceparent": "",
+ *      "input": {"gift": true, "total": 15.3}}
  *
- * Strict: a field that is unknown, given twice, or of another type is an error that names it. Only
- * the form is checked here; details_validate() (schemas/details.h) checks values and limits. */
+ * `input` is any JSON value, and its numbers stay exact. Strict: a field that is unknown, given
+ * twice, or of another type is an error that names it. Only the form is checked here;
+ * details_validate() (schemas/details.h) checks values and limits. */
 #ifndef SCHEMAS_JSON_SUBMISSION_JSON_H
 #define SCHEMAS_JSON_SUBMISSION_JSON_H
 
@@ -17,16 +19,11 @@
 #include "base/error.h"
 #include "engine/order.h"
 
-#include <jansson.h>
-
 /* Prices are texts ("2.55") or numbers; a number that a double cannot hold exactly must be a text.
- * Fields that are left out are empty, and the priority is normal. Texts are copied into `arena`.
- * REJECT "BadJson", "UnknownField" or "BadField". */
+ * Fields that are left out are empty, and the priority is normal. Texts are copied into `arena`;
+ * the input is canonical, and borrows `json` where that is. REJECT "BadJson", "UnknownField" or
+ * "BadField". */
 enum error_class submission_json_read(struct text json, struct arena *arena,
                                       struct order_details *ret_details, struct error *ret_error);
-/* The same, of a parsed value, which is borrowed. */
-enum error_class submission_json_read_value(const json_t *value, struct arena *arena,
-                                            struct order_details *ret_details,
-                                            struct error *ret_error);
 
 #endif

@@ -38,13 +38,13 @@ CODES = {
          "services/console/**/*.c", "replica/service/view_report.c", "workflow/lifecycle.c",
          APPENDING, "kafka/client_conf.c", "engine/**/*.c"),
         START | {"BadField", "UnknownField", "Cancelled", "Completed", "Operator", "Resubmitted",
-                 "Skipped", "InvalidCommand", "CommandQuarantined", "OrderStuck", "StandbyStalled",
-                 "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt", "Incomplete",
-                 "OffsetOutOfRange", "Rejected"}),
+                 "Skipped", "InvalidCommand", "InvalidInput", "CommandQuarantined", "OrderStuck",
+                 "StandbyStalled", "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt",
+                 "Incomplete", "OffsetOutOfRange", "Rejected"}),
     "submission": (
         (*SERVER, "platform/http/waits.c", "services/submission/http_api.c",
          "services/submission/order_api.c", "services/submission/validate.c", "schemas/details.c",
-         "schemas/json/decode.c", APPENDING),
+         "schemas/json/decode.c", "engine/shape.c", APPENDING),
         START | {"Empty", "NotAccepted", "WrongKey", "Closed", "ProducerFatal", "OffsetUnknown",
                  "UnknownSchema"}),
     "agent": (

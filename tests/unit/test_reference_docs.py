@@ -33,7 +33,8 @@ ERRORS = FOLDER / "errors.md"
 BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValue", "BadJson",
          "UnknownField", "BadField"}
 SOURCES = (
-    (("SUBMISSION",), ("services/submission/validate.c",), "", BYTES | {"Unreadable"}),
+    (("SUBMISSION",), ("services/submission/validate.c", "engine/shape.c"), "",
+     BYTES | {"Unreadable"}),
     (("COMMAND", "OVERTAKEN"), ("engine/**/*.c",),
      r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),

@@ -46,25 +46,29 @@ static void put_text(struct buffer *body, struct text text)
     buffer_append(body, text.data, text.size);
 }
 
-/* Outputs as they were reported: jansson would make doubles of their numbers. Empty or invalid ones
- * as null. */
+/* As it is, since jansson would make doubles of its numbers. Null where it is empty or invalid. */
+static void put_json(struct buffer *body, struct text json, struct arena *arena)
+{
+    struct text canonical = TEXT("null");
+    json_canonical(json, UINT32_MAX, arena, &canonical, NULL);
+    put_text(body, canonical);
+}
+
 static void put_outputs(struct buffer *body, const struct step_request *request,
                         struct arena *arena)
 {
     const char *before = "{";
     for (uint32_t i = 0; i < request->output_count; i++) {
         struct json_writer writer;
-        struct text name, value;
+        struct text name;
         json_writer_init(&writer, UINT32_MAX, arena);
         json_write_text(&writer, request->outputs[i].step);
         if (!json_writer_done(&writer, &name))
             continue;
-        if (!json_canonical(request->outputs[i].output, UINT32_MAX, arena, &value, NULL))
-            value = TEXT("null");
         put_text(body, text_of(before));
         put_text(body, name);
         put_text(body, TEXT(":"));
-        put_text(body, value);
+        put_json(body, request->outputs[i].output, arena);
         before = ",";
     }
     put_text(body, *before == '{' ? TEXT("{}") : TEXT("}"));
@@ -87,15 +91,21 @@ struct text http_message_body(const struct step_request *request, struct arena *
     json_object_set_new(fields, "idempotency_key", json_codec_text(key));
     json_object_set_new(fields, "do_key", json_codec_text(do_key));
     json_object_set_new(fields, "complete_by", json_integer(request->complete_by));
-    json_object_set_new(fields, "order", order);
     put_open_object(&body, fields);
-    put_text(&body, TEXT(",\"outputs\":"));
+    put_text(&body, TEXT(",\"order\":"));
+    put_open_object(&body, order);
+    if (!text_empty(request->order->input)) {
+        put_text(&body, TEXT(",\"input\":"));
+        put_json(&body, request->order->input, arena);
+    }
+    put_text(&body, TEXT("},\"outputs\":"));
     put_outputs(&body, request, arena);
     put_text(&body, TEXT("}"));
     struct text text =
         arena_text(arena, (struct text){(const char *)body.data, (uint32_t)body.size});
     buffer_deinit(&body);
     json_decref(fields);
+    json_decref(order);
     return text;
 }
 

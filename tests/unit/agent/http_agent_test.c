@@ -220,6 +220,14 @@ Test(http_agent, builds_the_documented_body)
     cr_assert(text_equal(body, text_of(expected)), "%.*s", TEXT_ARG(body));
 }
 
+static void expect_end(const struct step_request *request, const char *end)
+{
+    struct text body = http_message_body(request, arena());
+    uint32_t size = (uint32_t)strlen(end);
+    cr_assert(body.size > size);
+    cr_expect(text_equal(text_from(body, body.size - size), text_of(end)), "%.*s", TEXT_ARG(body));
+}
+
 Test(http_agent, sends_numbers_as_they_were_reported)
 {
     static const struct step_output reported[] = {
@@ -227,20 +235,17 @@ Test(http_agent, sends_numbers_as_they_were_reported)
         {TEXT_CONST("Old"), TEXT_CONST("{\"amount\": 100.10}")},
         {TEXT_CONST("Cut"), TEXT_CONST("{\"a\": \"b")},
     };
-    static const char expected[] =
-        "\"outputs\":{\"Price\":{\"amount\":100.1,\"id\":12345678901234567890},"
-        "\"Old\":{\"amount\":100.1},\"Cut\":null}}";
+    struct order_details with_input = details;
     struct step_request request = undo_request();
     request.outputs = (struct step_output *)(uintptr_t)reported;
     request.output_count = 3;
-    struct text body = http_message_body(&request, arena());
-    cr_assert(body.size > sizeof(expected));
-    struct text end = text_from(body, body.size - (uint32_t)strlen(expected));
-    cr_assert(text_equal(end, text_of(expected)), "%.*s", TEXT_ARG(body));
+    expect_end(&request, "\"priority\":\"high\"},"
+                         "\"outputs\":{\"Price\":{\"amount\":100.1,\"id\":12345678901234567890},"
+                         "\"Old\":{\"amount\":100.1},\"Cut\":null}}");
+    with_input.input = TEXT("{\"total\":100.1}");
+    request.order = &with_input;
     request.output_count = 0;
-    body = http_message_body(&request, arena());
-    end = text_from(body, body.size - (uint32_t)strlen("\"outputs\":{}}"));
-    cr_assert(text_equal(end, TEXT("\"outputs\":{}}")), "%.*s", TEXT_ARG(body));
+    expect_end(&request, "\"priority\":\"high\",\"input\":{\"total\":100.1}},\"outputs\":{}}");
 }
 
 Test(http_agent, builds_headers)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON files of orders, rejects. */
+#include "base/json.h"
 #include "cli/import/rejects.h"
 #include "cli/progress.h"
 #include "cli/submit/orders_file.h"
@@ -14,7 +15,8 @@
 static const char *read_all(const char *text, bool lines)
 {
     static char result[4096];
-    const json_t *order = NULL;
+    struct text order = {0};
+    int64_t number = 0;
     int64_t line = 0;
     size_t used = 0;
     FILE *in = *text != '\0' ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : tmpfile();
@@ -27,9 +29,10 @@ static const char *read_all(const char *text, bool lines)
             break;
         used += (size_t)snprintf(result + used, sizeof(result) - used, "%s%lld",
                                  used > 0 ? " " : "", (long long)line);
-        if (r == ORDERS_FILE_ORDER)
-            used += (size_t)snprintf(result + used, sizeof(result) - used, "=%lld",
-                                     (long long)json_integer_value(json_object_get(order, "n")));
+        struct json_value n = json_value_member(json_value_of(order), TEXT("n"), NULL);
+        if (r == ORDERS_FILE_ORDER && json_value_integer(n, &number))
+            used +=
+                (size_t)snprintf(result + used, sizeof(result) - used, "=%lld", (long long)number);
         else
             used += (size_t)snprintf(result + used, sizeof(result) - used, "!%s",
                                      strncmp(error.message, "not JSON", 8) == 0 ? "" : "?");

@@ -6,7 +6,9 @@
 #include "schemas/details.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct heap_arena heap;
 
@@ -116,7 +118,8 @@ Test(schemas_submission_json, names_each_mistake)
         {"", CODE_BAD_JSON, "not JSON"},
         {"[]", CODE_BAD_JSON, "expected a JSON object"},
         {"{\"order_id\": 1}", CODE_BAD_FIELD, "order_id: expected a text"},
-        {"{\"order_id\": \"1\", \"order_id\": \"2\"}", CODE_BAD_JSON, "not JSON: duplicate"},
+        {"{\"order_id\": \"1\", \"order_id\": \"2\"}", CODE_BAD_JSON,
+         "not JSON: order.order_id occurs twice"},
         {"{\"orderid\": \"1\"}", CODE_UNKNOWN_FIELD, "\"orderid\": did you mean \"order_id\"?"},
         {"{\"something_else\": 1}", CODE_UNKNOWN_FIELD, "unknown field \"something_else\""},
         {"{\"lines\": {}}", CODE_BAD_FIELD, "lines: expected a list"},
@@ -147,6 +150,42 @@ Test(schemas_submission_json, names_each_mistake)
     }
 }
 
+static enum error_class read_value(const json_t *order, struct order_details *ret_details,
+                                   struct error *ret_error)
+{
+    char *text = json_dumps(order, 0);
+    struct text json = arena_text(&heap.arena, text_of(text));
+    free(text);
+    return submission_json_read(json, &heap.arena, ret_details, ret_error);
+}
+
+Test(schemas_submission_json, keeps_the_input_as_it_is)
+{
+    static const struct {
+        const char *json;
+        const char *input;
+    } cases[] = {
+        {"{\"order_id\": \"1\", \"input\": {\"b\": 100.10, \"a\": 12345678901234567890}}",
+         "{\"a\":12345678901234567890,\"b\":100.1}"},
+        {"{\"input\": [1e2], \"order_id\": \"1\", \"workflow\": \"w\"}", "[100]"},
+        {"{\"currency\": \"EUR\", \"input\": \"text\", \"order_id\": \"1\"}", "\"text\""},
+        {"{\"input\": 7}", "7"},
+        {"{\"order_id\": \"1\", \"input\": null}", ""},
+        {"{\"order_id\": \"1\"}", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct order_details details;
+        struct error error = {0};
+        cr_assert(submission_json_read(text_of(cases[i].json), &heap.arena, &details, &error) ==
+                      ERROR_OK,
+                  "%s: %s", cases[i].json, error.message);
+        cr_expect(text_equal(details.input, text_of(cases[i].input)), "%s: %.*s", cases[i].json,
+                  TEXT_ARG(details.input));
+        bool has_id = strstr(cases[i].json, "order_id") != NULL;
+        cr_expect(text_equal(details.order_id, text_of(has_id ? "1" : "")));
+    }
+}
+
 Test(schemas_submission_json, bounds_the_number_of_lines)
 {
     struct order_details details;
@@ -157,12 +196,12 @@ Test(schemas_submission_json, bounds_the_number_of_lines)
         json_array_append_new(
             lines, json_pack("{s:s, s:i, s:s}", "sku", "a", "quantity", 1, "unit_price", "1"));
     json_object_set_new(order, "lines", lines);
-    cr_assert(submission_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
+    cr_assert(read_value(order, &details, &error) == ERROR_REJECT);
     snprintf(says, sizeof(says), "lines has %d elements; the limit is %d", ORDER_LINES_MAX + 1,
              ORDER_LINES_MAX);
     cr_assert(strstr(error.message, says) != NULL, "%s", error.message);
     json_array_remove(lines, 0);
-    cr_assert(submission_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
+    cr_assert(read_value(order, &details, &error) == ERROR_OK);
     cr_assert(details.goods->line_count == ORDER_LINES_MAX);
     json_decref(order);
 }

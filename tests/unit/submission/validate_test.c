@@ -138,6 +138,55 @@ Test(submission_validate, ignores_the_content_hash_of_the_sender)
     cr_assert(memcmp(&validation.command.submit_order.content_hash, &hash, sizeof(hash)) == 0);
 }
 
+static void register_shape(void)
+{
+    struct error error = {0};
+    struct workflow_definition definition = {
+        .name = TEXT("shaped"),
+        .version = 1,
+        .text = TEXT("Name: shaped\nVersion: 1\nInputShape: {total: number, gift: boolean?}\n"
+                     "Steps: [{Name: A, Agent: x}]\n"),
+        .format = TEXT("yaml"),
+    };
+    cr_assert(workflow_registry_add(workflows, &definition, &error) == ERROR_OK, "%s",
+              error.message);
+}
+
+Test(submission_validate, holds_the_input_against_the_shape_of_the_workflow)
+{
+    struct order_details details = good_order();
+    register_shape();
+    details.workflow = TEXT("shaped");
+    details.input = TEXT("{\"total\": \"15\"}");
+    struct validation validation = validate_details(details, 0);
+    cr_assert(validation.outcome == VALIDATION_REFUSE);
+    cr_assert_eq(validation.error.code, CODE_INVALID_INPUT);
+    cr_assert_str_eq(validation.error.message, "input.total is a text; it must be a number");
+    details.input = TEXT("");
+    cr_assert(validate_bytes(TEXT("o1"), order_bytes(details), 0).outcome == VALIDATION_REFUSE);
+    details.input = TEXT("{\"total\": 15.30, \"gift\": true}");
+    validation = validate_bytes(TEXT("o1"), order_bytes(details), 0);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT, "%s", validation.error.message);
+    cr_assert(
+        text_equal(validation.command.submit_order.input, TEXT("{\"gift\":true,\"total\":15.3}")));
+    struct content_hash hash = validation.command.submit_order.content_hash;
+    details.input = TEXT("{\"gift\":true,\"total\":1530e-2}");
+    validation = validate_details(details, 0);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    cr_assert_eq(memcmp(&hash, &validation.command.submit_order.content_hash, sizeof(hash)), 0,
+                 "the same submission in another spelling, by another door");
+}
+
+Test(submission_validate, refuses_an_input_that_is_not_json)
+{
+    struct order_details details = good_order();
+    details.input = TEXT("{\"a\": [1,]}");
+    struct validation validation = validate_details(details, 0);
+    cr_assert(validation.outcome == VALIDATION_REFUSE);
+    cr_assert_eq(validation.error.code, CODE_INVALID_ORDER);
+    cr_assert_str_eq(validation.error.message, "input.a[1] is not valid JSON (byte 9)");
+}
+
 Test(submission_validate, looks_up_an_unknown_workflow_once)
 {
     struct order_details details = good_order();
