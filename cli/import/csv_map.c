@@ -14,7 +14,7 @@
 
 static const char *const target_names[] = {
     "order_id",   "customer", "currency", "sku",      "description", "quantity",
-    "unit_price", "priority", "workflow", "reply_to", "attributes.",
+    "unit_price", "priority", "workflow", "reply_to", "attributes.", "input.",
 };
 _Static_assert(sizeof(target_names) / sizeof(target_names[0]) == CSV_TARGET_COUNT,
                "every field has a name");
@@ -31,7 +31,7 @@ static struct text trim(struct text text)
 void csv_map_deinit(struct csv_map *map)
 {
     for (size_t i = 0; i < map->count; i++) {
-        free(map->columns[i].attribute);
+        free(map->columns[i].name);
         free(map->columns[i].column);
     }
     *map = (struct csv_map){0};
@@ -46,46 +46,88 @@ static char *new_string(const char *data, size_t size)
     return string;
 }
 
-static bool is_taken(const struct csv_map *map, enum csv_target target, const char *attribute)
+static bool is_taken(const struct csv_map *map, const struct csv_map_column *other)
 {
     for (size_t i = 0; i < map->count; i++) {
         const struct csv_map_column *column = &map->columns[i];
-        if (column->target == target &&
-            (target != CSV_ATTRIBUTE || strcmp(column->attribute, attribute) == 0))
+        if (column->target == other->target &&
+            (other->name == NULL || strcmp(column->name, other->name) == 0))
             return true;
     }
     return false;
 }
 
+static enum error_class unknown_field(const char *field, struct error *ret_error)
+{
+    const char *nearest = suggest_string(field, target_names, CSV_TARGET_COUNT);
+    bool named = nearest == target_names[CSV_ATTRIBUTE] || nearest == target_names[CSV_INPUT];
+    return error_set(ret_error, CODE_USAGE, "--map: unknown field \"%.60s\"%s%s%s", field,
+                     nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
+                     named ? "NAME" : "");
+}
+
+/* `field` without its prefix; NULL: it has another one, or no name. */
+static const char *name_behind(const char *field, enum csv_target target)
+{
+    const char *prefix = target_names[target];
+    return string_starts_with(field, prefix) && strlen(field) > strlen(prefix)
+               ? field + strlen(prefix)
+               : NULL;
+}
+
+/* Names of an input have no dots: they may become paths. */
+static enum error_class read_input_name(const char *name, struct csv_map_column *column,
+                                        struct error *ret_error)
+{
+    static const char mark[] = ":string";
+    size_t size = strlen(name);
+    column->target = CSV_INPUT;
+    column->as_text = string_ends_with(name, mark);
+    if (column->as_text)
+        size -= strlen(mark);
+    if (size == 0 || memchr(name, '.', size) != NULL || memchr(name, ':', size) != NULL)
+        return error_set(ret_error, CODE_USAGE,
+                         "--map: input.%.60s: expected input.NAME or input.NAME:string, where NAME "
+                         "has no '.' or ':'",
+                         name);
+    column->name = new_string(name, size);
+    return ERROR_OK;
+}
+
+/* The column's target and name, which is new. */
+static enum error_class read_field(const char *field, struct csv_map_column *column,
+                                   struct error *ret_error)
+{
+    const char *attribute = name_behind(field, CSV_ATTRIBUTE);
+    const char *input = name_behind(field, CSV_INPUT);
+    if (input != NULL)
+        return read_input_name(input, column, ret_error);
+    if (attribute != NULL) {
+        column->target = CSV_ATTRIBUTE;
+        column->name = new_string(attribute, strlen(attribute));
+        return ERROR_OK;
+    }
+    column->target = 0;
+    while (column->target < CSV_ATTRIBUTE && strcmp(field, target_names[column->target]) != 0)
+        column->target++;
+    return column->target < CSV_ATTRIBUTE ? ERROR_OK : unknown_field(field, ret_error);
+}
+
 static enum error_class add_pair(struct csv_map *map, const char *field, const char *column,
                                  size_t column_size, struct error *ret_error)
 {
-    size_t prefix = strlen(target_names[CSV_ATTRIBUTE]);
-    enum csv_target target = 0;
-    const char *attribute = NULL;
-    if (strncmp(field, target_names[CSV_ATTRIBUTE], prefix) == 0 && field[prefix] != '\0') {
-        target = CSV_ATTRIBUTE;
-        attribute = field + prefix;
-    } else {
-        while (target < CSV_ATTRIBUTE && strcmp(field, target_names[target]) != 0)
-            target++;
-        if (target == CSV_ATTRIBUTE) {
-            const char *nearest = suggest_string(field, target_names, CSV_TARGET_COUNT);
-            return error_set(ret_error, CODE_USAGE, "--map: unknown field \"%.60s\"%s%s%s", field,
-                             nearest != NULL ? ": did you mean " : "",
-                             nearest != NULL ? nearest : "",
-                             nearest == target_names[CSV_ATTRIBUTE] ? "NAME" : "");
-        }
+    struct csv_map_column added = {0};
+    enum error_class class = read_field(field, &added, ret_error);
+    if (class == ERROR_OK && is_taken(map, &added))
+        class = error_set(ret_error, CODE_USAGE, "--map: %.60s is given twice", field);
+    else if (class == ERROR_OK && map->count == CSV_MAP_COLUMNS_MAX)
+        class = error_set(ret_error, CODE_USAGE, "--map: too many fields");
+    if (class != ERROR_OK) {
+        free(added.name);
+        return class;
     }
-    if (is_taken(map, target, attribute))
-        return error_set(ret_error, CODE_USAGE, "--map: %.60s is given twice", field);
-    if (map->count == CSV_MAP_COLUMNS_MAX)
-        return error_set(ret_error, CODE_USAGE, "--map: too many fields");
-    map->columns[map->count++] = (struct csv_map_column){
-        .target = target,
-        .attribute = attribute != NULL ? new_string(attribute, strlen(attribute)) : NULL,
-        .column = new_string(column, column_size),
-    };
+    added.column = new_string(column, column_size);
+    map->columns[map->count++] = added;
     return ERROR_OK;
 }
 
@@ -222,7 +264,7 @@ enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *ro
     struct csv_order_row order_row = {0};
     for (size_t i = 0; i < map->count; i++) {
         const struct csv_map_column *column = &map->columns[i];
-        if (column->target != CSV_ATTRIBUTE)
+        if (column->target < CSV_ATTRIBUTE)
             order_row.texts[column->target] = trim(row->fields[column->index]);
         order_row.has_line |= column->target == CSV_SKU;
     }

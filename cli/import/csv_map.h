@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which column of a CSV file is which field of an order: `--map
  * order_id=InvoiceNo,sku=StockCode,...`. Several rows with the same order id are the lines of
- * one order. */
+ * one order.
+ *
+ * The columns of `input.NAME` make an object of its members. A cell that is a number, true, false, a
+ * list or an object in JSON is that, any other one is a text; `input.NAME:string` is always a
+ * text. */
 #ifndef CLI_IMPORT_CSV_MAP_H
 #define CLI_IMPORT_CSV_MAP_H
 
@@ -21,15 +25,20 @@ enum csv_target {
     CSV_WORKFLOW,
     CSV_REPLY_TO,
     CSV_ATTRIBUTE, /* attributes.NAME; any number of them */
+    CSV_INPUT,     /* input.NAME, likewise */
     CSV_TARGET_COUNT
 };
 
-enum { CSV_MAP_COLUMNS_MAX = CSV_ATTRIBUTE + ORDER_ATTRIBUTES_MAX };
+enum {
+    CSV_INPUTS_MAX = 256,
+    CSV_MAP_COLUMNS_MAX = CSV_ATTRIBUTE + ORDER_ATTRIBUTES_MAX + CSV_INPUTS_MAX,
+};
 
 struct csv_map {
     struct csv_map_column {
         enum csv_target target;
-        char *attribute; /* of CSV_ATTRIBUTE: its name */
+        char *name;   /* of CSV_ATTRIBUTE and CSV_INPUT */
+        bool as_text; /* of CSV_INPUT: whatever the cell looks like */
         char *column;
         size_t index; /* in the file; once bound */
     } columns[CSV_MAP_COLUMNS_MAX];

@@ -333,10 +333,12 @@ static const struct cli_flag flags[] = {
     {"map", "FIELD=COLUMN,...",
      "Maps columns to fields: order_id, customer, currency, sku, "
      "description, quantity, unit_price, priority, workflow, reply_to, "
-     "attributes.NAME. May be repeated."},
+     "attributes.NAME, input.NAME. May be repeated. The cell of an input is JSON where it is a "
+     "number, true, false, a list or an object, else a text; that of input.NAME:string is a "
+     "text."},
     {"workflow", "NAME", "For orders that name none."},
     {"workflow-version", "N", "With --workflow; the newest by default."},
-    {"currency", "CODE", "For orders that name none; GBP by default."},
+    {"currency", "CODE", "For orders with lines that name none; GBP by default."},
     {"reply-to", "TOPIC",
      "The reply topic of orders that name none: their StatusUpdates go there."},
     {"prefix-id", "TEXT", "Prefixes every order id, to import a file a second time."},

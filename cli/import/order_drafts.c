@@ -3,6 +3,7 @@
 #include "cli/import/order_drafts.h"
 
 #include "base/heap_arena.h"
+#include "base/json.h"
 #include "platform/hash_table.h"
 
 #include <assert.h>
@@ -70,6 +71,7 @@ struct order_draft {
     struct order_details details; /* in the arena */
     struct goods goods;           /* of `details`; line_count may be less than its capacity */
     uint32_t line_capacity;
+    struct text *inputs; /* cells by the map's column; NULL: it has none */
     uint64_t rows;
     int64_t first_line;
     bool refused;
@@ -125,7 +127,6 @@ static struct order_draft *draft_of(struct order_drafts *drafts, struct text id,
     memcpy(draft->id, id.data, id.size);
     heap_arena_init(&draft->heap, DRAFT_BLOCK_SIZE);
     draft->first_line = line;
-    draft->goods.currency = drafts->defaults->currency;
     draft->details = (struct order_details){
         .order_id = prefixed(draft, drafts->defaults->id_prefix, id),
         .goods = &draft->goods,
@@ -156,13 +157,27 @@ static void take_attributes(struct order_drafts *drafts, struct order_draft *dra
         const struct csv_map_column *column = &drafts->map->columns[i];
         if (column->target != CSV_ATTRIBUTE || text_empty(row->fields[column->index]))
             continue;
-        struct text name = text_of(column->attribute);
+        struct text name = text_of(column->name);
         bool has = false;
         for (uint32_t a = 0; a < details->attribute_count && !has; a++)
             has = text_equal(details->attributes[a].name, name);
         if (!has)
             details->attributes[details->attribute_count++] = (struct attribute){
                 name, arena_text(&draft->heap.arena, row->fields[column->index])};
+    }
+}
+
+/* Likewise, the first row that has a cell decides. */
+static void take_inputs(struct order_drafts *drafts, struct order_draft *draft,
+                        const struct csv_row *row)
+{
+    for (size_t i = 0; i < drafts->map->count; i++) {
+        const struct csv_map_column *column = &drafts->map->columns[i];
+        if (column->target != CSV_INPUT)
+            continue;
+        if (draft->inputs == NULL)
+            draft->inputs = ARENA_ARRAY(&draft->heap.arena, struct text, drafts->map->count);
+        take_text(draft, &draft->inputs[i], row->fields[column->index]);
     }
 }
 
@@ -179,6 +194,8 @@ static void take_line(struct order_drafts *drafts, struct order_draft *draft,
         goods->lines = lines;
         draft->line_capacity = capacity;
     }
+    if (text_empty(goods->currency))
+        goods->currency = drafts->defaults->currency;
     goods->lines[goods->line_count++] =
         (struct order_line){arena_text(arena, line->sku), arena_text(arena, line->description),
                             line->quantity, line->unit_price};
@@ -206,8 +223,48 @@ static void take_row(struct order_drafts *drafts, struct order_draft *draft,
     }
     take_text(draft, &details->customer, texts[CSV_CUSTOMER]);
     take_attributes(drafts, draft, row);
+    take_inputs(drafts, draft, row);
     if (order_row->has_line)
         take_line(drafts, draft, &order_row->line);
+}
+
+/* ---- the input ---- */
+
+static void write_cell(struct json_writer *writer, const struct csv_map_column *column,
+                       struct text cell, struct arena *arena)
+{
+    struct text json = {0};
+    bool is_json = !column->as_text && json_canonical(cell, UINT32_MAX, arena, &json, NULL);
+    enum json_kind kind = json_value_kind(json_value_of(json));
+    json_write_name(writer, text_of(column->name));
+    if (is_json && kind != JSON_KIND_TEXT && kind != JSON_KIND_NULL)
+        json_write_canonical(writer, json);
+    else
+        json_write_text(writer, cell);
+}
+
+/* What cannot be written (a NUL, too deep) leaves an input that is refused with its reason. */
+static struct text input_of(const struct order_drafts *drafts, struct order_draft *draft)
+{
+    struct json_writer writer;
+    struct text input = TEXT("{");
+    struct arena *arena = &draft->heap.arena;
+    json_writer_init(&writer, UINT32_MAX, arena);
+    json_write_map(&writer);
+    for (size_t i = 0; i < drafts->map->count; i++)
+        if (!text_empty(draft->inputs[i]))
+            write_cell(&writer, &drafts->map->columns[i], draft->inputs[i], arena);
+    json_write_close(&writer);
+    json_writer_done(&writer, &input);
+    return input;
+}
+
+/* All its rows are there. */
+static void complete(const struct order_drafts *drafts, struct order_draft *draft)
+{
+    draft->complete = true;
+    if (draft->inputs != NULL && !draft->refused)
+        draft->details.input = input_of(drafts, draft);
 }
 
 /* A refused order keeps its place until its last row, but no lines. */
@@ -239,7 +296,7 @@ enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_
         take_row(drafts, draft, row, &order_row);
     if (draft->rows == order_rows_of(drafts->counts, id)) {
         HASH_DELETE(hh, drafts->open, draft);
-        draft->complete = true;
+        complete(drafts, draft);
         *ret_complete = draft;
     }
     if (drafts->lines > DRAFT_LINES_MAX)
@@ -255,7 +312,7 @@ struct order_draft *order_drafts_take(struct order_drafts *drafts)
     struct order_draft *draft = drafts->open;
     if (draft != NULL) {
         HASH_DELETE(hh, drafts->open, draft);
-        draft->complete = true;
+        complete(drafts, draft);
     }
     return draft;
 }

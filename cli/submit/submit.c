@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it.
  * --wait follows the reply topics and shows each step that changes. */
+#include "base/json.h"
 #include "cli/output.h"
 #include "cli/submit/order_checks.h"
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
+#include "platform/files.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
 #include "schemas/json/submission_json.h"
@@ -14,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600, STEP_COLUMNS = 16 };
 
@@ -27,6 +30,8 @@ struct submit {
     struct output *output;
     struct order_checks checks;
     struct heap_arena heap;
+    char *input; /* --input: of orders that have none; NULL: it is not given */
+    size_t input_size;
     uint64_t submitted;
     uint64_t bad;
 };
@@ -117,6 +122,8 @@ static enum error_class read_order(struct submit *submit, struct text json,
         details.workflow = text_of(workflow);
     if (reply_to != NULL && text_empty(details.reply_to))
         details.reply_to = text_of(reply_to);
+    if (submit->input != NULL && text_empty(details.input))
+        details.input = (struct text){submit->input, (uint32_t)submit->input_size};
     class = details_validate_new(&details, &submit->heap.arena, ret_error);
     if (class == ERROR_OK && submit->waits && text_empty(details.reply_to))
         class = error_set(
@@ -245,11 +252,39 @@ static int finish(struct submit *submit, enum error_class class, const struct er
                                                                           : EXIT_CODE_OK;
 }
 
+/* The value of --input, or the file that it names: what is not JSON is the name of a file, unless
+ * it begins like JSON. */
+static enum error_class read_input(struct submit *submit, struct error *ret_error)
+{
+    struct text canonical;
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    const char *value = cli_flag_value(submit->cli, "input");
+    if (value == NULL)
+        return ERROR_OK;
+    bool is_json =
+        json_canonical(text_of(value), UINT32_MAX, &submit->heap.arena, &canonical, &problem);
+    if (!is_json && *value != '\0' && strchr("{[\"", *value) == NULL)
+        return files_read(value, INPUT_BYTES_MAX, &submit->input, &submit->input_size, ret_error);
+    if (!is_json) {
+        json_problem_format(&problem, "--input", line);
+        return error_set(ret_error, CODE_USAGE, "%s", line);
+    }
+    submit->input = strdup(value);
+    submit->input_size = strlen(value);
+    assert(submit->input != NULL);
+    return ERROR_OK;
+}
+
 static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
     struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
     heap_arena_init(&submit.heap, 64 * 1024);
+    if (read_input(&submit, &error) != ERROR_OK) {
+        heap_arena_deinit(&submit.heap);
+        return cli_fail(cli, &error);
+    }
     submit.output = submit.waits ? new_status_output(cli) : output_new(cli, columns);
     struct orders_file *file = orders_file_new(in, false);
     enum error_class class = submit_all(&submit, file, &error);
@@ -259,6 +294,7 @@ static int submit_file(struct cli *cli, FILE *in)
     orders_file_free(file);
     disconnect(&submit);
     heap_arena_deinit(&submit.heap);
+    free(submit.input);
     return code;
 }
 
@@ -280,6 +316,7 @@ static const struct cli_flag flags[] = {
     {"workflow", "NAME", "For orders that name none."},
     {"reply-to", "TOPIC",
      "The reply topic of orders that name none: their StatusUpdates go there."},
+    {"input", "FILE|JSON", "The input of orders that have none: JSON, or a file of it."},
     {"wait", NULL,
      "Shows each step that changes, from the reply topics, until all orders have ended. "
      "Exit code 1 unless all are Processed."},
@@ -293,11 +330,11 @@ static const struct cli_verb verbs[] = {
         .summary = "Submits orders: one as JSON, a list of them, or JSON lines.",
         .examples = "reeve submit order.json\n"
                     "reeve submit orders.jsonl --workflow order-fulfilment --output jsonl\n"
+                    "reeve submit order.json --input '{\"amount\": 120.5}'\n"
                     "# follow it to its end\n"
                     "reeve topics apply --app web\n"
                     "reeve submit order.json --reply-to orders.replies.web --wait\n"
-                    "echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": "
-                    "\"three-steps\"}' | reeve submit -",
+                    "echo '{\"order_id\": \"1\", \"workflow\": \"three-steps\"}' | reeve submit -",
         .flags = flags,
         .run = run,
     },

@@ -105,6 +105,25 @@ Test(cli_drafts, joins_neighbouring_rows)
                      "1@2(2):a,b 2@4(1):c 3@5(2):d,e");
 }
 
+static void look_at_input(const struct order_details *details)
+{
+    const char *expected =
+        text_equal(details->order_id, TEXT("1"))
+            ? "{\"exact\":12345678901234567890,\"list\":[1,\"a\"],\"name\":\"007\",\"ok\":true,"
+              "\"total\":100.1,\"zip\":\"12\"}"
+            : "{\"name\":\"null\"}";
+    cr_expect(text_equal(details->input, text_of(expected)), "%.*s", TEXT_ARG(details->input));
+}
+
+Test(cli_drafts, makes_the_input_of_its_columns)
+{
+    use("order_id=id,input.total=t,input.ok=o,input.name=n,input.zip:string=z,input.list=l,"
+        "input.exact=e");
+    put_together("id,t,o,n,z,l,e\n1,100.10,true,007,,,\n1,7,,,12,\"[1, \"\"a\"\"]\",\n"
+                 "1,,,,,,12345678901234567890\n2,,,null,,,\n",
+                 look_at_input);
+}
+
 Test(cli_drafts, joins_rows_wherever_they_are)
 {
     use("order_id=id,sku=s,unit_price=p");
@@ -121,7 +140,7 @@ Test(cli_drafts, rejects_only_the_order_of_a_bad_row)
 
 static void look_at_defaults(const struct order_details *details)
 {
-    cr_assert(text_equal(details->goods->currency, TEXT("EUR")));
+    cr_assert(text_empty(details->goods->currency), "there are no prices");
     cr_assert(text_equal(details->workflow, TEXT("w")));
     cr_assert(details->workflow_version == 2);
     cr_assert(text_equal(details->reply_to, TEXT("p.replies.web")));
@@ -142,6 +161,18 @@ Test(cli_drafts, applies_defaults_the_prefix_and_the_first_value_of_a_field)
                                        .id_prefix = TEXT("day1-")};
     cr_assert_str_eq(put_together("id,c,land,l\n1,,UK,\n1,late,FR,x\n", look_at_defaults),
                      "day1-1@2(2)");
+}
+
+static void look_at_euros(const struct order_details *details)
+{
+    cr_assert(text_equal(details->goods->currency, TEXT("EUR")));
+}
+
+Test(cli_drafts, gives_orders_with_lines_the_default_currency)
+{
+    use("order_id=id,sku=s,unit_price=p");
+    defaults = (struct order_defaults){.workflow = TEXT("w"), .currency = TEXT("EUR")};
+    cr_assert_str_eq(put_together("id,s,p\n1,a,1\n1,b,1\n", look_at_euros), "1@2(2):a,b");
 }
 
 static void look_at_columns(const struct order_details *details)

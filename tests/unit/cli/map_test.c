@@ -81,6 +81,11 @@ Test(cli_map, names_mistakes_in_the_mapping)
         {"attributes.=Q", "unknown field \"attributes.\""},
         {"sku=a,sku=b", "sku is given twice"},
         {"attributes.a=x,attributes.b=x,attributes.a=y", "attributes.a is given twice"},
+        {"input.a=x,attributes.a=x,input.a:string=y", "input.a:string is given twice"},
+        {"input.=Q", "unknown field \"input.\""},
+        {"inputs.a=Q", "unknown field \"inputs.a\""},
+        {"input.a.b=Q", "expected input.NAME or input.NAME:string"},
+        {"input.a:number=Q", "expected input.NAME or input.NAME:string"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_assert(csv_map_add(&map, cases[i].specification, &error) == ERROR_REJECT);

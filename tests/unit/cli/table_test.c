@@ -220,6 +220,7 @@ Test(cli_table, explains_mistakes)
          "--step-output is not valid JSON (byte 1)"},
         {"step fail S", "an argument is missing: [ORDER...|-] STEP ERROR"},
         {"cancel 1 --no-wait", "--reason TEXT is required"},
+        {"submit - --input {", "--input is not valid JSON (byte 1)"},
         {"import x.csv", "no column is mapped to a field"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
