@@ -3,8 +3,8 @@
  * order_id=InvoiceNo,sku=StockCode,...`. Several rows with the same order id are the lines of
  * one order.
  *
- * The columns of `input.NAME` make an object of its members. A cell that is a number, true, false, a
- * list or an object in JSON is that, any other one is a text; `input.NAME:string` is always a
+ * The columns of `input.NAME` make an object of its members. A cell that is a number, true, false,
+ * a list or an object in JSON is that, any other one is a text; `input.NAME:string` is always a
  * text. */
 #ifndef CLI_IMPORT_CSV_MAP_H
 #define CLI_IMPORT_CSV_MAP_H

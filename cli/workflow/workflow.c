@@ -70,6 +70,16 @@ static const struct cli_verb verbs[] = {
         .run = workflow_run_graph,
     },
     {
+        .name = "schema",
+        .arguments = "NAME[:VERSION]|FILE",
+        .summary = "Prints the `InputShape` of a deployed workflow or of a file as JSON Schema. A "
+                   "file needs no broker.",
+        .examples = "reeve workflow schema order-fulfilment\n"
+                    "reeve workflow schema order-fulfilment.yaml > input.schema.json",
+        .plain = true,
+        .run = workflow_run_schema,
+    },
+    {
         .name = "diff",
         .arguments = "NAME:VERSION|FILE [NAME:VERSION|FILE]",
         .summary = "Shows what differs between two versions, by step and field; a single file is "

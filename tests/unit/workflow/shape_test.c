@@ -3,6 +3,7 @@
 #include "engine/shape.h"
 #include "engine/workflow.h"
 #include "tests/unit/workflow/kit.h"
+#include "workflow/shape_schema.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -74,6 +75,32 @@ Test(workflow_shape, reports_what_is_not_a_type)
          {BEFORE "InputShape: {a: string, a?: string}\n" AFTER, "3:25: error: a? is given twice\n"},
          {HEAD "  - {Name: A, Agent: x, InputShape: any}\n",
           "4:25: error: InputShape does not belong here; it belongs to the workflow\n"});
+}
+
+Test(workflow_shape, becomes_json_schema)
+{
+    static const char expected[] =
+        "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+        "\"additionalProperties\":false,\"properties\":{"
+        "\"a\\tb\\\"\":{\"additionalProperties\":false,\"properties\":{},\"required\":[],"
+        "\"type\":\"object\"},"
+        "\"amount\":{\"type\":\"number\"},\"extra\":{},\"gift\":{\"type\":\"boolean\"},"
+        "\"items\":{\"items\":{\"additionalProperties\":false,\"properties\":{"
+        "\"quantity\":{\"type\":\"integer\"},\"sku\":{\"type\":\"string\"}},"
+        "\"required\":[\"quantity\",\"sku\"],\"type\":\"object\"},\"type\":\"array\"},"
+        "\"notes\":{\"items\":{\"type\":\"string\"},\"type\":\"array\"}},"
+        "\"required\":[\"a\\tb\\\"\",\"amount\",\"extra\",\"items\"],"
+        "\"title\":\"w\",\"type\":\"object\"}";
+    const struct shape *shape = kit_workflow(BEFORE ORDER AFTER)->input_shape;
+    struct text schema = shape_schema(shape, TEXT("w"), kit_arena());
+    cr_expect(text_equal(schema, text_of(expected)), "%.*s", TEXT_ARG(schema));
+    struct shape deep[SHAPE_DEPTH_MAX + 1] = {{.kind = SHAPE_ANY}};
+    for (uint32_t i = 1; i <= SHAPE_DEPTH_MAX; i++) {
+        deep[i - 1].name = deep[i - 1].escaped = TEXT("a");
+        deep[i] = (struct shape){.kind = SHAPE_MAP, .members = &deep[i - 1], .member_count = 1};
+    }
+    cr_expect_eq(shape_schema(&deep[SHAPE_DEPTH_MAX], TEXT("w"), kit_arena()).size, 0);
+    cr_expect_gt(shape_schema(&deep[SHAPE_DEPTH_MAX - 1], TEXT("w"), kit_arena()).size, 0);
 }
 
 Test(workflow_shape, is_the_same_in_json)
