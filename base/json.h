@@ -168,10 +168,10 @@ bool json_escaped_equal(struct text escaped, struct text text);
 /* The member `name` (unescaped) of a map; none if there is no such member, or no map. */
 struct json_value json_value_member(struct json_value map, struct text name,
                                     struct json_walk *walk);
-/* The element `index` of a list, from 0. */
+/* For tests: the element `index` of a list, from 0. */
 struct json_value json_value_element(struct json_value list, uint64_t index,
                                      struct json_walk *walk);
-/* How many elements or members; 0 of scalars. */
+/* For tests: how many elements or members; 0 of scalars. */
 uint64_t json_value_count(struct json_value value, struct json_walk *walk);
 
 /* A loop over the elements of a list or the members of a map, in their order:

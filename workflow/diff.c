@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/diff.h"
 
+#include "engine/shape.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -269,14 +271,89 @@ static void compare_steps(struct differences *differences, const struct workflow
     }
 }
 
+/* ---- InputShape ---- */
+
+/* It and all that it consists of. */
+static uint32_t shape_size(const struct shape *shape)
+{
+    if (shape == NULL)
+        return 0;
+    uint32_t size = 1 + shape_size(shape->element);
+    for (uint32_t i = 0; i < shape->member_count; i++)
+        size += shape_size(&shape->members[i]);
+    return size;
+}
+
+/* "number?"; NULL: it is not there. */
+static struct text shape_word(const struct shape *shape, struct arena *arena)
+{
+    struct value value;
+    value.size = 0;
+    if (shape != NULL)
+        add(&value, "%s%s", shape_kind_name(shape->kind), shape->optional ? "?" : "");
+    return arena_text(arena, (struct text){value.data, (uint32_t)value.size});
+}
+
+/* "InputShape.items[].sku" */
+static const char *shape_path(const char *parent, const struct shape *member, struct arena *arena)
+{
+    struct value value;
+    value.size = 0;
+    if (member != NULL)
+        add(&value, "%s.%.*s", parent, TEXT_ARG(member->name));
+    else
+        add(&value, "%s[]", parent);
+    return arena_text(arena, (struct text){value.data, (uint32_t)value.size + 1}).data;
+}
+
+static void compare_shapes(struct differences *differences, const char *path,
+                           const struct shape *left, const struct shape *right);
+
+/* Both are sorted. */
+static void compare_members(struct differences *differences, const char *path,
+                            const struct shape *left, const struct shape *right)
+{
+    uint32_t l = 0, r = 0;
+    while (l < left->member_count || r < right->member_count) {
+        const struct shape *a = l < left->member_count ? &left->members[l] : NULL;
+        const struct shape *b = r < right->member_count ? &right->members[r] : NULL;
+        int order = a == NULL ? 1 : b == NULL ? -1 : text_compare(a->escaped, b->escaped);
+        a = order <= 0 ? a : NULL;
+        b = order >= 0 ? b : NULL;
+        compare_shapes(differences, shape_path(path, a != NULL ? a : b, differences->arena), a, b);
+        l += order <= 0;
+        r += order >= 0;
+    }
+}
+
+/* As deep as a shape may be. NULL: it is not there. */
+static void compare_shapes(struct differences *differences, const char *path,
+                           const struct shape *left, const struct shape *right)
+{
+    static const struct text whole = {0};
+    struct text a = shape_word(left, differences->arena);
+    struct text b = shape_word(right, differences->arena);
+    if (!text_equal(a, b))
+        differ(differences, whole, path, a, b);
+    if (left == NULL || right == NULL || left->kind != right->kind)
+        return;
+    if (left->kind == SHAPE_MAP)
+        compare_members(differences, path, left, right);
+    else if (left->kind == SHAPE_LIST)
+        compare_shapes(differences, shape_path(path, NULL, differences->arena), left->element,
+                       right->element);
+}
+
 uint32_t workflow_diff(const struct workflow *left, const struct workflow *right,
                        struct arena *arena, const struct workflow_difference **ret_differences)
 {
-    uint32_t most = 1 + left->step_count * FIELDS + right->step_count;
+    uint32_t most = 1 + left->step_count * FIELDS + right->step_count +
+                    shape_size(left->input_shape) + shape_size(right->input_shape);
     struct differences differences = {ARENA_ARRAY(arena, struct workflow_difference, most), 0,
                                       arena};
     struct text none = {0};
     compare_timeouts(&differences, left, right);
+    compare_shapes(&differences, "InputShape", left->input_shape, right->input_shape);
     for (uint32_t i = 0; i < left->step_count; i++) {
         int j = find_step(right, left->steps[i].name);
         if (j < 0)

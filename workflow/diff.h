@@ -9,9 +9,10 @@
 #include "engine/workflow.h"
 
 struct workflow_difference {
-    struct text step;  /* empty: of the workflow as a whole */
-    const char *field; /* "TimeoutSeconds", "Compensate.Action" ...; "Step": the whole step */
-    struct text left;  /* empty: it is not there */
+    struct text step; /* empty: of the workflow as a whole */
+    /* "TimeoutSeconds", "InputShape.items[].sku", "Compensate.Action" ...; "Step": the whole step */
+    const char *field;
+    struct text left; /* empty: it is not there */
     struct text right;
 };
 

@@ -46,6 +46,24 @@ Test(diff, tells_steps_that_come_and_go)
                      "C.Step:  | present\n");
 }
 
+Test(diff, compares_shapes_by_member)
+{
+    static const char left[] =
+        "Name: w\nVersion: 1\nInputShape: {a: number, b: [{c: string, d: any}], "
+        "e: {f: integer}, g: [string]}\nSteps: [{Name: A, Agent: x}]\n";
+    cr_assert_str_eq(diff(left, left), "");
+    cr_assert_str_eq(
+        diff(left, "Name: w\nVersion: 2\nInputShape: {a: number?, b: [{c: integer}], e: boolean, "
+                   "g: [string], h: any}\nSteps: [{Name: A, Agent: x}]\n"),
+        ".InputShape.a: number | number?\n"
+        ".InputShape.b[].c: string | integer\n"
+        ".InputShape.b[].d: any | \n"
+        ".InputShape.e: a map | boolean\n"
+        ".InputShape.h:  | any\n");
+    cr_assert_str_eq(diff(left, "Name: w\nVersion: 2\nSteps: [{Name: A, Agent: x}]\n"),
+                     ".InputShape: a map | \n");
+}
+
 Test(diff, tells_fields_with_both_values)
 {
     cr_assert_str_eq(
