@@ -114,6 +114,12 @@ void decide_complete_step(struct decide_ctx *ctx)
                       TEXT_ARG(step->name));
         return;
     }
+    if (!order_takes_output(ctx->order, index, cmd->output)) {
+        decide_reject(ctx, CODE_TOO_LARGE,
+                      "the output is %u bytes; the outputs of all steps may have %d together",
+                      cmd->output.size, ORDER_OUTPUTS_BYTES_MAX);
+        return;
+    }
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_COMPLETED_BY_HAND,
                                      .step_completed_by_hand = {.ref = step_attempt_ref(step),
                                                                 .output = cmd->output,

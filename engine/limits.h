@@ -26,9 +26,9 @@ enum {
     ATTRIBUTE_VALUE_BYTES_MAX = RAISABLE(4096),
     TRACEPARENT_BYTES_MAX = RAISABLE(64),
     ERROR_NAME_BYTES_MAX = 64,
-    MESSAGE_BYTES_MAX = RAISABLE(1024),     /* error messages, reasons of operators */
-    WHO_BYTES_MAX = RAISABLE(128),          /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = RAISABLE(8192), /* JSON text */
+    MESSAGE_BYTES_MAX = RAISABLE(1024),          /* error messages, reasons of operators */
+    WHO_BYTES_MAX = RAISABLE(128),               /* who asked: an operator, an instance */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(64 * 1024), /* JSON text */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
@@ -46,10 +46,12 @@ enum {
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
 
     /* sizes of whole things, in bytes */
-    ORDER_DETAILS_BYTES_MAX = 640 * 1024, /* an order as submitted, encoded */
-    ORDER_INPUT_BYTES_MAX = 256 * 1024,   /* its input, JSON text, within that */
-    INPUT_BYTES_MAX = 1024 * 1024,        /* one record on submissions or commands */
-    WORKFLOW_BYTES_MAX = 256 * 1024,      /* a workflow file */
+    ORDER_DETAILS_BYTES_MAX = 640 * 1024,  /* an order as submitted, encoded */
+    ORDER_INPUT_BYTES_MAX = 256 * 1024,    /* its input, JSON text, within that */
+    ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024, /* the outputs of all its steps */
+    REPORT_BYTES_MAX = 256 * 1024,         /* what an agent takes from a service */
+    INPUT_BYTES_MAX = 1024 * 1024,         /* one record on submissions or commands */
+    WORKFLOW_BYTES_MAX = 256 * 1024,       /* a workflow file */
 };
 
 /* What this version reads from a record, keeps and passes on: a newer version may write more,
@@ -70,7 +72,7 @@ enum {
     TRACEPARENT_BYTES_READ_MAX = 128,
     MESSAGE_BYTES_READ_MAX = 2048,
     WHO_BYTES_READ_MAX = 256,
-    STEP_OUTPUT_BYTES_READ_MAX = 16384,
+    STEP_OUTPUT_BYTES_READ_MAX = 128 * 1024,
 
     ORDER_LINES_READ_MAX = 4000,
     ORDER_ATTRIBUTES_READ_MAX = 128,
@@ -89,28 +91,27 @@ enum {
 
 #define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */
 
-/* The largest Decision: an accepted order with all its steps started, or an undecodable command.
- * The largest StepRequest: the order with the outputs of all steps. Both fit a record twice
- * over. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX + DECISION_EVENTS_MAX * (MESSAGE_BYTES_MAX + 1024) <
+/* The largest Decision: an order with the texts of all its events, of which one has an output; or
+ * an undecodable command. The largest StepRequest: the order with the outputs of all steps. */
+_Static_assert(ORDER_DETAILS_BYTES_MAX + STEP_OUTPUT_BYTES_READ_MAX +
+                       DECISION_EVENTS_MAX * (MESSAGE_BYTES_MAX + 1024) <
                    RECORD_BYTES_MAX,
                "the largest Decision fits a record");
-_Static_assert(ORDER_DETAILS_BYTES_MAX + WORKFLOW_STEPS_MAX * (STEP_OUTPUT_BYTES_MAX + 256) <
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEPS_MAX * 256 <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
-/* An order with the texts of all its steps: names, output, two of who and what, numbers. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX +
-                       WORKFLOW_STEPS_MAX * (STEP_OUTPUT_BYTES_MAX + MESSAGE_BYTES_MAX + 1024) +
-                       4 * MESSAGE_BYTES_MAX <
+/* An order with the texts of all its steps: names, outputs, two of who and what, numbers. */
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX +
+                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024) + 4 * MESSAGE_BYTES_MAX <
                    RECORD_BYTES_MAX,
                "the largest Statement fits a record");
 /* The order of the largest record that is read, with all that its steps can still get. */
-_Static_assert(ORDER_RECORD_BYTES_READ_MAX +
-                       WORKFLOW_STEPS_MAX *
-                           (STEP_OUTPUT_BYTES_READ_MAX + MESSAGE_BYTES_READ_MAX + 1024) +
+_Static_assert(ORDER_RECORD_BYTES_READ_MAX + ORDER_OUTPUTS_BYTES_MAX +
+                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_READ_MAX + 1024) +
                        4 * MESSAGE_BYTES_READ_MAX <
                    RECORD_BYTES_MAX,
                "whatever was read can be stated again");
+_Static_assert((int)STEP_OUTPUT_BYTES_READ_MAX <= (int)ORDER_OUTPUTS_BYTES_MAX, "one output fits");
 _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");

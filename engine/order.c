@@ -19,6 +19,15 @@ int order_find_step(const struct order *order, struct text name)
     return -1;
 }
 
+bool order_takes_output(const struct order *order, uint32_t index, struct text output)
+{
+    uint64_t bytes = output.size;
+    assert(index < order->step_count);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        bytes += i != index ? order->steps[i].output.size : 0;
+    return bytes <= ORDER_OUTPUTS_BYTES_MAX;
+}
+
 bool order_step_queued(const struct order *order, const struct step *step)
 {
     enum order_state state =

@@ -182,6 +182,8 @@ bool order_step_queued(const struct order *order, const struct step *step);
 
 /* Index of the step, or -1. */
 int order_find_step(const struct order *order, struct text name);
+/* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. */
+bool order_takes_output(const struct order *order, uint32_t index, struct text output);
 
 struct arena;
 /* A deep copy that lives wholly in `arena`. */

@@ -13,6 +13,7 @@ enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 #define ERROR_ALL "States.ALL"
 #define ERROR_TIMEOUT "States.Timeout"
 #define ERROR_TASK_FAILED "States.TaskFailed"
+#define ERROR_DATA_LIMIT "States.DataLimitExceeded"
 
 struct error_set {
     struct text names[ERRORS_EQUAL_MAX];

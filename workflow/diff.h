@@ -10,7 +10,7 @@
 
 struct workflow_difference {
     struct text step; /* empty: of the workflow as a whole */
-    /* "TimeoutSeconds", "InputShape.items[].sku", "Compensate.Action" ...; "Step": the whole step */
+    /* "TimeoutSeconds", "InputShape.items[].sku", "Compensate.Action"; "Step": the whole step */
     const char *field;
     struct text left; /* empty: it is not there */
     struct text right;

@@ -318,32 +318,45 @@ static void succeed(struct decide_ctx *ctx, const struct step *step)
     assert(step->complete_by == 0);
 }
 
-static void fail(struct decide_ctx *ctx, uint32_t index)
+static void fail(struct decide_ctx *ctx, uint32_t index, struct text error_name,
+                 struct text error_message, enum effect effect)
 {
-    const struct report_step *report = &ctx->cmd->report_step;
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
-    assert(!report->succeeded);
     assert(step->state == STEP_PROCESSING);
-    struct text error_name =
-        text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
-    decide_emit(ctx,
-                &(struct event){.kind = EVENT_STEP_FAILED,
-                                .step_failed = {.ref = step_attempt_ref(step),
-                                                .error_name = error_name,
-                                                .error_message = report->error_message,
-                                                .effect = step_effect_after(step, report->effect),
-                                                .failure_count = step->failure_count + 1,
-                                                .by = report->instance}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED,
+                                     .step_failed = {.ref = step_attempt_ref(step),
+                                                     .error_name = error_name,
+                                                     .error_message = error_message,
+                                                     .effect = step_effect_after(step, effect),
+                                                     .failure_count = step->failure_count + 1,
+                                                     .by = ctx->cmd->report_step.instance}});
     decide_follow_failure(ctx, index, error_name);
+}
+
+/* The service has done its work, but the order cannot keep what it answered. */
+static void fail_for_its_output(struct decide_ctx *ctx, uint32_t index)
+{
+    struct text message = message_format(
+        ctx->arena, "the output is %u bytes; the outputs of all steps may have %d together",
+        ctx->cmd->report_step.output.size, ORDER_OUTPUTS_BYTES_MAX);
+    fail(ctx, index, TEXT(ERROR_DATA_LIMIT), message, EFFECT_APPLIED);
 }
 
 void task_end(struct decide_ctx *ctx, uint32_t index)
 {
-    if (ctx->cmd->report_step.succeeded)
-        succeed(ctx, &ctx->order->steps[index]);
+    const struct report_step *report = &ctx->cmd->report_step;
+    const struct step *step = &ctx->order->steps[index];
+    bool fits =
+        step->direction == DIRECTION_UNDO || order_takes_output(ctx->order, index, report->output);
+    if (report->succeeded && fits)
+        succeed(ctx, step);
+    else if (report->succeeded)
+        fail_for_its_output(ctx, index);
     else
-        fail(ctx, index);
+        fail(ctx, index,
+             text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name,
+             report->error_message, report->effect);
 }
 
 /* ---- another version ---- */

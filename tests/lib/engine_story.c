@@ -116,6 +116,22 @@ static const struct step *named_step(const struct story *story, const char *name
     return index >= 0 ? &story->order.steps[index] : NULL;
 }
 
+/* A JSON text of "BYTES bytes", the last words. */
+static struct text output_of(struct story *story, const struct words *words)
+{
+    int at = 3;
+    while (at < WORDS_MAX && !is(words->at[at], "bytes"))
+        at++;
+    if (at == WORDS_MAX)
+        return TEXT("{\"done\":true}");
+    uint32_t size = (uint32_t)strtoul(words->at[at - 1], NULL, 10);
+    char *text = arena_bytes(&story->memory.arena, size);
+    assert(size >= 2);
+    memset(text, 'x', size);
+    text[0] = text[size - 1] = '"';
+    return (struct text){text, size};
+}
+
 static struct report_step report_of(struct story *story, const struct words *words)
 {
     struct report_step report = {.order_id = TEXT("o-1"),
@@ -126,7 +142,7 @@ static struct report_step report_of(struct story *story, const struct words *wor
                                  .agent = TEXT("agent"),
                                  .instance = TEXT("agent-1")};
     if (report.succeeded) {
-        report.output = TEXT("{\"done\":true}");
+        report.output = output_of(story, words);
         return report;
     }
     if (!is(words->at[3], "-"))

@@ -13,7 +13,8 @@
  *
  * Commands: submit | submit other | submit elsewhere (unknown workflow) | submit as TOKEN
  *     submit misplaced (wrong key)
- *     ok STEP ATTEMPT [undo] | fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
+ *     ok STEP ATTEMPT [undo] [BYTES bytes] (of its output)
+ *     fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
  *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [new-key]
  *     garbage | quarantine

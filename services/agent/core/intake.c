@@ -16,7 +16,7 @@
 
 enum {
     DEAD_LETTERS_MAX = 1000,     /* undelivered ones, at which reading pauses */
-    BYTES_MAX = 64 * 1024 * 1024 /* of requests in memory: at least a hundred of the largest */
+    BYTES_MAX = 64 * 1024 * 1024 /* of requests in memory: dozens of the largest */
 };
 
 static void on_flow(void *ctx);

@@ -19,7 +19,7 @@
 
 enum {
     SCRATCH_BYTES = 64 * 1024,
-    OUTPUT_BYTES_MAX = 64 * 1024, /* many times the limit of an output */
+    OUTPUT_BYTES_MAX = REPORT_BYTES_MAX,
     ARGUMENTS_MAX = 64,
     ENV_MAX = 64,
     ENV_BYTES_MAX = 8192,   /* of a variable with its name: ids and URLs are much shorter */

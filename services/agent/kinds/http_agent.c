@@ -15,10 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    SCRATCH_BYTES = 64 * 1024,
-    RESPONSE_BYTES_MAX = 64 * 1024 /* many times the limit of an output */
-};
+enum { SCRATCH_BYTES = 64 * 1024, RESPONSE_BYTES_MAX = REPORT_BYTES_MAX };
 
 struct http_agent {
     struct http_client *client;

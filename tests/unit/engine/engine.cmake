@@ -7,6 +7,7 @@ reeve_test(engine
         by_hand_test.c
         command_test.c
         compensation_test.c
+        data_test.c
         docs_test.c
         extend_test.c
         lifecycle_test.c

@@ -70,7 +70,16 @@ static struct order_details largest_order(void)
                                   .priority = PRIORITY_NORMAL,
                                   .workflow = filled(NAME_BYTES_MAX),
                                   .traceparent = filled(TRACEPARENT_BYTES_MAX),
+                                  .input = filled(ORDER_INPUT_BYTES_MAX),
                                   .submitted_by = filled(WHO_BYTES_MAX)};
+}
+
+/* That of the first step has the limit of one, all of them that of an order. */
+static struct text output_of(uint32_t step)
+{
+    return filled(step == 0 ? STEP_OUTPUT_BYTES_MAX
+                            : (ORDER_OUTPUTS_BYTES_MAX - STEP_OUTPUT_BYTES_MAX) /
+                                  (WORKFLOW_STEPS_MAX - 1));
 }
 
 int main(int argc, char **argv)
@@ -103,7 +112,7 @@ int main(int argc, char **argv)
                                  .agent = filled(NAME_BYTES_MAX),
                                  .locked_by = filled(WHO_BYTES_MAX),
                                  .retries_used = {1, 2, 3, 4, 5, 6, 7, 8},
-                                 .output = filled(STEP_OUTPUT_BYTES_MAX),
+                                 .output = output_of(i),
                                  .error_message = filled(MESSAGE_BYTES_MAX)};
     struct statement statement = {.format = STATE_FORMAT,
                                   .order = {.details = largest_order(),
