@@ -115,7 +115,7 @@ void decide_complete_step(struct decide_ctx *ctx)
         return;
     }
     if (!order_takes_output(ctx->order, index, cmd->output)) {
-        decide_reject(ctx, CODE_TOO_LARGE,
+        decide_reject(ctx, CODE_TOO_LONG,
                       "the output is %u bytes; the outputs of all steps may have %d together",
                       cmd->output.size, ORDER_OUTPUTS_BYTES_MAX);
         return;

@@ -26,9 +26,9 @@ enum {
     ATTRIBUTE_VALUE_BYTES_MAX = RAISABLE(4096),
     TRACEPARENT_BYTES_MAX = RAISABLE(64),
     ERROR_NAME_BYTES_MAX = 64,
-    MESSAGE_BYTES_MAX = RAISABLE(1024),          /* error messages, reasons of operators */
-    WHO_BYTES_MAX = RAISABLE(128),               /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = RAISABLE(64 * 1024), /* JSON text */
+    MESSAGE_BYTES_MAX = RAISABLE(1024),      /* error messages, reasons of operators */
+    WHO_BYTES_MAX = RAISABLE(128),           /* who asked: an operator, an instance */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536), /* JSON text */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),

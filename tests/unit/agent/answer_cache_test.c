@@ -202,7 +202,7 @@ static enum error_class look(const char *path, int64_t *ret_bytes, struct error 
 static void put_row(const struct world *world, uint8_t succeeded, struct text output,
                     struct text error_name)
 {
-    static char row[65536];
+    static char row[2 * STEP_OUTPUT_BYTES_MAX];
     char path[600];
     struct answers_options options = {.keep_ms = 1000000, .bytes_max = 1 << 20};
     struct answers *answers;
