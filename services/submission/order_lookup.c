@@ -223,8 +223,6 @@ static void compare(const json_t *ours, const json_t *known, char ret_field[ORDE
     if (ret_field[0] == '\0')
         compare_attributes(json_object_get(ours, "attributes"),
                            json_object_get(known, "attributes"), ret_field);
-    if (ret_field[0] == '\0') /* the version as submitted is not kept: only its hash is */
-        snprintf(ret_field, ORDER_DIFFERENCE_SIZE, "workflow_version");
 }
 
 void order_difference(const struct order_details *details, const json_t *known,
@@ -238,7 +236,12 @@ void order_difference(const struct order_details *details, const json_t *known,
     json_codec_add(ours, &binding_order_details, details, texts, JSON_CODEC_NULLS);
     json_codec_add(ours, &binding_order_details, details, lists, 0);
     ret_field[0] = '\0';
-    if (json_is_string(hash) && !json_equal(hash, json_object_get(ours, "content_hash")))
+    if (json_is_string(hash) && !json_equal(hash, json_object_get(ours, "content_hash"))) {
         compare(ours, known, ret_field);
+        /* The console does not show the input, and the version as submitted is not kept. */
+        if (ret_field[0] == '\0')
+            snprintf(ret_field, ORDER_DIFFERENCE_SIZE, "%s",
+                     text_empty(details->input) ? "workflow_version" : "input");
+    }
     json_decref(ours);
 }
