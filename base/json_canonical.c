@@ -86,6 +86,15 @@ static void read_quoted(struct json_reader *reader)
 
 static void read_text(struct json_reader *reader)
 {
+    /* The short way for a text without escapes. */
+    struct text run = {reader->at + 1, 0};
+    const char *to = json_plain_end(run.data, reader->end);
+    run.size = (uint32_t)(to - run.data);
+    if (to < reader->end && *to == '"' && utf8_valid(run)) {
+        json_put(&reader->writer, reader->at, run.size + 2);
+        reader->at = to + 1;
+        return;
+    }
     json_put(&reader->writer, reader->at++, 1);
     read_quoted(reader);
     if (is_good(reader))

@@ -7,25 +7,26 @@
 
 #define EVERY_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Whether one of the eight bytes is less than `limit`, at most 128. */
-static uint64_t any_less(uint64_t bytes, uint8_t limit)
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte has the lowest bits");
+
+/* The high bits of those of eight bytes that are less than `limit`, at most 128. The lowest bit is
+ * right; above it, a byte may borrow from the one before. */
+static uint64_t less(uint64_t bytes, uint8_t limit)
 {
     return (bytes - EVERY_BYTE(limit)) & ~bytes & EVERY_BYTE(0x80);
-}
-
-static bool all_plain(const char *at)
-{
-    uint64_t bytes;
-    memcpy(&bytes, at, sizeof(bytes));
-    return (any_less(bytes, 0x20) | any_less(bytes ^ EVERY_BYTE('"'), 1) |
-            any_less(bytes ^ EVERY_BYTE('\\'), 1)) == 0;
 }
 
 const char *json_plain_end(const char *at, const char *end)
 {
     assert(at <= end);
-    while (end - at >= 8 && all_plain(at))
-        at += 8;
+    for (; end - at >= 8; at += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, at, sizeof(bytes));
+        uint64_t ends = less(bytes, 0x20) | less(bytes ^ EVERY_BYTE('"'), 1) |
+                        less(bytes ^ EVERY_BYTE('\\'), 1);
+        if (ends != 0)
+            return at + __builtin_ctzll(ends) / 8;
+    }
     while (at < end && (uint8_t)*at >= 0x20 && *at != '"' && *at != '\\')
         at++;
     return at;
