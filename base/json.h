@@ -31,6 +31,7 @@
 
 enum {
     JSON_DEPTH_MAX = 32,
+    JSON_ENVELOPE_DEPTH_MAX = JSON_DEPTH_MAX + 8, /* of what has such text within it */
     JSON_DIGITS_MAX = 40,
     JSON_NUMBER_SIZE = JSON_DIGITS_MAX + 2, /* with a sign and a point; no NUL */
     JSON_PATH_SIZE = 192,                   /* of a path for a message, with its NUL */
@@ -60,7 +61,7 @@ struct json_path_level {
 
 struct json_path {
     uint32_t depth;
-    struct json_path_level levels[JSON_DEPTH_MAX];
+    struct json_path_level levels[JSON_ENVELOPE_DEPTH_MAX];
 };
 
 /* `input.items[2].quantity`; names that are not [A-Za-z0-9_]+ as `input["a b"]`, made printable.
@@ -89,6 +90,10 @@ size_t json_problem_format(const struct json_problem *problem, const char *root,
  * False: *ret_problem (may be NULL) says what is wrong. */
 bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, struct text *ret_text,
                     struct json_problem *ret_problem);
+/* The same of text of any size that has data within it, such as a request's body: it may be
+ * JSON_ENVELOPE_DEPTH_MAX deep. */
+bool json_envelope(struct text json, struct arena *arena, struct text *ret_text,
+                   struct json_problem *ret_problem);
 
 /* ---- numbers ---- */
 
@@ -197,6 +202,7 @@ bool json_items_next(struct json_items *items, struct json_walk *walk);
 struct json_writer {
     struct arena *arena;
     uint32_t size_max;
+    uint32_t depth_max; /* JSON_DEPTH_MAX; its user may set it to JSON_ENVELOPE_DEPTH_MAX */
     enum json_fault fault;
     /* The rest belongs to json_write.c. */
     const char *data; /* what was written; in `own`, or where it is copied from */
@@ -215,7 +221,7 @@ struct json_writer {
         bool map;
         bool unsorted; /* a name does not follow the one before it */
         bool named;    /* a name waits for its value */
-    } levels[JSON_DEPTH_MAX];
+    } levels[JSON_ENVELOPE_DEPTH_MAX];
     struct json_writer_member *members; /* for sorting, as `spare` is */
     uint32_t members_capacity;
     char *spare;

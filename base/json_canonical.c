@@ -274,13 +274,14 @@ static struct json_path path_of(const struct json_reader *reader)
     return path;
 }
 
-bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, struct text *ret_text,
-                    struct json_problem *ret_problem)
+static bool read_whole(struct text json, uint32_t size_max, uint32_t depth_max, struct arena *arena,
+                       struct text *ret_text, struct json_problem *ret_problem)
 {
     struct json_reader reader = {.at = json.data, .end = json.data, .comma = ","};
     if (json.size > 0)
         reader.end = json.data + json.size;
     json_writer_init(&reader.writer, size_max, arena);
+    reader.writer.depth_max = depth_max;
     json_writer_mirror(&reader.writer, json);
     if (json.size == 0)
         fail(&reader, JSON_FAULT_SYNTAX);
@@ -295,4 +296,16 @@ bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, st
             .path = path_of(&reader),
         };
     return false;
+}
+
+bool json_canonical(struct text json, uint32_t size_max, struct arena *arena, struct text *ret_text,
+                    struct json_problem *ret_problem)
+{
+    return read_whole(json, size_max, JSON_DEPTH_MAX, arena, ret_text, ret_problem);
+}
+
+bool json_envelope(struct text json, struct arena *arena, struct text *ret_text,
+                   struct json_problem *ret_problem)
+{
+    return read_whole(json, UINT32_MAX, JSON_ENVELOPE_DEPTH_MAX, arena, ret_text, ret_problem);
 }

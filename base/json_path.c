@@ -70,7 +70,7 @@ size_t json_path_format(const struct json_path *path, const char *root,
                         char ret_path[JSON_PATH_SIZE])
 {
     static const char more[] = "...";
-    assert(path->depth <= JSON_DEPTH_MAX && strlen(root) < NAME_SHOWN_MAX);
+    assert(path->depth <= JSON_ENVELOPE_DEPTH_MAX && strlen(root) < NAME_SHOWN_MAX);
     size_t size = (size_t)snprintf(ret_path, JSON_PATH_SIZE, "%s", root);
     for (uint32_t i = 0; i < path->depth; i++) {
         char text[LEVEL_SIZE];

@@ -21,7 +21,8 @@ static void fail(struct json_writer *writer, enum json_fault fault)
 
 void json_writer_init(struct json_writer *writer, uint32_t size_max, struct arena *arena)
 {
-    *writer = (struct json_writer){.arena = arena, .size_max = size_max};
+    *writer =
+        (struct json_writer){.arena = arena, .size_max = size_max, .depth_max = JSON_DEPTH_MAX};
 }
 
 void json_writer_mirror(struct json_writer *writer, struct text json)
@@ -102,7 +103,8 @@ void json_put_open(struct json_writer *writer, const char *bracket)
 {
     if (writer->fault != JSON_FAULT_NONE)
         return;
-    if (writer->depth == JSON_DEPTH_MAX) {
+    assert(writer->depth_max <= JSON_ENVELOPE_DEPTH_MAX);
+    if (writer->depth == writer->depth_max) {
         fail(writer, JSON_FAULT_DEPTH);
         return;
     }
@@ -362,7 +364,7 @@ static uint32_t depth_of(struct text canonical)
 void json_write_canonical(struct json_writer *writer, struct text canonical)
 {
     assert(canonical.size > 0);
-    if (depth_of(canonical) > JSON_DEPTH_MAX - writer->depth)
+    if (depth_of(canonical) > writer->depth_max - writer->depth)
         fail(writer, JSON_FAULT_DEPTH);
     put_whole(writer, canonical.data, canonical.size);
 }

@@ -253,6 +253,20 @@ Test(json_canonical, takes_thirty_two_levels_and_no_more)
     cr_expect_eq(text.size, 32 * 12 + 1);
 }
 
+Test(json_canonical, takes_an_envelope_that_is_deeper_than_its_data)
+{
+    char memory[1024];
+    struct arena arena;
+    struct text text = {0};
+    struct json_problem problem;
+    arena_init(&arena, memory, 0); /* it is canonical already */
+    cr_expect(json_envelope(nested(memory, 40, "[", "]"), &arena, &text, &problem));
+    cr_expect(json_envelope(nested(memory, 40, "{\"a\":", "}"), &arena, &text, &problem));
+    cr_expect_not(json_envelope(nested(memory, 41, "[", "]"), &arena, &text, &problem));
+    cr_expect_eq(problem.fault, JSON_FAULT_DEPTH);
+    cr_expect_eq(problem.path.depth, 40);
+}
+
 Test(json_canonical, finds_a_name_that_occurs_twice_among_unsorted_ones)
 {
     static const struct refusal rows[] = {

@@ -140,6 +140,11 @@ Test(json_write, counts_the_levels_of_what_it_copies)
     cr_expect_eq(writer.fault, JSON_FAULT_NONE);
     json_write_map(&writer);
     expect_fault(JSON_FAULT_DEPTH);
+    begin(1000);
+    writer.depth_max = JSON_ENVELOPE_DEPTH_MAX;
+    for (uint32_t i = 0; i < JSON_DEPTH_MAX + 1; i++)
+        json_write_list(&writer);
+    cr_expect_eq(writer.fault, JSON_FAULT_NONE);
 }
 
 Test(json_write, asserts_a_name_before_a_member, .signal = SIGABRT)
