@@ -29,6 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A string of a jansson tree that begins with this byte, which is not in any UTF-8 text, stands for
+ * the JSON behind it: jansson's own numbers are doubles. platform/json_tree.h prints it. */
+#define JSON_MARK '\xff'
+
 enum {
     JSON_DEPTH_MAX = 32,
     JSON_ENVELOPE_DEPTH_MAX = JSON_DEPTH_MAX + 8, /* of what has such text within it */
@@ -176,7 +180,7 @@ struct json_value json_value_member(struct json_value map, struct text name,
 /* For tests: the element `index` of a list, from 0. */
 struct json_value json_value_element(struct json_value list, uint64_t index,
                                      struct json_walk *walk);
-/* For tests: how many elements or members; 0 of scalars. */
+/* How many elements or members; 0 of scalars. */
 uint64_t json_value_count(struct json_value value, struct json_walk *walk);
 
 /* A loop over the elements of a list or the members of a map, in their order:

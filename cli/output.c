@@ -5,6 +5,7 @@
 #include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "platform/clock.h"
+#include "platform/json_tree.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -195,13 +196,23 @@ static const json_t *find(const json_t *row, const char *path)
     return at;
 }
 
+/* Of an answer, what is marked are numbers. */
+static void print_string(const json_t *string, char ret_cell[OUTPUT_CELL_SIZE])
+{
+    struct text number = json_tree_marked(string);
+    if (number.data != NULL)
+        snprintf(ret_cell, NUMBER_SIZE, "%.6g", strtod(number.data, NULL));
+    else
+        clean(json_string_value(string), ret_cell);
+}
+
 static void print_value(const json_t *value, char ret_cell[OUTPUT_CELL_SIZE])
 {
     char *dumped = NULL;
     ret_cell[0] = '\0';
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
     case JSON_STRING:
-        clean(json_string_value(value), ret_cell);
+        print_string(value, ret_cell);
         break;
     case JSON_INTEGER:
         snprintf(ret_cell, NUMBER_SIZE, "%lld", (long long)json_integer_value(value));
@@ -219,7 +230,7 @@ static void print_value(const json_t *value, char ret_cell[OUTPUT_CELL_SIZE])
         break;
     case JSON_OBJECT:
     case JSON_ARRAY:
-        dumped = json_dumps(value, JSON_COMPACT);
+        dumped = json_tree_print(value, JSON_COMPACT);
         clean(dumped != NULL ? dumped : "", ret_cell);
         free(dumped);
         break;
@@ -370,7 +381,9 @@ static void print_json(struct output *output, const json_t *row)
     bool list = output->format == CLI_OUTPUT_JSON && !output->single;
     if (list)
         fputs(output->written == 0 ? "[\n" : ",\n", output->out);
-    json_dumpf(row, output->out, JSON_FLAGS);
+    char *text = json_tree_print(row, JSON_FLAGS);
+    fputs(text != NULL ? text : "", output->out);
+    free(text);
     if (!list)
         fputc('\n', output->out);
     output->written++;

@@ -3,6 +3,7 @@
 #include "cli/field.h"
 
 #include "base/percent.h"
+#include "platform/json_tree.h"
 #include "replica/service/address.h"
 
 #include <assert.h>
@@ -139,7 +140,8 @@ static enum error_class parse_answer(const struct console_client *client,
                                      const struct http_reply *reply,
                                      struct console_answer *ret_answer, struct error *ret_error)
 {
-    json_t *json = json_loadb(reply->body, reply->size, JSON_ALLOW_NUL, NULL);
+    struct text body = {reply->body, (uint32_t)reply->size};
+    json_t *json = json_tree_load(body, JSON_ALLOW_NUL, NULL);
     if (!json_is_object(json) && is_about_access(reply->status)) {
         json_decref(json);
         json = json_object();
@@ -180,7 +182,7 @@ enum error_class console_query(const struct console_client *client, const struct
     if (path->has_empty_segment)
         return error_set(ret_error, CODE_USAGE, "an argument is empty: expected an id or a name");
     snprintf(url, sizeof(url), "%s%s", client->base, path->text);
-    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *text = body != NULL ? json_tree_print(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);
     enum error_class class =
         http_call(&client->credentials, url, text, CONSOLE_WAIT_SECONDS, &reply, &why);

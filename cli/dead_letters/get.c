@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/numbers.h"
 #include "cli/output.h"
+#include "platform/json_tree.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -85,6 +86,14 @@ static const struct output_column value_fields[] = {
     {0},
 };
 
+static void print_indented(struct cli *cli, const json_t *json)
+{
+    char *text = json_tree_print(json, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    assert(text != NULL);
+    fprintf(cli->out, "%s\n", text);
+    free(text);
+}
+
 static void print_value(struct cli *cli, const json_t *value)
 {
     const json_t *json = json_object_get(value, "json");
@@ -92,8 +101,7 @@ static void print_value(struct cli *cli, const json_t *value)
     output_fields(cli, value_fields, TITLE_COLUMNS, value);
     if (json_is_object(json)) {
         fputc('\n', cli->out);
-        json_dumpf(json, cli->out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-        fputc('\n', cli->out);
+        print_indented(cli, json);
     } else if (kept > 0) {
         fputc('\n', cli->out);
         print_hex(cli, field_text(value, "hex"), kept);
@@ -180,8 +188,7 @@ static int print_json(struct cli *cli, const json_t *letter)
                    "the value cannot be decoded; --value FILE writes its bytes");
         return EXIT_CODE_NEGATIVE;
     }
-    json_dumpf(json, cli->out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    fputc('\n', cli->out);
+    print_indented(cli, json);
     return ferror(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/field.h"
 #include "engine/limits.h"
 #include "platform/files.h"
+#include "platform/json_tree.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,6 +24,9 @@ static const struct output_column replay_columns[] = {
     {"OFFSET", "resolution.offset", output_value, true},
     {0},
 };
+
+/* Of --json: more than a console takes. */
+enum { JSON_FILE_MAX = 8 << 20 };
 
 struct letter_run {
     struct cli *cli;
@@ -103,7 +107,12 @@ static enum error_class read_json(const char *path, const char *record, json_t *
                                   struct error *ret_error)
 {
     json_error_t at;
-    json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
+    char *text;
+    size_t size;
+    if (files_read(path, JSON_FILE_MAX, &text, &size, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    json_t *json = json_tree_load((struct text){text, (uint32_t)size}, 0, &at);
+    free(text);
     if (!json_is_object(json)) {
         json_decref(json);
         return error_set(ret_error, CODE_BAD_JSON, "%.200s: expected a JSON object: %s", path,

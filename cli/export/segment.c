@@ -3,6 +3,7 @@
 #include "cli/export/segment.h"
 
 #include "cli/export/container.h"
+#include "platform/json_tree.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -188,19 +189,15 @@ void segment_add_avro(struct segment *segment, const void *record, size_t size)
     segment->bytes += size;
 }
 
-static int write_json(const char *bytes, size_t size, void *ctx)
-{
-    struct segment *segment = ctx;
-    segment->bytes += size;
-    return fwrite(bytes, 1, size, segment->out) == size ? 0 : -1;
-}
-
 void segment_add_json(struct segment *segment, const json_t *record)
 {
     assert(segment->series->format == EXPORT_JSONL);
     assert(json_is_object(record));
-    json_dump_callback(record, write_json, segment, JSON_COMPACT); /* ferror() has the failure */
-    fputc('\n', segment->out);
+    char *text = json_tree_print(record, JSON_COMPACT);
+    assert(text != NULL);
+    segment->bytes += strlen(text);
+    fprintf(segment->out, "%s\n", text); /* ferror() has the failure */
+    free(text);
     segment->records++;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/heap_arena.h"
 #include "base/utf8.h"
+#include "platform/json_tree.h"
 
 #include <assert.h>
 #include <microhttpd.h>
@@ -12,7 +13,7 @@
 static void respond(struct http_exchange *exchange, int status, const char *content_type,
                     json_t *body)
 {
-    char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text = json_tree_print(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text != NULL);
     json_decref(body);
     http_respond(exchange, status, content_type, text_of(text));

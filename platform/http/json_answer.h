@@ -15,7 +15,7 @@
 
 #define HTTP_PROBLEM_TYPE "application/problem+json"
 
-/* Steals `body`. */
+/* Steals `body`, a tree of platform/json_tree.h. */
 void http_respond_json(struct http_exchange *exchange, int status, json_t *body);
 
 /* New. What is not UTF-8 in `detail`, such as a character that was cut in two, becomes '?'. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each value has one canonical text, however it was spelled and wherever it was made; reading that
- * text gives the value again, and damaged text is refused or canonical all the same. */
+ * text gives the value again, damaged text is refused or canonical all the same, and trees of
+ * jansson lose none of it. */
 #include "base/heap_arena.h"
+#include "platform/json_tree.h"
 #include "tests/lib/seed.h"
 #include "tests/property/json_random.h"
 
@@ -32,6 +34,24 @@ static void expect_itself(struct text canonical)
     cr_assert_eq(again.data, canonical.data);
     cr_assert_eq(again.size, canonical.size);
     cr_assert_eq(heap.arena.used, used);
+}
+
+/* Through a tree of jansson, which spells some texts in another way. */
+static void expect_itself_through_a_tree(struct text canonical)
+{
+    struct text again = {0};
+    json_t *list = json_tree_load(canonical, 0, NULL);
+    if (canonical.data[0] != '{' && canonical.data[0] != '[') {
+        cr_assert_null(list);
+        return;
+    }
+    cr_assert_not_null(list, "%.*s", TEXT_ARG(canonical));
+    char *printed = json_tree_print(list, JSON_COMPACT);
+    cr_assert_not_null(printed);
+    cr_assert(json_canonical(text_of(printed), JSON_RANDOM_SIZE, &heap.arena, &again, NULL));
+    cr_assert(text_equal(again, canonical), "%.*s\n%s", TEXT_ARG(canonical), printed);
+    json_decref(list);
+    free(printed);
 }
 
 /* Whatever a reader is given: memory of its own, so that a sanitizer sees what is read too far. */
@@ -78,6 +98,7 @@ static void run_case(uint64_t seed)
     struct text other = canonical_of(seed, dice_next(&dice), &second);
     cr_assert(text_equal(one, other), "%.*s\n%.*s", TEXT_ARG(one), TEXT_ARG(other));
     expect_itself(one);
+    expect_itself_through_a_tree(one);
     struct json_writer writer;
     struct text written = {0};
     json_writer_init(&writer, JSON_RANDOM_SIZE, &heap.arena);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/live/events.h"
 
+#include "platform/json_tree.h"
 #include "schemas/json/json_codec.h"
 
 #include <assert.h>
@@ -55,7 +56,7 @@ static bool write_changes(struct event_stream *stream, json_t *list)
     json_t *body = json_object();
     json_codec_put(body, "changes", list);
     /* No line of JSON ends before the object does. */
-    char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text = json_tree_print(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text != NULL && strchr(text, '\n') == NULL);
     /* An event that no buffer can hold is not sent; the client reads the orders instead. */
     bool fits = strlen(text) + CHANGES_CURSOR_SIZE + 64 <= HTTP_STREAM_BUFFER_MAX;

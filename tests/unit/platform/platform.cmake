@@ -28,6 +28,7 @@ reeve_test(platform
         http_token_file_test.c
         http_tokens_test.c
         http_waits_test.c
+        json_tree_test.c
         logger_test.c
         loop_test.c
         memory_guard_test.c
