@@ -14,6 +14,7 @@
 
 enum field_kind {
     FIELD_TEXT,       /* struct text <- string; limit = bytes */
+    FIELD_JSON,       /* likewise; it is JSON, or empty */
     FIELD_BYTES,      /* struct text <- bytes; limit = bytes */
     FIELD_BOOL,       /* bool <- boolean */
     FIELD_I32,        /* int32_t <- int */
@@ -108,6 +109,10 @@ static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint3
         FIELD_AS(avro_name, FIELD_TEXT, need, type, member), LIMITS(limits) \
     }
 #define F_TEXT(need, type, member, limits) F_TEXT_AS(#member, need, type, member, limits)
+#define F_JSON(need, type, member, limits)                                \
+    {                                                                     \
+        FIELD_AS(#member, FIELD_JSON, need, type, member), LIMITS(limits) \
+    }
 #define F_BYTES(need, type, member, limits)                                \
     {                                                                      \
         FIELD_AS(#member, FIELD_BYTES, need, type, member), LIMITS(limits) \

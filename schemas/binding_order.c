@@ -31,7 +31,7 @@ static const struct field_binding details_fields[] = {
     {FIELD_AS("content_hash", FIELD_HASH, OPTIONAL, struct order_details, content_hash)},
     F_TEXT(OPTIONAL, struct order_details, submitted_by, WHO_BYTES),
     F_TIME(OPTIONAL, struct order_details, submitted_at),
-    F_TEXT(OPTIONAL, struct order_details, input, ORDER_INPUT_BYTES),
+    F_JSON(OPTIONAL, struct order_details, input, ORDER_INPUT_BYTES),
 };
 const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);
 
@@ -60,7 +60,7 @@ static const struct field_binding step_fields[] = {
     F_I64(OPTIONAL, struct step, inputs),
     F_U32(OPTIONAL, struct step, workflow_version),
     F_TIME(OPTIONAL, struct step, ended_at),
-    F_TEXT(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES),
+    F_JSON(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES),
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES),
 };

@@ -17,6 +17,7 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
     static const struct field_binding type##_fields[] = { \
         ORDER_ID_FIELD(struct type),
 #define TEXT_FIELD(type, need, name, limits) F_TEXT(need, struct type, name, limits),
+#define JSON_FIELD(type, need, name, limits) F_JSON(need, struct type, name, limits),
 #define BOOL_FIELD(type, need, name) F_BOOL(need, struct type, name),
 #define U32_FIELD(type, need, name) F_U32(need, struct type, name),
 #define I64_FIELD(type, need, name) F_I64(need, struct type, name),
@@ -126,7 +127,7 @@ static const struct record_binding partition_reset = BINDING(struct partition_re
 
 static const struct field_binding output_fields[] = {
     F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES),
-    F_TEXT(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES),
+    F_JSON(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES),
 };
 static const struct record_binding step_output = BINDING(struct step_output, output_fields);
 

@@ -4,7 +4,9 @@
 #include "cli/console/orders.h"
 #include "cli/field.h"
 #include "cli/output.h"
+#include "platform/json_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINES_MAX = 20, LINE_COLUMNS = 100, TITLE_COLUMNS = 12 };
@@ -50,6 +52,17 @@ static json_t *attributes_of(const json_t *attributes)
     return json_object_size(attributes) > 0 ? output_value(attributes) : NULL;
 }
 
+/* With all its digits. */
+static json_t *data_of(const json_t *data)
+{
+    if (data == NULL || json_is_null(data) || (json_is_object(data) && json_object_size(data) == 0))
+        return NULL;
+    char *text = json_tree_print(data, JSON_COMPACT);
+    json_t *string = json_string(text);
+    free(text);
+    return string;
+}
+
 static const struct output_column fields[] = {
     {"Order", "order_id", output_value, false},
     {"As of offset", "at_offset", output_value, false},
@@ -69,6 +82,7 @@ static const struct output_column fields[] = {
     {"Priority", "priority", output_value, false},
     {"Reply to", "reply_to", output_value, false},
     {"Attributes", "attributes", attributes_of, false},
+    {"Input", "input", data_of, false},
     {0},
 };
 
@@ -103,19 +117,13 @@ static const struct output_column step_columns[] = {
     {0},
 };
 
-static json_t *output_of(const json_t *output)
-{
-    const char *text = json_string_value(output);
-    return text != NULL && strcmp(text, "{}") != 0 ? output_value(output) : NULL;
-}
-
 static json_t *error_of(const json_t *step)
 {
     return output_pair(step, "error_name", "error_message");
 }
 
 static const struct output_column details[] = {
-    {"output", "output", output_of, false},
+    {"output", "output", data_of, false},
     {"error", "", error_of, false},
     {"failures", "failure_count", attempt_of, false},
     {"complete by", "complete_by", time_and_age, false},

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/console/operator_command.h"
 #include "engine/workflow.h"
+#include "schemas/json/json_codec.h"
 
 static enum error_class put_text(json_t *body, const char *field, const char *text,
                                  struct error *ret_error)
@@ -13,15 +14,18 @@ static enum error_class put_text(json_t *body, const char *field, const char *te
     return error_set(ret_error, CODE_USAGE, "%s must be UTF-8", field);
 }
 
-static enum error_class check_json(struct text output, struct error *ret_error)
+static enum error_class put_json(json_t *body, const char *field, const char *json,
+                                 struct error *ret_error)
 {
     struct heap_arena scratch;
     struct text canonical;
     struct json_problem problem;
     char line[JSON_PROBLEM_SIZE];
     heap_arena_init(&scratch, 4096);
-    bool good = json_canonical(output, UINT32_MAX, &scratch.arena, &canonical, &problem);
-    if (!good)
+    bool good = json_canonical(text_of(json), UINT32_MAX, &scratch.arena, &canonical, &problem);
+    if (good)
+        json_object_set_new(body, field, json_codec_json(canonical));
+    else
         json_problem_format(&problem, "--step-output", line);
     heap_arena_deinit(&scratch);
     return good ? ERROR_OK : error_set(ret_error, CODE_USAGE, "%s", line);
@@ -33,10 +37,7 @@ static enum error_class add_completed(struct cli *cli, char **last, json_t *body
     const char *output = cli_flag_value(cli, "step-output");
     if (put_text(body, "step", last[0], ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (output == NULL)
-        return ERROR_OK;
-    enum error_class class = check_json(text_of(output), ret_error);
-    return class == ERROR_OK ? put_text(body, "output", output, ret_error) : class;
+    return output == NULL ? ERROR_OK : put_json(body, "output", output, ret_error);
 }
 
 static enum error_class add_skipped(struct cli *cli, char **last, json_t *body,

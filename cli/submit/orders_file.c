@@ -105,7 +105,7 @@ static bool parse(struct orders_file *file, struct text json, struct text *ret_t
     struct json_problem problem;
     char line[JSON_PROBLEM_SIZE];
     heap_arena_reset(&file->heap);
-    if (json_canonical(json, UINT32_MAX, &file->heap.arena, ret_text, &problem))
+    if (json_envelope(json, &file->heap.arena, ret_text, &problem))
         return true;
     json_problem_format(&problem, "order", line);
     error_set(ret_error, CODE_BAD_JSON, "not JSON: %s", line);

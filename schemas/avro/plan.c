@@ -303,6 +303,7 @@ static enum op_code code_of(const struct avro_type *type, const struct field_bin
     enum op_code code = OP_CODE_COUNT;
     switch (field->kind) {
     case FIELD_TEXT:
+    case FIELD_JSON:
     case FIELD_BYTES:
         code = OP_TEXT, fits = sized;
         break;
@@ -374,7 +375,7 @@ static bool compile_field(struct compiler *compiler, const struct avro_type *typ
     if (code == OP_CODE_COUNT)
         return mismatch(compiler, field, type);
     struct op *op = add(compiler, list, code, field->name);
-    op->utf8 = field->kind == FIELD_TEXT;
+    op->utf8 = field->kind == FIELD_TEXT || field->kind == FIELD_JSON;
     op->offset = base + field->offset;
     op->count = base + field->count;
     op->limit = field->read_limit;

@@ -10,39 +10,38 @@
 #include "base/numbers.h"
 #include "base/rfc3339.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 
-enum { PATH_SIZE = 256, FIELDS_MAX = 32, LIST_SIZE = 256 };
-/* Below this, 15 significant digits hold every decimal of our scale, and a double holds those. */
-#define DECIMAL_NUMBER_MAX 1e11
-/* Up to this, a double holds every integer. */
-#define EXACT_REAL_MAX 9007199254740992.0
+enum { PATH_SIZE = 256, NAME_SHOWN_MAX = 60, FIELDS_MAX = 32, LIST_SIZE = 256 };
+_Static_assert(FIELDS_MAX <= 64, "a set of fields fits a uint64_t");
 
-/* A value and its path: the input itself (no parent), a member of an object, or (no name) an
- * element of a list. */
+/* A value and its path: the input itself (no parent), a member of an object, or (a name without
+ * data) an element of a list. */
 struct json_place {
     const struct json_place *parent;
-    const char *name;
+    struct text name; /* escaped */
     uint32_t index;
-    const json_t *value; /* NULL: left out */
+    struct json_value value; /* none: left out */
+    enum json_kind kind;
     unsigned flags;
     struct arena *arena;
     struct error *error;
 };
 
-static struct json_place member_of(const struct json_place *at, const char *name)
+static struct json_place place_within(const struct json_place *at, struct text name, uint32_t index,
+                                      struct json_value value)
 {
-    const json_t *value = json_object_get(at->value, name);
-    return (struct json_place){at, name, 0, value, at->flags, at->arena, at->error};
-}
-
-static struct json_place element_of(const struct json_place *at, uint32_t index)
-{
-    const json_t *value = json_array_get(at->value, index);
-    return (struct json_place){at, NULL, index, value, at->flags, at->arena, at->error};
+    return (struct json_place){.parent = at,
+                               .name = name,
+                               .index = index,
+                               .value = value,
+                               .kind = json_value_kind(value),
+                               .flags = at->flags,
+                               .arena = at->arena,
+                               .error = at->error};
 }
 
 /* ---- errors ---- */
@@ -51,8 +50,10 @@ static size_t format_path(const struct json_place *at, char *ret_path, size_t si
 {
     int added = 0;
     size_t used = at->parent != NULL ? format_path(at->parent, ret_path, size) : 0;
-    if (at->name != NULL)
-        added = snprintf(ret_path + used, size - used, "%s%.60s", used > 0 ? "." : "", at->name);
+    struct text name = utf8_cut(at->name, NAME_SHOWN_MAX);
+    if (at->name.data != NULL)
+        added =
+            snprintf(ret_path + used, size - used, "%s%.*s", used > 0 ? "." : "", TEXT_ARG(name));
     else if (at->parent != NULL)
         added = snprintf(ret_path + used, size - used, "[%u]", at->index);
     used += (size_t)added;
@@ -78,14 +79,14 @@ static bool over_limit(const struct json_place *at, const char *verb, size_t siz
     return false;
 }
 
-static bool unknown_field(const struct json_place *at, const char *const known[], uint32_t count)
+static bool unknown_field(const struct json_place *at, const struct text known[], uint32_t count)
 {
     char path[PATH_SIZE] = "";
-    const char *nearest = suggest_string(at->name, known, count);
+    const struct text *nearest = suggest_text(at->name, known, count);
     format_path(at, path, sizeof(path));
     if (nearest != NULL)
-        error_set(at->error, CODE_UNKNOWN_FIELD, "unknown field \"%s\": did you mean \"%s\"?", path,
-                  nearest);
+        error_set(at->error, CODE_UNKNOWN_FIELD, "unknown field \"%s\": did you mean \"%.*s\"?",
+                  path, TEXT_ARG(*nearest));
     else
         error_set(at->error, CODE_UNKNOWN_FIELD, "unknown field \"%s\"", path);
     return false;
@@ -93,41 +94,57 @@ static bool unknown_field(const struct json_place *at, const char *const known[]
 
 /* ---- single values ---- */
 
-/* Empty when it is not a string. */
+/* Of a text, unescaped; it may borrow the input. Has no data when it is not a text. */
 static struct text string_of(const struct json_place *at)
 {
-    return (struct text){json_string_value(at->value), (uint32_t)json_string_length(at->value)};
+    return json_unescape(json_value_escaped(at->value, NULL), at->arena);
+}
+
+/* Within its limit, unless the caller checks that. */
+static bool check_size(const struct json_place *at, uint32_t size, uint32_t limit)
+{
+    if (size <= limit || (at->flags & JSON_CODEC_ANY_SIZE) != 0)
+        return true;
+    return over_limit(at, "is", size, "bytes", limit);
 }
 
 static bool decode_text(const struct json_place *at, uint32_t limit, struct text *ret_text)
 {
     struct text text = string_of(at);
-    if (!json_is_string(at->value))
+    if (at->kind != JSON_KIND_TEXT)
         return expected(at, "a text");
-    if (text.size > limit && (at->flags & JSON_CODEC_ANY_SIZE) == 0)
-        return over_limit(at, "is", text.size, "bytes", limit);
+    if (!check_size(at, text.size, limit))
+        return false;
     *ret_text = arena_text(at->arena, text);
     return true;
 }
 
-/* An integer, however it is written: 2, 2.0 and 2e0 are the same number, and some programs write
- * all their numbers with a point. */
-static bool integer_of(const json_t *value, int64_t *ret_number)
+/* It may be as deep as all data may be, wherever it stands in the input. */
+static bool decode_json(const struct json_place *at, uint32_t limit, struct text *ret_json)
 {
-    double real = json_real_value(value);
-    if (json_is_real(value) && fabs(real) <= EXACT_REAL_MAX && (double)(int64_t)real == real) {
-        *ret_number = (int64_t)real;
+    struct json_problem problem;
+    char path[PATH_SIZE] = "";
+    char line[JSON_PROBLEM_SIZE];
+    struct text json = json_value_text(at->value, NULL);
+    if (at->kind == JSON_KIND_NULL)
+        return true;
+    if (!check_size(at, json.size, limit))
+        return false;
+    if (json_canonical(json, UINT32_MAX, at->arena, &json, &problem)) {
+        *ret_json = arena_text(at->arena, json);
         return true;
     }
-    *ret_number = json_integer_value(value);
-    return json_is_integer(value);
+    format_path(at, path, sizeof(path));
+    json_problem_format(&problem, "", line);
+    error_set(at->error, CODE_BAD_FIELD, "%s%s", path, line);
+    return false;
 }
 
 static bool decode_integer(const struct json_place *at, int64_t min, int64_t max, int64_t *ret)
 {
     char what[80];
     int64_t number;
-    if (integer_of(at->value, &number) && number >= min && number <= max) {
+    if (json_value_integer(at->value, &number) && number >= min && number <= max) {
         *ret = number;
         return true;
     }
@@ -137,7 +154,7 @@ static bool decode_integer(const struct json_place *at, int64_t min, int64_t max
 
 static bool decode_time(const struct json_place *at, int64_t *ret_ms)
 {
-    if (json_is_string(at->value) && rfc3339_parse(string_of(at), ret_ms))
+    if (at->kind == JSON_KIND_TEXT && rfc3339_parse(string_of(at), ret_ms))
         return true;
     return expected(at, "a time, as \"2010-12-01T08:26:00Z\"");
 }
@@ -153,9 +170,9 @@ static bool decode_u32(const struct json_place *at, uint32_t limit, uint32_t *re
 
 static bool decode_bool(const struct json_place *at, bool *ret_flag)
 {
-    if (!json_is_boolean(at->value))
+    if (at->kind != JSON_KIND_BOOLEAN)
         return expected(at, "true or false");
-    *ret_flag = json_is_true(at->value);
+    *ret_flag = json_value_boolean(at->value);
     return true;
 }
 
@@ -163,7 +180,7 @@ static bool decode_enum(const struct json_place *at, const struct enum_names *na
                         uint32_t *ret_value)
 {
     char list[LIST_SIZE];
-    if (json_is_string(at->value) && enum_names_find(names, string_of(at), ret_value))
+    if (at->kind == JSON_KIND_TEXT && enum_names_find(names, string_of(at), ret_value))
         return true;
     enum_names_list(names, list, sizeof(list));
     return expected(at, list);
@@ -171,17 +188,8 @@ static bool decode_enum(const struct json_place *at, const struct enum_names *na
 
 static bool decode_decimal(const struct json_place *at, struct decimal *ret_decimal)
 {
-    char digits[40];
-    struct text text = {digits, 0};
-    int size = 0;
-    if (json_is_integer(at->value))
-        size = snprintf(digits, sizeof(digits), "%lld", (long long)json_integer_value(at->value));
-    else if (json_is_real(at->value) && fabs(json_real_value(at->value)) >= DECIMAL_NUMBER_MAX)
-        return expected(at, "a text, as \"2.55\": this number is too large to be exact");
-    else if (json_is_real(at->value))
-        size = snprintf(digits, sizeof(digits), "%.15g", json_real_value(at->value));
-    text.size = (uint32_t)size;
-    if (decimal_parse(json_is_string(at->value) ? string_of(at) : text, ret_decimal))
+    bool number = at->kind == JSON_KIND_NUMBER;
+    if (decimal_parse(number ? json_value_text(at->value, NULL) : string_of(at), ret_decimal))
         return true;
     return expected(at, "a decimal number of at most 4 decimals and 18 digits, as \"2.55\"");
 }
@@ -190,7 +198,7 @@ static bool decode_bytes(const struct json_place *at, uint32_t limit, struct tex
 {
     uint32_t size = 0;
     struct text text = string_of(at);
-    if (!json_is_string(at->value))
+    if (at->kind != JSON_KIND_TEXT)
         return expected(at, "bytes as base64url without padding");
     if (text.size > BASE64_SIZE((size_t)limit))
         return over_limit(at, "is", text.size / 4 * 3, "bytes", limit);
@@ -232,8 +240,7 @@ static bool decode_fields(const struct json_place *at, const struct record_bindi
 static void *new_list(const struct json_place *at, uint32_t limit, size_t element_size,
                       uint32_t *ret_count)
 {
-    bool is_object = json_is_object(at->value);
-    size_t count = is_object ? json_object_size(at->value) : json_array_size(at->value);
+    uint64_t count = json_value_count(at->value, NULL);
     if (count > limit) {
         over_limit(at, "has", count, "elements", limit);
         return NULL;
@@ -245,14 +252,17 @@ static void *new_list(const struct json_place *at, uint32_t limit, size_t elemen
 static bool decode_array(const struct json_place *at, const struct field_binding *field,
                          void *ret_elements, uint32_t *ret_count)
 {
-    if (!json_is_array(at->value))
+    struct json_items items;
+    uint32_t index = 0;
+    if (at->kind != JSON_KIND_LIST)
         return expected(at, "a list: [...]");
     uint8_t *elements = new_list(at, field->limit, field->sub->size, ret_count);
     if (elements == NULL)
         return false;
     memcpy(ret_elements, &elements, sizeof(elements));
-    for (uint32_t i = 0; i < *ret_count; i++, elements += field->sub->size) {
-        struct json_place element = element_of(at, i);
+    json_items_begin(&items, at->value);
+    for (; json_items_next(&items, NULL); index++, elements += field->sub->size) {
+        struct json_place element = place_within(at, (struct text){0}, index, items.value);
         if (!decode_fields(&element, field->sub, NULL, elements))
             return false;
     }
@@ -262,37 +272,38 @@ static bool decode_array(const struct json_place *at, const struct field_binding
 static bool decode_attributes(const struct json_place *at, uint32_t limit,
                               struct attribute **ret_attributes, uint32_t *ret_count)
 {
-    const char *name;
-    json_t *value;
-    if (!json_is_object(at->value))
+    struct json_items items;
+    if (at->kind != JSON_KIND_MAP)
         return expected(at, "an object of texts: {\"name\": \"value\"}");
     struct attribute *attribute = new_list(at, limit, sizeof(*attribute), ret_count);
     if (attribute == NULL)
         return false;
     *ret_attributes = attribute;
-    json_object_foreach((json_t *)at->value, name, value) {
-        struct json_place member = member_of(at, name);
-        attribute->name = arena_text(at->arena, text_of(name));
+    json_items_begin(&items, at->value);
+    for (; json_items_next(&items, NULL); attribute++) {
+        struct json_place member = place_within(at, items.name, 0, items.value);
+        attribute->name = arena_text(at->arena, json_unescape(items.name, at->arena));
         if (attribute->name.size > ATTRIBUTE_NAME_BYTES_MAX &&
             (at->flags & JSON_CODEC_ANY_SIZE) == 0)
             return over_limit(&member, "has a name of", attribute->name.size, "bytes",
                               ATTRIBUTE_NAME_BYTES_MAX);
         if (!decode_text(&member, ATTRIBUTE_VALUE_BYTES_MAX, &attribute->value))
             return false;
-        attribute++;
     }
     return true;
 }
 
 static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_t *ret_counters)
 {
-    size_t count = json_array_size(at->value);
-    if (!json_is_array(at->value))
+    struct json_items items;
+    uint64_t count = json_value_count(at->value, NULL);
+    if (at->kind != JSON_KIND_LIST)
         return expected(at, "a list: [...]");
     if (count > limit)
         return over_limit(at, "has", count, "elements", limit);
-    for (uint32_t i = 0; i < count; i++) {
-        struct json_place element = element_of(at, i);
+    json_items_begin(&items, at->value);
+    for (uint32_t i = 0; json_items_next(&items, NULL); i++) {
+        struct json_place element = place_within(at, (struct text){0}, i, items.value);
         if (!decode_u32(&element, INT32_MAX, &ret_counters[i]))
             return false;
     }
@@ -304,7 +315,7 @@ static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_
 static bool decode_optional(const struct json_place *at, const struct record_binding *binding,
                             void *ret_record, bool *ret_given)
 {
-    *ret_given = !json_is_null(at->value);
+    *ret_given = at->kind != JSON_KIND_NULL;
     return !*ret_given || decode_fields(at, binding, NULL, ret_record);
 }
 
@@ -327,6 +338,8 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     switch (field->kind) {
     case FIELD_TEXT:
         return decode_text(at, field->limit, member);
+    case FIELD_JSON:
+        return decode_json(at, field->limit, member);
     case FIELD_BOOL:
         return decode_bool(at, member);
     case FIELD_U32:
@@ -351,7 +364,7 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     case FIELD_UUID:
         return decode_hex(at, true, member);
     case FIELD_HASH:
-        return decode_hex(at, false, member);
+        return at->kind == JSON_KIND_NULL || decode_hex(at, false, member);
     case FIELD_RECORD:
         return decode_fields(at, field->sub, NULL, member);
     case FIELD_POINTER:
@@ -380,58 +393,79 @@ static void set_default(const struct field_binding *field, uint8_t *record)
         memcpy(record + field->offset, &field->fallback, sizeof(field->fallback));
 }
 
-/* All fields of the table, or those of `only`. Returns their number. */
-static uint32_t known_fields(const struct record_binding *binding, const char *const only[],
-                             const char *ret_names[FIELDS_MAX])
+/* Index of the field in the table, or -1: it has none, or it is not one of `only`. */
+static int find_field(const struct record_binding *binding, const char *const only[],
+                      struct text name)
 {
-    uint32_t count = 0;
-    assert(binding->count <= FIELDS_MAX);
-    for (; only != NULL ? only[count] != NULL : count < binding->count; count++)
-        ret_names[count] = only != NULL ? only[count] : binding->fields[count].name;
-    assert(count <= binding->count);
-    return count;
+    bool meant = only == NULL;
+    for (uint32_t i = 0; only != NULL && only[i] != NULL && !meant; i++)
+        meant = json_escaped_equal(name, text_of(only[i]));
+    for (uint32_t i = 0; i < binding->count && meant; i++)
+        if (json_escaped_equal(name, text_of(binding->fields[i].name)))
+            return (int)i;
+    return -1;
 }
 
-static bool is_known(const char *name, const char *const known[], uint32_t count)
+/* The member has no field: tells which it may stand for. */
+static bool refuse_member(const struct json_place *member, const struct record_binding *binding,
+                          const char *const only[])
 {
-    bool found = false;
-    for (uint32_t i = 0; i < count && !found; i++)
-        found = strcmp(name, known[i]) == 0;
-    return found;
+    struct text known[FIELDS_MAX];
+    uint32_t count = 0;
+    for (; only != NULL ? only[count] != NULL : count < binding->count; count++)
+        known[count] = text_of(only != NULL ? only[count] : binding->fields[count].name);
+    assert(count <= binding->count);
+    return unknown_field(member, known, count);
+}
+
+/* Of a field that is left out: its default, or it is missing. Of texts, the check of values tells
+ * that. */
+static bool leave_out(const struct json_place *at, const struct record_binding *binding,
+                      uint32_t index, const char *const only[], void *record)
+{
+    const struct field_binding *field = &binding->fields[index];
+    struct json_place member = place_within(at, text_of(field->name), 0, (struct json_value){0});
+    bool needed =
+        field->required && field->kind != FIELD_TEXT && find_field(binding, only, member.name) >= 0;
+    if (needed)
+        return decode_field(&member, field, record);
+    set_default(field, record);
+    return true;
 }
 
 static bool decode_fields(const struct json_place *at, const struct record_binding *binding,
                           const char *const only[], void *record)
 {
-    const char *name;
-    json_t *value;
-    const char *known[FIELDS_MAX];
-    uint32_t count = known_fields(binding, only, known);
-    if (!json_is_object(at->value))
+    struct json_items items;
+    uint64_t given = 0;
+    assert(binding->count <= FIELDS_MAX);
+    if (at->kind != JSON_KIND_MAP)
         return expected(at, "an object: {...}");
-    json_object_foreach((json_t *)at->value, name, value) {
-        struct json_place member = member_of(at, name);
-        if (!is_known(name, known, count))
-            return unknown_field(&member, known, count);
-    }
-    for (uint32_t i = 0; i < binding->count; i++) {
-        const struct field_binding *field = &binding->fields[i];
-        struct json_place member = member_of(at, field->name);
-        bool needed =
-            field->required && field->kind != FIELD_TEXT && is_known(field->name, known, count);
-        if (member.value == NULL && !needed)
-            set_default(field, record);
-        else if (!decode_field(&member, field, record))
+    json_items_begin(&items, at->value);
+    while (json_items_next(&items, NULL)) {
+        struct json_place member = place_within(at, items.name, 0, items.value);
+        int index = find_field(binding, only, items.name);
+        if (index < 0)
+            return refuse_member(&member, binding, only);
+        given |= UINT64_C(1) << index;
+        if (!decode_field(&member, &binding->fields[index], record))
             return false;
     }
+    for (uint32_t i = 0; i < binding->count; i++)
+        if ((given >> i & 1) == 0 && !leave_out(at, binding, i, only, record))
+            return false;
     return true;
 }
 
 enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
-                                   unsigned flags, const json_t *json, struct arena *arena,
+                                   unsigned flags, struct json_value json, struct arena *arena,
                                    void *ret_record, struct error *ret_error)
 {
-    struct json_place top = {.value = json, .flags = flags, .arena = arena, .error = ret_error};
+    struct json_place top = {.value = json,
+                             .kind = json_value_kind(json),
+                             .flags = flags,
+                             .arena = arena,
+                             .error = ret_error};
     void *record = arena_calloc(arena, 1, binding->size);
     if (!decode_fields(&top, binding, only, record))
         return ERROR_REJECT;
@@ -439,17 +473,18 @@ enum error_class json_codec_decode(const struct record_binding *binding, const c
     return ERROR_OK;
 }
 
-enum error_class json_codec_parse(struct text json, json_t **ret_object, struct error *ret_error)
+enum error_class json_codec_parse(struct text json, const char *what, struct arena *arena,
+                                  struct json_value *ret_object, struct error *ret_error)
 {
-    json_error_t at;
-    json_t *object =
-        json_loadb(json.data != NULL ? json.data : "", json.size, JSON_REJECT_DUPLICATES, &at);
-    if (object == NULL)
-        return error_set(ret_error, CODE_BAD_JSON, "not JSON: %.150s at line %d", at.text, at.line);
-    if (!json_is_object(object)) {
-        json_decref(object);
-        return error_set(ret_error, CODE_BAD_JSON, "expected a JSON object: {...}");
+    struct text text = {0};
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    if (!json_envelope(json, arena, &text, &problem)) {
+        json_problem_format(&problem, what, line);
+        return error_set(ret_error, CODE_BAD_JSON, "not JSON: %s", line);
     }
-    *ret_object = object;
+    if (json_value_kind(json_value_of(text)) != JSON_KIND_MAP)
+        return error_set(ret_error, CODE_BAD_JSON, "expected a JSON object: {...}");
+    *ret_object = json_value_of(text);
     return ERROR_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/decimal.h"
+#include "base/heap_arena.h"
 #include "base/rfc3339.h"
 
 #include <assert.h>
@@ -38,6 +39,31 @@ json_t *json_codec_text(struct text text)
 json_t *json_codec_text_or_null(struct text text)
 {
     return text_empty(text) ? json_null() : json_codec_text(text);
+}
+
+static json_t *marked(struct text json)
+{
+    char *bytes = malloc(json.size + 1ull);
+    assert(bytes != NULL);
+    bytes[0] = JSON_MARK;
+    memcpy(bytes + 1, json.data, json.size);
+    json_t *string = json_stringn_nocheck(bytes, json.size + 1ull);
+    assert(string != NULL);
+    free(bytes);
+    return string;
+}
+
+json_t *json_codec_json(struct text json)
+{
+    struct heap_arena heap;
+    struct text canonical = {0};
+    if (text_empty(json))
+        return json_null();
+    heap_arena_init(&heap, 4096); /* taken only if the text is not canonical already */
+    bool valid = json_canonical(json, UINT32_MAX, &heap.arena, &canonical, NULL);
+    json_t *string = valid ? marked(canonical) : json_codec_text(json);
+    heap_arena_deinit(&heap);
+    return string;
 }
 
 static json_t *encode_bytes(struct text bytes)
@@ -177,6 +203,8 @@ static json_t *encode_field(const struct field_binding *field, const uint8_t *re
         if (text_empty(*(const struct text *)member) && (flags & JSON_CODEC_NULLS) != 0)
             return json_null();
         return json_codec_text(*(const struct text *)member);
+    case FIELD_JSON:
+        return json_codec_json(*(const struct text *)member);
     case FIELD_BYTES:
         return encode_bytes(*(const struct text *)member);
     case FIELD_BOOL:

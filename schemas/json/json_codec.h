@@ -3,12 +3,13 @@
  *
  *     record, pointer   an object with the names of the .avsc file
  *     text              a string
+ *     JSON              what it is, with its numbers as they are; null when empty
  *     bytes             a string of base64url
  *     number, bool      a number, true or false
  *     time              "2010-12-01T08:26:00.000Z" (RFC 3339)
- *     decimal           "2.55"; a number is read as well where a double holds it exactly
+ *     decimal           "2.55"; a number is read as well
  *     enum              its symbol
- *     uuid, hash        "ab010000-0000-...", "0102..."
+ *     uuid, hash        "ab010000-0000-...", "0102..."; a hash may be null, which is all zeros
  *     attributes        an object of strings
  *     optional record   an object or null
  *     event             {"kind": its name, "data": its object}
@@ -19,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "schemas/binding.h"
 
 #include <jansson.h>
@@ -37,22 +39,26 @@ void json_codec_add(json_t *object, const struct record_binding *binding, const 
 void json_codec_put(json_t *object, const char *name, json_t *value);
 json_t *json_codec_text(struct text text);
 json_t *json_codec_text_or_null(struct text text); /* null when empty */
+/* JSON that is to stay as it is (JSON_MARK): null when empty, and a string if it is not JSON, which
+ * only records that were never accepted have. */
+json_t *json_codec_json(struct text json);
 json_t *json_codec_uuid(const struct uuid *uuid);
 /* Of milliseconds since the epoch. */
 json_t *json_codec_time(int64_t ms);
 json_t *json_codec_time_or_null(int64_t ms); /* null when 0 */
 
-/* Parses one object without duplicate names or NUL characters; the caller frees it. REJECT
- * "BadJson". */
-enum error_class json_codec_parse(struct text json, json_t **ret_object, struct error *ret_error);
-/* Reads `json` strictly into the struct; texts are copied into `arena`. Fields that are left out
- * get the table's default; texts are empty then, even required ones, so that the check of a
- * record's values reports them. REJECT "UnknownField" (with the nearest name) or "BadField" (with
- * the field's path, and what is expected or the limit).
+/* One object, canonical: it borrows `json` where that is, else it is new in `arena`. Errors call it
+ * `what`. REJECT "BadJson". */
+enum error_class json_codec_parse(struct text json, const char *what, struct arena *arena,
+                                  struct json_value *ret_object, struct error *ret_error);
+/* Reads an object of canonical text (json_codec_parse()) strictly into the struct; texts are copied
+ * into `arena`. Fields that are left out get the table's default; texts are empty then, even
+ * required ones, so that the check of a record's values reports them. REJECT "UnknownField" (with
+ * the nearest name) or "BadField" (with the field's path, and what is expected or the limit).
  *
  * Everything but events can be read; asserts that no list of them is selected. */
 enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
-                                   unsigned flags, const json_t *json, struct arena *arena,
+                                   unsigned flags, struct json_value json, struct arena *arena,
                                    void *ret_record, struct error *ret_error);
 
 #endif

@@ -14,7 +14,7 @@ static void put_details(json_t *object, const struct order_details *details)
 {
     static const char *const lists[] = {"lines", "attributes", NULL};
     ADD(object, &binding_order_details, details, "customer", "currency", "priority", "reply_to",
-        "traceparent", "content_hash", "submitted_by");
+        "traceparent", "content_hash", "submitted_by", "input");
     json_codec_add(object, &binding_order_details, details, lists, 0);
 }
 

@@ -19,10 +19,9 @@
 #include "base/error.h"
 #include "engine/order.h"
 
-/* Prices are texts ("2.55") or numbers; a number that a double cannot hold exactly must be a text.
- * Fields that are left out are empty, and the priority is normal. Texts are copied into `arena`;
- * the input is canonical, and borrows `json` where that is. REJECT "BadJson", "UnknownField" or
- * "BadField". */
+/* Prices are texts ("2.55") or numbers. Fields that are left out are empty, and the priority is
+ * normal. Everything is copied into `arena`, the input as canonical text. REJECT "BadJson",
+ * "UnknownField" or "BadField". */
 enum error_class submission_json_read(struct text json, struct arena *arena,
                                       struct order_details *ret_details, struct error *ret_error);
 

@@ -320,14 +320,13 @@ static const char *const cancel_fields[] = {"by", "reason", "reply_to", NULL};
 static enum error_class read_cancel(struct http_submission *request, struct text body,
                                     struct error *ret_error)
 {
-    json_t *object = NULL;
-    enum error_class class =
-        json_codec_parse(text_empty(body) ? TEXT("{}") : body, &object, ret_error);
+    struct json_value object;
+    enum error_class class = json_codec_parse(text_empty(body) ? TEXT("{}") : body, "body",
+                                              &request->heap.arena, &object, ret_error);
     if (class == ERROR_OK)
         class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, cancel_fields,
                                   JSON_CODEC_ANY_SIZE, object, &request->heap.arena,
                                   &request->cancel, ret_error);
-    json_decref(object);
     request->cancel.order_id = request->order_id;
     const char *user = http_user(request->pending.exchange);
     if (class == ERROR_OK && user[0] != '\0')

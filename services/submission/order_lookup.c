@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/submission/order_lookup.h"
 
+#include "base/heap_arena.h"
 #include "base/percent.h"
 #include "platform/http/client.h"
+#include "platform/json_tree.h"
 #include "replica/service/address.h"
 #include "replica/service/credentials.h"
 #include "schemas/json/json_codec.h"
@@ -117,7 +119,7 @@ static void on_result(const struct http_result *result, void *userdata)
         finish(userdata, 0, NULL, result->message);
         return;
     }
-    json_t *body = json_loadb(result->body.data, result->body.size, JSON_ALLOW_NUL, NULL);
+    json_t *body = json_tree_load(result->body, JSON_ALLOW_NUL, NULL);
     if (json_is_object(body) && !result->body_cut)
         finish(userdata, result->status, body, "");
     else
@@ -209,6 +211,23 @@ static void compare_attributes(const json_t *ours, const json_t *known,
     }
 }
 
+/* `known` is none, null, or what the console sent. */
+static bool same_input(struct text ours, const json_t *known)
+{
+    struct heap_arena heap;
+    struct text canonical = {0};
+    if (known == NULL || json_is_null(known))
+        return text_empty(ours);
+    char *text = json_tree_print(known, JSON_COMPACT);
+    heap_arena_init(&heap, 4096);
+    bool valid =
+        text != NULL && json_canonical(text_of(text), UINT32_MAX, &heap.arena, &canonical, NULL);
+    bool equal = valid && text_equal(canonical, ours);
+    heap_arena_deinit(&heap);
+    free(text);
+    return equal;
+}
+
 static void compare(const json_t *ours, const json_t *known, char ret_field[ORDER_DIFFERENCE_SIZE])
 {
     static const char *const fields[] = {"customer", "currency", "priority", "reply_to",
@@ -238,10 +257,12 @@ void order_difference(const struct order_details *details, const json_t *known,
     ret_field[0] = '\0';
     if (json_is_string(hash) && !json_equal(hash, json_object_get(ours, "content_hash"))) {
         compare(ours, known, ret_field);
-        /* The console does not show the input, and the version as submitted is not kept. */
+        /* The version as submitted is not kept. */
         if (ret_field[0] == '\0')
             snprintf(ret_field, ORDER_DIFFERENCE_SIZE, "%s",
-                     text_empty(details->input) ? "workflow_version" : "input");
+                     same_input(details->input, json_object_get(known, "input"))
+                         ? "workflow_version"
+                         : "input");
     }
     json_decref(ours);
 }

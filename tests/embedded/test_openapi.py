@@ -146,7 +146,7 @@ REFUSING = {
     "listOrders": "times that exclude each other",
     "countOrders": "times that exclude each other",
     "listDeadLetters": "times that exclude each other",
-    "completeStep": "an output that is not JSON",
+    "completeStep": "a number of more than 40 digits",
     "deployWorkflow": "a text that is not a workflow",
     "replayDeadLetter": "bytes that are not a record",
     "submitOrder": "a total of more than 18 digits",
@@ -278,7 +278,7 @@ class DescriptionTest(unittest.TestCase):
     def change_orders(self):
         self.command("resume", "lost-1")
         self.command("resubmit", "lost-1", step="ShipOrder")
-        self.command("complete", "lost-2", step="ShipOrder", output='{"tracking": "T17"}')
+        self.command("complete", "lost-2", step="ShipOrder", output={"tracking": "T17"})
         self.command("skip", "lost-3", step="ShipOrder", nothing_applied=True)
         problem = self.ask("console", "POST", "/api/orders/{id}/cancel", WHY, id="done-1",
                            status=409)

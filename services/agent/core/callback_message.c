@@ -48,9 +48,11 @@ static bool take_text(struct json_value body, const char *name, struct arena *ar
     return kind == JSON_KIND_TEXT || kind == JSON_KIND_NULL || kind == JSON_KIND_NONE;
 }
 
-static enum error_class read_done(struct json_value body, struct agent_callback_body *parsed,
-                                  struct error *ret_error)
+static enum error_class read_done(struct json_value body, struct arena *arena,
+                                  struct agent_callback_body *parsed, struct error *ret_error)
 {
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
     struct json_value value = json_value_member(body, TEXT("output"), NULL);
     enum json_kind kind = json_value_kind(value);
     if (kind == JSON_KIND_NULL || kind == JSON_KIND_NONE)
@@ -59,8 +61,10 @@ static enum error_class read_done(struct json_value body, struct agent_callback_
     if (output.size > STEP_OUTPUT_BYTES_MAX)
         return error_set(ret_error, CODE_TOO_LARGE, "output is %u bytes; the limit is %d",
                          output.size, STEP_OUTPUT_BYTES_MAX);
-    parsed->output = output;
-    return ERROR_OK;
+    if (json_canonical(output, UINT32_MAX, arena, &parsed->output, &problem))
+        return ERROR_OK;
+    json_problem_format(&problem, "output", line); /* it is too deep */
+    return error_set(ret_error, CODE_BAD_CALLBACK, "%s", line);
 }
 
 static enum error_class read_failed(struct json_value body, struct arena *arena,
@@ -128,7 +132,7 @@ static enum error_class read_outcome(struct json_value body, struct arena *arena
     if (text_equal(outcome, TEXT("done"))) {
         parsed->outcome = AGENT_CALLBACK_DONE;
         parsed->effect = EFFECT_APPLIED;
-        return read_done(body, parsed, ret_error);
+        return read_done(body, arena, parsed, ret_error);
     }
     if (text_equal(outcome, TEXT("failed"))) {
         parsed->outcome = AGENT_CALLBACK_FAILED;
@@ -148,7 +152,7 @@ enum error_class agent_callback_parse(struct text body, struct arena *arena,
     struct text canonical = {0};
     struct json_problem problem;
     char line[JSON_PROBLEM_SIZE];
-    if (!json_canonical(body, UINT32_MAX, arena, &canonical, &problem)) {
+    if (!json_envelope(body, arena, &canonical, &problem)) {
         json_problem_format(&problem, "the body", line);
         return error_set(ret_error, CODE_BAD_CALLBACK, "%s", line);
     }

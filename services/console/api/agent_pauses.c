@@ -214,14 +214,13 @@ static enum error_class read_body(struct agent_pauses *pauses, struct http_excha
 {
     static const char *const fields[] = {"by", "reason", NULL};
     struct agent_pause record = {.agent = {0}};
-    json_t *body = NULL;
+    struct json_value body;
     heap_arena_reset(&pauses->heap);
-    if (request_body_read(exchange, &body, ret_error) != ERROR_OK)
+    if (request_body_read(exchange, &pauses->heap.arena, &body, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         json_codec_decode(record_kind_info(RECORD_AGENT_PAUSE)->binding, fields, 0, body,
                           &pauses->heap.arena, &record, ret_error);
-    json_decref(body);
     if (class != ERROR_OK || check_text("by", record.by, ret_error) != ERROR_OK ||
         check_text("reason", record.reason, ret_error) != ERROR_OK)
         return ERROR_REJECT;

@@ -178,12 +178,18 @@ static bool requires(const struct record_binding *binding, const char *name)
     return false;
 }
 
-/* A command's author, reason and step are printable, and not empty where they are there. */
-static bool check_text(const json_t *body, const char *name, bool required, struct error *ret_error)
+static bool has_member(struct json_value body, const char *name)
 {
-    const json_t *value = json_object_get(body, name);
-    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
-    if ((value == NULL && !required) || (text.size > 0 && utf8_printable(text)))
+    return json_value_kind(json_value_member(body, text_of(name), NULL)) != JSON_KIND_NONE;
+}
+
+/* A command's author, reason and step are printable, and not empty where they are there. */
+static bool check_text(struct json_value body, const char *name, bool required, struct arena *arena,
+                       struct error *ret_error)
+{
+    bool given = has_member(body, name);
+    struct text text = request_body_text(body, name, arena);
+    if ((!given && !required) || (text.size > 0 && utf8_printable(text)))
         return true;
     error_set(ret_error, CODE_BAD_FIELD, "%s: expected %s%s", name,
               "a text of at least 1 byte, without control characters",
@@ -191,27 +197,11 @@ static bool check_text(const json_t *body, const char *name, bool required, stru
     return false;
 }
 
-/* The step's output is JSON, as agents report it: an operator can correct what the scheduler would
- * leave out. */
-static bool check_output(const json_t *body, struct arena *arena, struct error *ret_error)
-{
-    const json_t *value = json_object_get(body, "output");
-    struct text output = {json_string_value(value), (uint32_t)json_string_length(value)};
-    struct text canonical;
-    struct json_problem problem;
-    char line[JSON_PROBLEM_SIZE];
-    if (output.size == 0 || json_canonical(output, UINT32_MAX, arena, &canonical, &problem))
-        return true;
-    json_problem_format(&problem, "output", line);
-    error_set(ret_error, CODE_BAD_FIELD, "%s", line);
-    return false;
-}
-
-static bool check_timeout(const json_t *body, const struct command *cmd, struct error *ret_error)
+static bool check_timeout(struct json_value body, const struct command *cmd,
+                          struct error *ret_error)
 {
     int64_t timeout_ms = cmd->kind == COMMAND_RESUBMIT_STEP ? cmd->resubmit_step.timeout_ms : 0;
-    if (json_object_get(body, "timeout_ms") == NULL ||
-        (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
+    if (!has_member(body, "timeout_ms") || (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
         return true;
     error_set(ret_error, CODE_BAD_FIELD, "timeout_ms: expected 1 to %lld",
               (long long)DURATION_MS_MAX);
@@ -219,7 +209,7 @@ static bool check_timeout(const json_t *body, const struct command *cmd, struct 
 }
 
 /* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
-static enum error_class read_command(json_t *body, enum command_kind kind,
+static enum error_class read_command(struct json_value body, enum command_kind kind,
                                      const char *const fields[], struct text order_id,
                                      struct arena *arena, struct command *ret_cmd,
                                      struct error *ret_error)
@@ -229,9 +219,10 @@ static enum error_class read_command(json_t *body, enum command_kind kind,
     struct command cmd = {.kind = kind, .order_id = order_id};
     if (json_codec_decode(binding, fields, 0, body, arena, &cmd.submit_order, ret_error) !=
             ERROR_OK ||
-        !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
-        !check_text(body, "step", requires(binding, "step"), ret_error) ||
-        !check_output(body, arena, ret_error) || !check_timeout(body, &cmd, ret_error) ||
+        !check_text(body, "by", true, arena, ret_error) ||
+        !check_text(body, "reason", true, arena, ret_error) ||
+        !check_text(body, "step", requires(binding, "step"), arena, ret_error) ||
+        !check_timeout(body, &cmd, ret_error) ||
         command_check(&cmd, ret_error) != ERROR_OK) /* the scheduler would refuse it */
         return ERROR_REJECT;
     command_make_canonical(&cmd, arena);
@@ -279,12 +270,12 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     struct text order_id;
     struct command cmd;
     struct error error;
-    json_t *body = NULL;
+    struct json_value body;
     if (!api_read_order_id(exchange, &order_id) ||
         !http_pendings_admit(&commands->pendings, exchange))
         return;
     heap_arena_reset(&commands->heap);
-    if (request_body_read(exchange, &body, &error) != ERROR_OK ||
+    if (request_body_read(exchange, &commands->heap.arena, &body, &error) != ERROR_OK ||
         read_command(body, kind, fields, order_id, &commands->heap.arena, &cmd, &error) !=
             ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
@@ -295,10 +286,9 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     } else {
         log_info("operator command", LOG_STR("command", command_kind_name(kind)),
                  LOG_TEXT("order", cmd.order_id),
-                 LOG_STR("by", json_string_value(json_object_get(body, "by"))));
+                 LOG_TEXT("by", request_body_text(body, "by", &commands->heap.arena)));
         append(commands, exchange, &cmd);
     }
-    json_decref(body);
 }
 
 uint32_t operator_commands_outstanding(const struct operator_commands *commands)

@@ -10,6 +10,7 @@
 #ifndef SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 #define SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 
+#include "engine/limits.h"
 #include "platform/http/server.h"
 #include "replica/cluster/cluster.h"
 
@@ -18,7 +19,7 @@ struct operator_commands;
 enum {
     OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
     OPERATOR_COMMAND_WAIT_MS = 30000,
-    OPERATOR_COMMAND_BODY_MAX = 16 * 1024
+    OPERATOR_COMMAND_BODY_MAX = 16 * 1024 + 2 * STEP_OUTPUT_BYTES_MAX
 };
 
 /* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */

@@ -277,13 +277,12 @@ static enum error_class read_change(struct workflow_request *request,
 {
     static const char *const fields[] = {"by", "reason", NULL};
     struct workflow_activation record = {.version = 0};
-    json_t *body = NULL;
-    if (request_body_read(exchange, &body, ret_error) != ERROR_OK)
+    struct json_value body;
+    if (request_body_read(exchange, &request->heap.arena, &body, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, fields, 0, body,
                           &request->heap.arena, &record, ret_error);
-    json_decref(body);
     if (class != ERROR_OK || check_text("by", record.by, ret_error) != ERROR_OK ||
         check_text("reason", record.reason, ret_error) != ERROR_OK)
         return ERROR_REJECT;
@@ -327,47 +326,36 @@ void workflow_changes_serve(struct workflow_changes *changes, enum workflow_chan
 
 /* ---- deployments ---- */
 
-/* The fields of a body that are read by themselves: `by` is a field of another record. */
-static json_t *split(json_t *body, const char *name)
-{
-    json_t *object = json_object();
-    json_t *value = json_object_get(body, name);
-    if (value != NULL)
-        json_codec_put(object, name, json_incref(value));
-    json_object_del(body, name);
-    return object;
-}
+/* The body of POST /api/workflows. */
+struct deployment_body {
+    struct text source, format, by;
+    bool activate;
+};
+static const struct field_binding deployment_fields[] = {
+    F_TEXT(OPTIONAL, struct deployment_body, source, WORKFLOW_BYTES),
+    F_TEXT(OPTIONAL, struct deployment_body, format, NAME_BYTES),
+    F_TEXT(OPTIONAL, struct deployment_body, by, WHO_BYTES),
+    F_BOOL(OPTIONAL, struct deployment_body, activate),
+};
+static const struct record_binding deployment_binding =
+    BINDING(struct deployment_body, deployment_fields);
 
-static enum error_class read_fields(struct workflow_request *request, json_t *body,
+static enum error_class read_fields(struct workflow_request *request, struct json_value json,
                                     struct error *ret_error)
 {
-    static const char *const of_definition[] = {"source", "format", NULL};
-    static const char *const of_activation[] = {"by", NULL};
-    struct workflow_definition definition = {.version = 0};
-    struct workflow_activation activation = {.version = 0};
-    struct arena *arena = &request->heap.arena;
-    json_t *by = split(body, "by");
-    json_t *flags = split(body, "activate");
-    const json_t *activate = json_object_get(flags, "activate");
-    bool flag = activate == NULL || json_is_boolean(activate);
-    request->deployment.activate = activate == NULL || json_is_true(activate);
-    enum error_class class =
-        json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, of_activation, 0,
-                          by, arena, &activation, ret_error);
-    if (class == ERROR_OK)
-        class = json_codec_decode(record_kind_info(RECORD_WORKFLOW_DEFINITION)->binding,
-                                  of_definition, 0, body, arena, &definition, ret_error);
-    json_decref(by);
-    json_decref(flags);
-    if (class == ERROR_OK && !flag)
-        class = error_set(ret_error, CODE_BAD_FIELD, "activate: expected true or false");
-    if (class != ERROR_OK || check_text("by", activation.by, ret_error) != ERROR_OK)
+    struct deployment_body body;
+    bool leaves_activate =
+        json_value_kind(json_value_member(json, TEXT("activate"), NULL)) == JSON_KIND_NONE;
+    if (json_codec_decode(&deployment_binding, NULL, 0, json, &request->heap.arena, &body,
+                          ret_error) != ERROR_OK ||
+        check_text("by", body.by, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (text_empty(definition.text))
+    if (text_empty(body.source))
         return error_set(ret_error, CODE_BAD_FIELD, "source: expected the text of a workflow");
-    request->by = activation.by;
-    request->format = text_empty(definition.format) ? TEXT("yaml") : definition.format;
-    request->deployment.text = definition.text;
+    request->by = body.by;
+    request->format = text_empty(body.format) ? TEXT("yaml") : body.format;
+    request->deployment.text = body.source;
+    request->deployment.activate = body.activate || leaves_activate;
     if (text_equal(request->format, TEXT("yaml")) || text_equal(request->format, TEXT("json")))
         return ERROR_OK;
     return error_set(ret_error, CODE_BAD_FIELD,
@@ -400,14 +388,13 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
                                        struct http_exchange *exchange)
 {
     struct error error;
-    json_t *body = NULL;
+    struct json_value body;
     if (!http_pendings_admit(&changes->pendings, exchange))
         return;
     struct workflow_request *request = request_new(changes);
     request->is_deployment = true;
-    bool is_read = request_body_read(exchange, &body, &error) == ERROR_OK &&
+    bool is_read = request_body_read(exchange, &request->heap.arena, &body, &error) == ERROR_OK &&
                    read_fields(request, body, &error) == ERROR_OK;
-    json_decref(body);
     if (!is_read)
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     if (is_read && compile(request, exchange) &&

@@ -49,11 +49,10 @@ void dead_letter_api_serve_one(struct dead_letter_api *letters, struct http_exch
 
 /* ---- resolutions ---- */
 
-static bool read_text(const json_t *body, const char *name, uint32_t max, struct arena *arena,
+static bool read_text(struct json_value body, const char *name, uint32_t max, struct arena *arena,
                       struct text *ret_text, struct error *ret_error)
 {
-    const json_t *value = json_object_get(body, name);
-    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    struct text text = request_body_text(body, name, arena);
     if (text.size > 0 && text.size <= max && utf8_printable(text)) {
         *ret_text = arena_text(arena, text);
         return true;
@@ -65,15 +64,14 @@ static bool read_text(const json_t *body, const char *name, uint32_t max, struct
     return false;
 }
 
-static bool read_bytes(const json_t *value, struct arena *arena, struct text *ret_value,
+static bool read_bytes(struct json_value body, struct arena *arena, struct text *ret_value,
                        struct error *ret_error)
 {
     uint32_t size;
-    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    struct text text = request_body_text(body, "value", arena);
     char *bytes =
         text.size <= BASE64_SIZE(INPUT_BYTES_MAX) ? arena_bytes(arena, text.size + 1ull) : NULL;
-    if (json_is_string(value) && text.size > 0 && bytes != NULL &&
-        base64_decode(text, bytes, text.size, &size)) {
+    if (text.size > 0 && bytes != NULL && base64_decode(text, bytes, text.size, &size)) {
         *ret_value = (struct text){bytes, size};
         return true;
     }
@@ -82,14 +80,13 @@ static bool read_bytes(const json_t *value, struct arena *arena, struct text *re
     return false;
 }
 
-static bool read_json(struct dead_letter_api *letters, json_t *body, struct arena *arena,
+static bool read_json(struct dead_letter_api *letters, struct json_value body, struct arena *arena,
                       struct text *ret_value, struct error *ret_error)
 {
     struct buffer buffer = {0};
-    const json_t *record = json_object_get(body, "record");
-    struct text name = {json_string_value(record), (uint32_t)json_string_length(record)};
-    bool encoded = replay_encode(name, json_object_get(body, "json"), letters->cluster->codec,
-                                 arena, &buffer, ret_error) == ERROR_OK;
+    struct text name = request_body_text(body, "record", arena);
+    bool encoded = replay_encode(name, json_value_member(body, TEXT("json"), NULL),
+                                 letters->cluster->codec, arena, &buffer, ret_error) == ERROR_OK;
     if (encoded)
         *ret_value =
             arena_text(arena, (struct text){(const char *)buffer.data, (uint32_t)buffer.size});
@@ -97,45 +94,53 @@ static bool read_json(struct dead_letter_api *letters, json_t *body, struct aren
     return encoded;
 }
 
+static enum json_kind member_kind(struct json_value body, const char *name)
+{
+    return json_value_kind(json_value_member(body, text_of(name), NULL));
+}
+
 /* The operator's value, if there is one. */
-static bool read_value(struct dead_letter_api *letters, json_t *body, struct arena *arena,
+static bool read_value(struct dead_letter_api *letters, struct json_value body, struct arena *arena,
                        struct text *ret_value, struct error *ret_error)
 {
-    const json_t *value = json_object_get(body, "value");
-    const json_t *json = json_object_get(body, "json");
-    const json_t *record = json_object_get(body, "record");
-    if (value != NULL && json != NULL) {
+    enum json_kind value = member_kind(body, "value");
+    enum json_kind json = member_kind(body, "json");
+    enum json_kind record = member_kind(body, "record");
+    if (value != JSON_KIND_NONE && json != JSON_KIND_NONE) {
         error_set(ret_error, CODE_BAD_FIELD, "expected value or json, not both");
         return false;
     }
-    if ((json != NULL && !json_is_object(json)) || (record != NULL && !json_is_string(record)) ||
-        (record != NULL && json == NULL)) {
+    if ((json != JSON_KIND_NONE && json != JSON_KIND_MAP) ||
+        (record != JSON_KIND_NONE && (record != JSON_KIND_TEXT || json == JSON_KIND_NONE))) {
         error_set(ret_error, CODE_BAD_FIELD,
                   "json: expected an object; record: the name of its type, such as SubmitOrder");
         return false;
     }
-    if (json != NULL)
+    if (json != JSON_KIND_NONE)
         return read_json(letters, body, arena, ret_value, ret_error);
-    return value == NULL || read_bytes(value, arena, ret_value, ret_error);
+    return value == JSON_KIND_NONE || read_bytes(body, arena, ret_value, ret_error);
 }
 
-static bool knows_fields(const json_t *body, bool replay, struct error *ret_error)
+static bool knows_fields(struct json_value body, bool replay, struct error *ret_error)
 {
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)body, name, value) {
-        bool of_value =
-            strcmp(name, "value") == 0 || strcmp(name, "json") == 0 || strcmp(name, "record") == 0;
-        if (strcmp(name, "by") == 0 || strcmp(name, "reason") == 0 || (replay && of_value))
+    static const char *const names[] = {"by", "reason", "value", "json", "record"};
+    struct json_items items;
+    json_items_begin(&items, body);
+    while (json_items_next(&items, NULL)) {
+        bool known = false;
+        for (size_t i = 0; i < (replay ? sizeof(names) / sizeof(names[0]) : 2); i++)
+            known = known || json_escaped_equal(items.name, text_of(names[i]));
+        if (known)
             continue;
-        error_set(ret_error, CODE_UNKNOWN_FIELD, "%.60s: expected %s", name,
+        error_set(ret_error, CODE_UNKNOWN_FIELD, "%.*s: expected %s",
+                  TEXT_ARG(utf8_cut(items.name, 60)),
                   replay ? "by, reason, value, json or record" : "by or reason");
         return false;
     }
     return true;
 }
 
-static bool read_body(struct operation *operation, json_t *body, struct error *ret_error)
+static bool read_body(struct operation *operation, struct json_value body, struct error *ret_error)
 {
     struct arena *arena = &operation->heap.arena;
     struct dead_letter_resolution *resolution = &operation->resolution;
@@ -159,13 +164,13 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
     int32_t partition;
     int64_t offset;
     struct error error;
-    json_t *body = NULL;
+    struct json_value body;
     if (!read_place(exchange, &partition, &offset))
         return;
     struct operation *operation = operation_new(letters, exchange, kind, partition, offset);
     if (operation == NULL)
         return;
-    if (request_body_read(exchange, &body, &error) == ERROR_OK &&
+    if (request_body_read(exchange, &operation->heap.arena, &body, &error) == ERROR_OK &&
         read_body(operation, body, &error)) {
         log_info(kind == OPERATION_REPLAY ? "an operator replays a dead letter"
                                           : "an operator discards a dead letter",
@@ -176,7 +181,6 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
         http_pending_fail(&operation->pending, 400, CODE_BAD_REQUEST, "%s", error.message);
     }
     http_pending_settle(&operation->pending);
-    json_decref(body);
 }
 
 void dead_letter_api_serve_replay(struct dead_letter_api *letters, struct http_exchange *exchange)

@@ -214,7 +214,7 @@ enum error_class replay_plan(const struct broker_record *record,
 
 /* ---- values as JSON ---- */
 
-enum error_class replay_encode(struct text record_name, json_t *json, struct codec *codec,
+enum error_class replay_encode(struct text record_name, struct json_value json, struct codec *codec,
                                struct arena *arena, struct buffer *buffer, struct error *ret_error)
 {
     char name[64];
@@ -228,14 +228,14 @@ enum error_class replay_encode(struct text record_name, json_t *json, struct cod
         return error_set(ret_error, CODE_BAD_VALUE,
                          "record: expected a command such as SubmitOrder or ReportStep, or "
                          "StepRequest, StatusUpdate or OperatorAlert");
-    if (record.kind == RECORD_SUBMIT_ORDER)
-        json_object_del(json, "content_hash"); /* of the content as it was */
     if (json_codec_decode(record_kind_info(record.kind)->binding, NULL, 0, json, arena,
                           is_command ? (void *)&record.command.submit_order : &record.claim,
                           &error) != ERROR_OK ||
         (record.kind == RECORD_SUBMIT_ORDER &&
          details_validate_new(&record.command.submit_order, arena, &error) != ERROR_OK))
         return error_set(ret_error, CODE_BAD_VALUE, "value: %s", error.message);
+    if (record.kind == RECORD_SUBMIT_ORDER) /* it is of the content as it was */
+        record.command.submit_order.content_hash = (struct content_hash){{0}};
     if (is_command)
         record.command.kind = (enum command_kind)record.kind;
     codec_encode(codec, record.kind, is_command ? (void *)&record.command : &record.claim, buffer);

@@ -8,11 +8,10 @@
 #ifndef SERVICES_CONSOLE_DEAD_LETTERS_REPLAY_H
 #define SERVICES_CONSOLE_DEAD_LETTERS_REPLAY_H
 
+#include "base/json.h"
 #include "kafka/topics/topics.h"
 #include "replica/cluster/dead_letter.h"
 #include "schemas/avro/codec.h"
-
-#include <jansson.h>
 
 struct replay_plan {
     char topic[TOPIC_NAME_SIZE];
@@ -35,7 +34,7 @@ enum error_class replay_plan(const struct broker_record *record,
 
 /* Encodes an operator's value that is given as JSON: of a command, a StepRequest, a StatusUpdate or
  * an OperatorAlert. `record_name` empty: SubmitOrder. Appends to `buffer`. REJECT. */
-enum error_class replay_encode(struct text record_name, json_t *json, struct codec *codec,
+enum error_class replay_encode(struct text record_name, struct json_value json, struct codec *codec,
                                struct arena *arena, struct buffer *buffer, struct error *ret_error);
 
 #endif

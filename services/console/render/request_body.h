@@ -3,14 +3,15 @@
 #ifndef SERVICES_CONSOLE_RENDER_REQUEST_BODY_H
 #define SERVICES_CONSOLE_RENDER_REQUEST_BODY_H
 
-#include "base/error.h"
+#include "base/json.h"
 #include "platform/http/server.h"
 
-#include <jansson.h>
-
 /* The request's JSON object. If the server knows who sent it, that is its `by`, whatever the
- * request says. New; REJECT: it is not an object. */
-enum error_class request_body_read(const struct http_exchange *exchange, json_t **ret_body,
-                                   struct error *ret_error);
+ * request says. It borrows the request, or is new in `arena`; REJECT: it is not an object. */
+enum error_class request_body_read(const struct http_exchange *exchange, struct arena *arena,
+                                   struct json_value *ret_body, struct error *ret_error);
+/* A member that is a text, unescaped; it borrows the body, or is new in `arena`. Without data: it
+ * is not there, or not a text. */
+struct text request_body_text(struct json_value body, const char *name, struct arena *arena);
 
 #endif

@@ -84,12 +84,14 @@ Test(cli_dead_letters_console, lists_all_pages_between_two_times)
     cr_assert_str_empty(cli_kit_err);
 }
 
+#define CORRECTED "{\"b\": 100.10, \"a\": 12345678901234567890}"
+
 static const char *corrected(void)
 {
     static char path[] = "/tmp/cli-dead-letter-XXXXXX";
     int fd = mkstemp(path);
     cr_assert_geq(fd, 0);
-    cr_assert_eq(write(fd, "{\"a\": 1}", 8), 8);
+    cr_assert_eq(write(fd, CORRECTED, sizeof(CORRECTED) - 1), sizeof(CORRECTED) - 1);
     close(fd);
     return path;
 }
@@ -105,6 +107,7 @@ Test(cli_dead_letters_console, corrects_with_the_type_of_the_value)
     cr_assert_str_eq(cli_kit_request(0), "GET /api/dead-letters/1/9");
     cli_kit_expect_text(cli_kit_request(1), "POST /api/dead-letters/1/9/replay ");
     cli_kit_expect_text(cli_kit_request(1), "\"record\":\"StepRequest\"");
+    cli_kit_expect_text(cli_kit_request(1), "{\"b\":100.10,\"a\":12345678901234567890}");
     code = CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "replay", "1:9", "--json", path,
                        "--record", "CancelOrder", WHY);
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
@@ -144,4 +147,15 @@ Test(cli_dead_letters, shows_one_as_json, .init = cli_kit_console_open,
     int code = CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "get", "1:2", "--output", "json");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cr_assert_str_eq(cli_kit_out, "{\"id\":\"1:2\",\"value\":{\"size\":0}}\n");
+}
+
+Test(cli_dead_letters, keeps_the_digits_of_a_value, .init = cli_kit_console_open,
+     .fini = cli_kit_console_close)
+{
+    cli_kit_answer(
+        200, "{\"id\":\"1:2\",\"value\":{\"json\":{\"input\":[100.10,12345678901234567890]}}}");
+    int code = CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "get", "1:2", "--json");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_out,
+                     "{\n  \"input\": [\n    100.10,\n    12345678901234567890\n  ]\n}\n");
 }

@@ -31,6 +31,26 @@ Test(cli_views, says_nothing_of_a_pause_of_an_order_that_is_not_paused)
     cr_assert_null(strstr(cli_kit_out, "Paused"), "%s", cli_kit_out);
 }
 
+#define WITH_DATA                                                                                 \
+    "{\"order_id\":\"o-1\",\"state\":\"Processed\",\"workflow\":\"shop\",\"workflow_version\":1," \
+    "\"input\":{\"amount\":100.10},\"steps\":[{\"step\":\"Pay\",\"state\":\"Processed\","         \
+    "\"output\":12345678901234567890},{\"step\":\"Ship\",\"output\":{}},"                         \
+    "{\"step\":\"Tell\",\"output\":null}]}"
+
+Test(cli_views, shows_the_data_of_an_order_with_all_its_digits)
+{
+    cli_kit_answer(200, WITH_DATA);
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "Input         {\"amount\":100.10}\n");
+    cli_kit_expect_text(cli_kit_out, "Pay   output         12345678901234567890\n");
+    cr_assert_null(strstr(cli_kit_out, "Ship  output"));
+    cli_kit_answer(200, WITH_DATA);
+    code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1", "--output", "json");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_out, WITH_DATA "\n");
+}
+
 #define OVERVIEW                                                                         \
     "{\"unfinished\": 3, \"step_ms\": 10000, \"by_state\": {\"Error\": 2}, \"errors\": " \
     "[{\"orders\": 1, \"workflow\": \"shop\", \"step\": \"Pay\", \"error_name\": "       \

@@ -2,6 +2,7 @@
 #include "tests/unit/console/answers.h"
 
 #include "base/rfc3339.h"
+#include "platform/json_tree.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ const json_t *world_at(const json_t *json, const char *path)
 {
     const json_t *at = find(json, path);
     if (at == NULL) {
-        char *text = json_dumps(json, JSON_INDENT(1));
+        char *text = json_tree_print(json, JSON_INDENT(1));
         cr_assert_fail("no %s in %s", path, text);
     }
     return at;
@@ -67,10 +68,11 @@ static bool reads_like_another(const json_t *text)
 static char *in_short(const json_t *value)
 {
     char size[32];
-    if (json_is_string(value) && !reads_like_another(value))
+    bool marked = json_tree_marked(value).data != NULL; /* a number */
+    if (json_is_string(value) && !marked && !reads_like_another(value))
         return strdup(json_string_value(value));
     if (!json_is_array(value) && !json_is_object(value))
-        return json_dumps(value, JSON_ENCODE_ANY);
+        return json_tree_print(value, 0);
     snprintf(size, sizeof(size), json_is_array(value) ? "[%zu]" : "{%zu}",
              json_is_array(value) ? json_array_size(value) : json_object_size(value));
     return strdup(size);
@@ -89,7 +91,7 @@ void answer_shows(json_t *answer, const char *const members[][2])
         const json_t *value = find(answer, members[i][0]);
         char *given = value != NULL ? in_short(value) : NULL;
         if (!is_as_expected(given, members[i][1])) {
-            char *text = json_dumps(answer, JSON_INDENT(1));
+            char *text = json_tree_print(answer, JSON_INDENT(1));
             cr_assert_fail("%s is %s; expected %s in %s", members[i][0], given, members[i][1],
                            text);
         }

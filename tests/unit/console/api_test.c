@@ -39,8 +39,10 @@ Test(console_api, shows_an_order_from_beginning_to_end)
     world_open(world);
     SHOWS(world_get(world, 200, "/api/orders/stuck"), {"state", "Error"},
           {"reason_code", "Declined"}, {"alert_open", "true"},
-          {"lines.0.description", "HEART \"T-LIGHT\""}, {"steps.0.output", "{\"ok\":0.1}"},
-          {"steps.2.state", "Error"}, {"steps.2.error_message", "no funds"},
+          {"lines.0.description", "HEART \"T-LIGHT\""}, {"steps.0.output.ok", "0.1"},
+          {"steps.0.output.big", "12345678901234567890"}, {"steps.2.output", "null"},
+          {"input.amount", "100.1"}, {"steps.2.state", "Error"},
+          {"steps.2.error_message", "no funds"},
           {"partition", answer_number(world_partition("stuck"))});
 
     SHOWS(world_get(world, 200, "/api/orders/stuck/history"), {"entries", "[4]"},

@@ -49,7 +49,7 @@ Test(console_operator_commands, answers_with_the_decision)
 Test(console_operator_commands, appends_a_command_of_each_kind)
 {
     static const char complete[] =
-        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\", \"output\": \"[1]\"}";
+        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\", \"output\": [1, 100.10]}";
     static const char skip[] = "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
                                " \"nothing_applied\": true}";
     static const char within[] = "{\"by\": \"ann\", \"reason\": \"x\", \"timeout_ms\": 7200000}";
@@ -194,8 +194,8 @@ Test(console_operator_commands, requires_what_an_action_needs)
     } cases[] = {
         {"/api/orders/stuck/complete", "", "step: expected a text"},
         {"/api/orders/stuck/complete", ", \"step\": \"\"", "step: expected a text"},
-        {"/api/orders/stuck/complete", ", \"step\": \"B\", \"output\": \"{\"",
-         "output is not valid JSON (byte 1)"},
+        {"/api/orders/stuck/complete",
+         ", \"step\": \"B\", \"output\": {\"a\":", "body.output.a is not valid JSON"},
         {"/api/orders/stuck/complete", ", \"step\": \"B\", \"nothing_applied\": true",
          "nothing_applied"},
         {"/api/orders/stuck/skip", "", "step: expected a text"},

@@ -4,6 +4,7 @@
 #include "base/goods.h"
 #include "base/rfc3339.h"
 #include "platform/files.h"
+#include "platform/json_tree.h"
 #include "platform/logger.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/site.h"
@@ -171,7 +172,8 @@ void world_submit_details(struct world *world, const char *order_id, const char 
                                               .attributes = attributes,
                                               .attribute_count = count,
                                               .priority = PRIORITY_NORMAL,
-                                              .workflow = text_of(workflow)};
+                                              .workflow = text_of(workflow),
+                                              .input = TEXT("{\"amount\":100.1}")};
     world_send(world, &cmd);
 }
 
@@ -190,7 +192,7 @@ void world_report(struct world *world, const char *order_id, const char *step, b
                                            .agent = TEXT("agent"),
                                            .instance = TEXT("agent-1")};
     if (succeeded) {
-        cmd.report_step.output = TEXT("{\"ok\":0.1}");
+        cmd.report_step.output = TEXT("{\"big\":12345678901234567890,\"ok\":0.1}");
     } else {
         cmd.report_step.error_name = TEXT("Declined");
         cmd.report_step.error_message = TEXT("no funds");
@@ -423,7 +425,7 @@ static void on_result(const struct http_result *result, void *userdata)
     cr_assert(result->outcome == HTTP_ANSWERED, "%s", result->message);
     world->answered = true;
     world->status = result->status;
-    world->json = json_loadb(result->body.data, result->body.size, JSON_ALLOW_NUL, &why);
+    world->json = json_tree_load(result->body, JSON_ALLOW_NUL, &why);
     cr_assert(world->json != NULL, "%s: %.*s", why.text, TEXT_ARG(result->body));
 }
 
@@ -450,7 +452,7 @@ json_t *world_answer(struct world *world, int status)
             world_schedule(world);
     }
     if (world->status != status) {
-        char *text = json_dumps(world->json, 0);
+        char *text = json_tree_print(world->json, 0);
         cr_assert_fail("status %d: %s", world->status, text);
     }
     json_t *json = world->json;

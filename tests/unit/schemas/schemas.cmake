@@ -18,7 +18,7 @@ reeve_test(schemas
         submission_json_test.c
         values_test.c
         workflow_json_test.c
-    LIBS reeve-schemas reeve-engine)
+    LIBS reeve-schemas reeve-engine reeve-platform)
 
 # What test_schemas.py runs to have our codec write and read records.
 reeve_executable(schemas-tool SOURCES tool.c samples.c LIBS reeve-schemas OUTPUT tests/unit)

@@ -68,7 +68,7 @@ Test(schemas_submission_json, leaves_missing_fields_empty)
     cr_assert(details.priority == PRIORITY_NORMAL && details.workflow_version == 0);
 }
 
-Test(schemas_submission_json, reads_prices_as_numbers_exactly_or_refuses_them)
+Test(schemas_submission_json, reads_prices_as_numbers_exactly)
 {
     static const struct {
         const char *price;
@@ -80,7 +80,9 @@ Test(schemas_submission_json, reads_prices_as_numbers_exactly_or_refuses_them)
         {"99999999999", 999999999990000},
         {"0.00001", -1},
         {"1e3", 10000000},
-        {"100000000000.5", -1},
+        {"100000000000.5", 1000000000005000},
+        {"99999999999999.9999", 999999999999999999},
+        {"999999999999999.9999", -1},
         {"1e300", -1},
         {"true", -1},
         {"null", -1},

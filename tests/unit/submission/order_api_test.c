@@ -2,6 +2,7 @@
 /* GET /orders/{id}, and in which field two orders differ. The console is a server of the test. */
 #include "base/goods.h"
 #include "platform/http/client.h"
+#include "platform/json_tree.h"
 #include "replica/service/settings.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
@@ -329,16 +330,20 @@ static const char *difference(const struct order_details *left, const struct ord
     static char field[ORDER_DIFFERENCE_SIZE];
     static const char *const texts[] = {"customer", "currency",     "priority", "reply_to",
                                         "workflow", "content_hash", NULL};
-    static const char *const lists[] = {"lines", "attributes", NULL};
+    static const char *const others[] = {"lines", "attributes", "input", NULL};
     struct order_details known = *right;
     struct order_details ours = *left;
     json_t *json = json_object();
     known.content_hash = details_content_hash(&known);
     ours.content_hash = details_content_hash(&ours);
     json_codec_add(json, &binding_order_details, &known, texts, JSON_CODEC_NULLS);
-    json_codec_add(json, &binding_order_details, &known, lists, 0);
-    order_difference(&ours, json, field);
+    json_codec_add(json, &binding_order_details, &known, others, 0);
+    char *text = json_tree_print(json, JSON_COMPACT);
+    json_t *sent = json_tree_load(text_of(text), 0, NULL);
+    order_difference(&ours, sent, field);
+    json_decref(sent);
     json_decref(json);
+    free(text);
     return field;
 }
 
@@ -387,4 +392,12 @@ Test(order_difference, names_the_field)
     changed = order;
     changed.workflow_version = 2;
     cr_expect_str_eq(difference(&order, &changed), "workflow_version");
+    changed.input = TEXT("{\"n\":12345678901234567890.5,\"t\":\"\\u001f\"}");
+    cr_expect_str_eq(difference(&order, &changed), "input");
+    cr_expect_str_eq(difference(&changed, &order), "input");
+    struct order_details again = changed;
+    again.workflow_version = 3;
+    cr_expect_str_eq(difference(&again, &changed), "workflow_version");
+    again.input = TEXT("{\"n\":12345678901234567890.6,\"t\":\"\\u001f\"}");
+    cr_expect_str_eq(difference(&again, &changed), "input");
 }
