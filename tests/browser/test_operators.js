@@ -118,13 +118,15 @@ test('completes_skips_and_fails_steps_by_hand', async ({ page, open }) => {
   await dialog.getByLabel('Output (optional)').fill('{"parcel"');
   await dialog.getByRole('button', { name: 'Complete step: order hand-1' }).click();
   await dialog.getByText('Output: expected JSON').waitFor();
-  await dialog.getByLabel('Output (optional)').fill('{"parcel": 7}');
+  await dialog.getByLabel('Output (optional)').fill('{"parcel": 12345678901234567890}');
   await dialog.getByRole('button', { name: 'Complete step: order hand-1' }).click();
   await dialog.getByText('1 accepted').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await state(page, 'Processed');
   await page.locator('.graph .node').filter({ hasText: 'Processed: by hand' }).waitFor();
   await page.locator('.legend').getByText('ended by hand').waitFor();
+  await page.getByText('Input and outputs').click();
+  await page.locator('.tree').getByText('12345678901234567890').waitFor();
   await open('/orders/hand-2');
   await page.getByRole('button', { name: 'Skip step' }).click();
   dialog = await fill(page, 'collected in person');

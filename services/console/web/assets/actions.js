@@ -7,6 +7,7 @@ import { apiFilters, filterWords } from './filters.js';
 import { get, orderPage, orderPath, post, query } from './api.js';
 import { badge, commandBox, copy, data, link } from './parts.js';
 import { user } from './session.js';
+import { parse } from './json.js';
 
 const AT_ONCE = 4; // commands under way
 const SHOWN_MAX = 200; // results in the list; the rest is counted and can be copied
@@ -148,12 +149,11 @@ function readForm(action, target, form) {
   if (value('error_name')) body.error_name = value('error_name');
   if (value('output')) {
     try {
-      JSON.parse(value('output'));
+      body.output = parse(value('output'));
     } catch (error) {
       throw new Error(`Output: expected JSON (${error.message})`);
     }
-    body.output = value('output');
-    words.push('--step-output', body.output);
+    words.push('--step-output', value('output'));
   }
   if (value('timeout')) {
     if (!DURATION.test(value('timeout'))) throw new Error('New deadline: expected a duration such as 30m, 2h or 3d');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the console's API (docs/reference/console-api.md).
+import { parse } from './json.js';
 
 // Called when an answer says that the session is not what the page takes it for.
 let doubt = () => {};
@@ -59,7 +60,7 @@ async function call(path, options, timeoutMs) {
     const response = await fetch(path, { ...options, signal: abort.signal, cache: 'no-store' });
     let body = null;
     try {
-      body = await response.json();
+      body = parse(await response.text());
     } catch {
       if (response.ok && response.status !== 204) throw new ApiError(response.status, 'BadAnswer', 'the answer is not JSON');
     }

@@ -10,6 +10,7 @@ import { actionsFor, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
 import { graph, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
+import { brief, tree } from './data_tree.js';
 import { stepsByHand, timeline } from './timeline.js';
 import { ordersPage } from './filters.js';
 
@@ -43,7 +44,7 @@ const changedSteps = (changes) => new Set(changes.map((change) => change.what.sp
 function valueOf(what, value) {
   if (value === null || value === undefined) return h('span', { class: 'none' }, 'none');
   if (/(^|: )(complete_by|[a-z]+_at)$/.test(what) && !Number.isNaN(Date.parse(value))) return time(value, true);
-  return data(typeof value === 'string' ? value : JSON.stringify(value));
+  return typeof value === 'string' ? data(value) : brief(value);
 }
 
 const between = (from, to) => duration(millis(to) - millis(from));
@@ -250,8 +251,18 @@ export function open(view) {
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or error', class: 'wide', cell: (step) => step.error_name && step.state !== 'Processed'
-        ? [h('b', null, data(step.error_name)), ' ', data(step.error_message)] : h('code', null, data(step.output)) },
+        ? [h('b', null, data(step.error_name)), ' ', data(step.error_message)] : brief(step.output) },
     ], shown.steps, { key: (step) => step.step }));
+  }
+
+  function inputAndOutputs(shown) {
+    const all = [['Input', shown.input],
+      ...shown.steps.map((step) => [`Output of ${visible(step.step)}`, step.output])]
+      .filter(([, value]) => value !== null && value !== undefined);
+    if (!all.length) return null;
+    const whole = at === null ? path : `${path}/at/${at}`;
+    return h('details', { class: 'panel', 'data-key': 'data' }, h('summary', null, 'Input and outputs'),
+      all.map(([title, value]) => h('section', { class: 'data', 'data-key': title }, h('h3', null, title), tree(value, whole))));
   }
 
   function lines(shown) {
@@ -300,7 +311,7 @@ export function open(view) {
           toScale = on;
           draw();
         } })),
-      steps(shown), lines(shown),
+      steps(shown), inputAndOutputs(shown), lines(shown),
       panel('History', { note: `${count(entries.length, 'Decision')}, with late and ignored reports and refused commands`,
         command: command(['reeve', 'orders', 'history'], id) },
       trimmed === null ? null : notice('warn', `The log was trimmed: what was decided before offset ${trimmed} is not kept.`),

@@ -7,6 +7,7 @@ import { ordersPage } from './filters.js';
 import { badge, causeKey, commandBox, data, empty, facts, failure, incomplete, json, link, otherCauses, panel, table } from './parts.js';
 import { mayAct, noActions } from './session.js';
 import { labelled, openAction, openQuestion, showDialog } from './actions.js';
+import { parse } from './json.js';
 
 const LIMIT = 50;
 
@@ -111,7 +112,7 @@ export function open(view) {
         const value = correction(form);
         if (value) {
           try {
-            body.json = JSON.parse(value);
+            body.json = parse(value);
           } catch (error) {
             throw new Error(`Corrected value: expected JSON (${error.message})`);
           }
