@@ -26,7 +26,10 @@ class VersionsWorld extends World {
     const file = path.join(this.folder, 'parallel-2.yaml');
     const first = fs.readFileSync('examples/workflows/parallel.yaml', 'utf8');
     fs.writeFileSync(file, first.replace(/^Version: 1$/m, 'Version: 2').trimEnd() + SECOND_STEP);
-    this.workflows.push(file);
+    const shaped = path.join(this.folder, 'shaped.yaml');
+    fs.writeFileSync(shaped, first.replace(/^Name: parallel$/m, 'Name: shaped').replace(/^Steps:/m,
+      'InputShape: {amount: number, gift: boolean?, items: [string]}\nSteps:'));
+    this.workflows.push(file, shaped);
     await super.start();
     await this.stopAgent('callcentre');
     await this.faults([{ service: 'carrier', mode: 'decline', orders: FAILED }]);
@@ -182,6 +185,23 @@ test('compares_two_versions', async ({ page, open }) => {
   assert.equal(await dialog.locator('.command code').textContent(), 'reeve workflow diff -- parallel:1 parallel:2');
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
+});
+
+test('composes_an_order_from_the_shape_of_its_input', async ({ page, open }) => {
+  await open('/workflows');
+  await panelOf(page, 'shaped').getByRole('button', { name: 'Order' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('input.amount: expected a number').waitFor();
+  await dialog.getByLabel('input.amount').fill('12345678901234567890.5');
+  await dialog.getByLabel('input.items').fill('{"a": 1}');
+  await dialog.getByText('input.items: expected a list as JSON').waitFor();
+  await dialog.getByLabel('input.items').fill('["a"]');
+  const text = await dialog.getByLabel('The same in a terminal').textContent();
+  assert.match(text, /^reeve submit - <<'END'/);
+  assert.match(text, /"input": \{\s+"amount": 12345678901234567890\.5,\s+"items": \[\s+"a"\s+\]\s+\}/);
+  await dialog.getByLabel('input.gift').selectOption('true');
+  assert.match(await dialog.getByLabel('The same in a terminal').textContent(), /"gift": true/);
+  await dialog.getByRole('button', { name: 'Close' }).click();
 });
 
 test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open }) => {

@@ -10,6 +10,7 @@
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "workflow/diff.h"
+#include "workflow/shape_schema.h"
 
 /* Of all partitions; order_counts_deinit(). */
 static struct order_counts sum_up(const struct api *api)
@@ -89,10 +90,21 @@ static json_t *render_orders(const struct order_counts *counts, const struct wor
     return orders;
 }
 
-static json_t *render_version(const struct api *api, const struct workflow_entry *entry,
+/* Null without an InputShape. */
+static json_t *render_input_schema(struct api *api, const struct workflow *workflow)
+{
+    if (workflow->input_shape == NULL)
+        return json_null();
+    heap_arena_reset(&api->scratch);
+    return json_codec_json(
+        shape_schema(workflow->input_shape, workflow->name, &api->scratch.arena));
+}
+
+static json_t *render_version(struct api *api, const struct workflow_entry *entry,
                               const struct order_counts *counts)
 {
     json_t *object = workflow_entry_json(api->cluster->workflows, entry);
+    json_codec_put(object, "input_schema", render_input_schema(api, entry->workflow));
     json_codec_put(object, "orders", render_orders(counts, entry->workflow));
     json_codec_put(object, "lint", workflow_problems_json(entry->warnings, entry->warning_count));
     return object;

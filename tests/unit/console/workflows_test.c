@@ -9,7 +9,7 @@
 static const char first[] = "Name: test\nVersion: 1\nSteps:\n"
                             "  - {Name: A, Agent: agent}\n"
                             "  - {Name: B, Agent: agent, After: [A, A]}\n";
-static const char second[] = "Name: test\nVersion: 2\nSteps:\n"
+static const char second[] = "Name: test\nVersion: 2\nInputShape: {amount: number}\nSteps:\n"
                              "  - {Name: A, Agent: agent}\n"
                              "  - {Name: B, Agent: agent, After: [A]}\n";
 
@@ -63,7 +63,8 @@ static void expect(int64_t first_unfinished, int64_t second_unfinished)
           {"workflows.0.orders.by_state.Processed", "1"},
           {"workflows.1.orders.total", answer_number(second_unfinished)},
           {"workflows.1.orders.unfinished", answer_number(second_unfinished)},
-          {"incomplete", NULL});
+          {"workflows.0.input_schema", "null"},
+          {"workflows.1.input_schema.properties.amount.type", "number"}, {"incomplete", NULL});
     json_t *body = world_get(world, 200, "/api/counts");
     cr_expect_eq(world_int(body, "orders"), 3);
     cr_expect_eq(world_int(body, "by_workflow.test.Processing"), 2);
@@ -245,10 +246,10 @@ Test(console_workflows, shows_what_differs_between_two_versions)
 {
     broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
     expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 3" STEPS, "");
-    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=2&right=3"), {"differences", "[1]"},
-          {"differences.0.step", "B"}, {"differences.0.field", "Step"},
-          {"differences.0.right", "null"});
-    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=1&right=2"), {"differences", "[0]"});
+    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=2&right=3"), {"differences", "[2]"},
+          {"differences.0.field", "InputShape"}, {"differences.1.step", "B"},
+          {"differences.1.field", "Step"}, {"differences.1.right", "null"});
+    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=1&right=2"), {"differences", "[1]"});
     expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/diff?left=1&right=9", NULL);
     expect_refusal(400, "BadRequest", "/api/workflows/test/diff?left=1", NULL);
 }

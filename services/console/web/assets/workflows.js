@@ -9,6 +9,7 @@ import { openChange, openDeploy, openDiff } from './versions.js';
 import { mayAct, noActions } from './session.js';
 import { graph } from './graph.js';
 import { ordersPage } from './filters.js';
+import { openSubmit } from './submit.js';
 
 function standing(version) {
   if (version.active) return badge('ok', 'active');
@@ -110,7 +111,8 @@ export function open(view) {
       : notice('warn', 'No version is active: new orders that name no version are refused until one is activated.');
     const made = panel(visible(name), { tools: [
       mayAct() && h('button', { type: 'button', disabled: list.length < 2, on: { click: () => openChange('rollback', shown, view.reload) } }, 'Roll back'),
-      list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null, picker], command: command(['reeve', 'workflow', 'show'], `${name}:${shown.version}`) },
+      list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null,
+      h('button', { type: 'button', on: { click: () => openSubmit(shown) } }, 'Order'), picker], command: command(['reeve', 'workflow', 'show'], `${name}:${shown.version}`) },
       closed, byState(counts, name), versions(list, migrate, view.reload), graph(shown), steps(shown));
     made.id = name;
     made.setAttribute('data-key', `workflow-${name}`);
