@@ -138,7 +138,9 @@ static struct answer ask(const char *path, const char *token)
     return answer;
 }
 
-#define ORDER "{\"order_id\":\"a/1\",\"state\":\"Processed\",\"submitted_by\":\"shop\"}"
+#define ORDER                                                                  \
+    "{\"order_id\":\"a/1\",\"state\":\"Processed\",\"submitted_by\":\"shop\"," \
+    "\"input\":[100.10,12345678901234567890]}"
 
 Test(order_api, shows_a_submitter_its_own_orders)
 {
