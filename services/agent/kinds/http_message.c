@@ -2,11 +2,10 @@
 /* See http_message.h. */
 #include "services/agent/kinds/http_message.h"
 
-#include "base/buffer.h"
-#include "base/json.h"
 #include "base/names.h"
 #include "base/rfc3339.h"
 #include "engine/output.h"
+#include "platform/json_tree.h"
 #include "schemas/json/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
@@ -15,6 +14,7 @@
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <xxhash.h>
 
 /* ---- the request ---- */
@@ -30,48 +30,19 @@ enum error_class http_message_url(const char *base, struct text action,
     return ERROR_OK;
 }
 
-/* The object but for its last brace. */
-static void put_open_object(struct buffer *body, const json_t *object)
+/* Empty or invalid ones as null. */
+static json_t *outputs_json(const struct step_request *request)
 {
-    size_t size = json_dumpb(object, NULL, 0, JSON_COMPACT);
-    buffer_reserve(body, size);
-    char *at = (char *)body->data + body->size;
-    size_t written = json_dumpb(object, at, size, JSON_COMPACT);
-    assert(size > 2 && written == size && at[size - 1] == '}');
-    body->size += size - 1;
-}
-
-static void put_text(struct buffer *body, struct text text)
-{
-    buffer_append(body, text.data, text.size);
-}
-
-/* As it is, since jansson would make doubles of its numbers. Null where it is empty or invalid. */
-static void put_json(struct buffer *body, struct text json, struct arena *arena)
-{
-    struct text canonical = TEXT("null");
-    json_canonical(json, UINT32_MAX, arena, &canonical, NULL);
-    put_text(body, canonical);
-}
-
-static void put_outputs(struct buffer *body, const struct step_request *request,
-                        struct arena *arena)
-{
-    const char *before = "{";
+    json_t *object = json_object();
     for (uint32_t i = 0; i < request->output_count; i++) {
-        struct json_writer writer;
-        struct text name;
-        json_writer_init(&writer, UINT32_MAX, arena);
-        json_write_text(&writer, request->outputs[i].step);
-        if (!json_writer_done(&writer, &name))
-            continue;
-        put_text(body, text_of(before));
-        put_text(body, name);
-        put_text(body, TEXT(":"));
-        put_json(body, request->outputs[i].output, arena);
-        before = ",";
+        struct text step = request->outputs[i].step;
+        json_t *value = json_codec_json(request->outputs[i].output);
+        bool valid = json_tree_marked(value).data != NULL;
+        json_object_setn_new(object, step.data, step.size,
+                             valid ? json_incref(value) : json_null());
+        json_decref(value);
     }
-    put_text(body, *before == '{' ? TEXT("{}") : TEXT("}"));
+    return object;
 }
 
 struct text http_message_body(const struct step_request *request, struct arena *arena)
@@ -82,30 +53,23 @@ struct text http_message_body(const struct step_request *request, struct arena *
                                                "attributes", "priority", NULL};
     struct text key = agent_header_text(request->idempotency_key, arena);
     struct text do_key = agent_header_text(request->do_key, arena);
-    struct buffer body = {0};
-    json_t *fields = json_object();
+    json_t *body = json_object();
     json_t *order = json_object();
-    json_codec_add(fields, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
+    json_codec_add(body, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
                    0);
     json_codec_add(order, &binding_order_details, request->order, order_fields, 0);
-    json_object_set_new(fields, "idempotency_key", json_codec_text(key));
-    json_object_set_new(fields, "do_key", json_codec_text(do_key));
-    json_object_set_new(fields, "complete_by", json_integer(request->complete_by));
-    put_open_object(&body, fields);
-    put_text(&body, TEXT(",\"order\":"));
-    put_open_object(&body, order);
-    if (!text_empty(request->order->input)) {
-        put_text(&body, TEXT(",\"input\":"));
-        put_json(&body, request->order->input, arena);
-    }
-    put_text(&body, TEXT("},\"outputs\":"));
-    put_outputs(&body, request, arena);
-    put_text(&body, TEXT("}"));
-    struct text text =
-        arena_text(arena, (struct text){(const char *)body.data, (uint32_t)body.size});
-    buffer_deinit(&body);
-    json_decref(fields);
-    json_decref(order);
+    if (!text_empty(request->order->input))
+        json_object_set_new(order, "input", json_codec_json(request->order->input));
+    json_object_set_new(body, "idempotency_key", json_codec_text(key));
+    json_object_set_new(body, "do_key", json_codec_text(do_key));
+    json_object_set_new(body, "complete_by", json_integer(request->complete_by));
+    json_object_set_new(body, "order", order);
+    json_object_set_new(body, "outputs", outputs_json(request));
+    char *printed = json_tree_print(body, JSON_COMPACT);
+    assert(printed != NULL);
+    struct text text = arena_text(arena, text_of(printed));
+    free(printed);
+    json_decref(body);
     return text;
 }
 
