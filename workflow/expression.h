@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts -> expressions and templates, with every mistake explained by line and column.
+ *
+ * expression_compile() knows nothing of files: it reports bytes of the text. compile_expression()
+ * and compile_template() do the same for a node of a workflow file, and report into its problems.
+ */
+#ifndef WORKFLOW_EXPRESSION_H
+#define WORKFLOW_EXPRESSION_H
+
+#include "base/arena.h"
+#include "engine/expression/expression.h"
+#include "workflow/values.h"
+
+/* ---- what an expression may refer to, by its place ---- */
+
+struct expression_known_step {
+    struct text name;
+    bool before; /* it comes before the step that the expression belongs to */
+    bool fails;  /* error.NAME is of use: a catcher of it continues */
+};
+
+/* Members of data, where an InputShape tells them; NULL: not known. */
+struct expression_shape {
+    uint8_t kinds;    /* set of enum value_kind: 1 << VALUE_TEXT; a number is INT and REAL */
+    bool optional;    /* may be missing from the map around it */
+    struct text name; /* in the map around it */
+    const struct expression_shape *members; /* of a map; NULL: any */
+    uint32_t member_count;
+    const struct expression_shape *element; /* of a list; NULL: any */
+};
+
+struct expression_names {
+    uint32_t allowed; /* set of enum expression_name: 1 << NAME_INPUT | ... */
+    const struct expression_known_step *steps; /* indexed as the workflow's */
+    uint32_t step_count;
+    const struct expression_shape *input; /* NULL: any */
+};
+
+/* Everywhere: input, order, output and error. */
+#define EXPRESSION_NAMES_ALWAYS \
+    (1U << NAME_INPUT | 1U << NAME_ORDER | 1U << NAME_OUTPUT | 1U << NAME_ERROR)
+
+#define KIND_SET(kind) (1U << VALUE_##kind)
+#define KINDS_NUMBER (KIND_SET(INT) | KIND_SET(REAL))
+#define KINDS_ANY ((1U << VALUE_KIND_COUNT) - 1)
+
+/* ---- texts ---- */
+
+enum { EXPRESSION_PROBLEMS_MAX = 8, EXPRESSION_PROBLEM_SIZE = 224 };
+
+struct expression_problem {
+    enum workflow_severity severity;
+    uint32_t at; /* byte in the text, from 0 */
+    char text[EXPRESSION_PROBLEM_SIZE];
+};
+
+struct expression_problems {
+    struct expression_problem items[EXPRESSION_PROBLEMS_MAX]; /* in the order of `at` */
+    uint32_t count;
+    uint32_t errors;
+};
+
+/* All of `source` is an expression whose value may be one of `kinds`. NULL if there are errors.
+ * The result and its texts live in `arena`; nothing is borrowed. */
+const struct expression *expression_compile(struct text source,
+                                            const struct expression_names *names, uint8_t kinds,
+                                            struct arena *arena,
+                                            struct expression_problems *ret_problems);
+/* Where the first "}" outside of texts and brackets stands: the end of "${expr}", of which `text`
+ * begins after "${". text.size: there is none. */
+uint32_t expression_find_brace(struct text text);
+
+/* ---- nodes of a file ---- */
+
+/* A plain field: When, Until, StopWhen, Items, Seconds, Timestamp. `what` is its name. NULL after a
+ * problem. */
+const struct expression *compile_expression(const struct values *values,
+                                            const struct yaml_node *node, const char *what,
+                                            const struct expression_names *names, uint8_t kinds);
+/* Input, Output, Set (`as_text` false), Question, Message. NULL after a problem. */
+const struct expression_template *compile_template(const struct values *values,
+                                                   const struct yaml_node *node, const char *what,
+                                                   const struct expression_names *names,
+                                                   bool as_text);
+
+/* ---- walking what was compiled, for lint ---- */
+
+/* Sets of the workflow's steps whose output, or error, it reads, has() apart. */
+struct expression_reads {
+    uint64_t outputs;
+    uint64_t errors;
+    bool lines; /* order.lines */
+};
+void expression_add_reads(const struct expression *expression, struct expression_reads *reads);
+void template_add_reads(const struct expression_template *template, struct expression_reads *reads);
+
+#endif
