@@ -12,6 +12,7 @@
 #include "engine/expression/expression.h"
 
 struct order_details;
+struct value;
 
 /* ---- what names stand for ---- */
 
@@ -52,6 +53,7 @@ struct expression_run {
      * and every evaluation fails. */
     struct json_walk budget;
     bool disabled; /* every evaluation fails: the command has crashed its owners before */
+    const struct value *lines; /* order.lines, once they were read */
 };
 
 void expression_run_init(struct expression_run *run, const struct expression_scope *scope,
@@ -64,15 +66,20 @@ uint32_t expression_run_used(const struct expression_run *run, uint32_t units);
 enum expression_error_code {
     EXPRESSION_OK,
     EXPRESSION_NO_MEMBER,
-    EXPRESSION_NO_OUTPUT, /* reads the output or the error of a step that has none */
+    EXPRESSION_NO_OUTPUT,  /* reads the output of a step that has none */
+    EXPRESSION_NOT_CAUGHT, /* reads the error of a step that has none */
     EXPRESSION_WRONG_TYPE,
     EXPRESSION_OVERFLOW,     /* beyond an int64 */
     EXPRESSION_NOT_FINITE,   /* beyond a double */
     EXPRESSION_DIVIDED_BY_0, /* by / or % */
     EXPRESSION_OUT_OF_RANGE, /* an index */
+    EXPRESSION_NOT_AN_INDEX, /* a number that is not whole */
     EXPRESSION_NOT_A_NUMBER, /* int() or double() of such a text */
     EXPRESSION_EMPTY_LIST,   /* min() or max() of it */
-    EXPRESSION_NOT_WRITABLE, /* a number with more than 40 digits, or data deeper than 32 */
+    EXPRESSION_NEGATIVE,     /* seconds */
+    EXPRESSION_NOT_JSON,     /* data is not canonical: it was damaged */
+    EXPRESSION_NOT_WRITABLE, /* a number with more than 40 digits */
+    EXPRESSION_TOO_DEEP,     /* data deeper than JSON's limit */
     EXPRESSION_TRUNCATED,    /* reads an output that was too large to be kept */
     EXPRESSION_TOO_LARGE,    /* the result, for its place */
     EXPRESSION_BUDGET_SPENT,

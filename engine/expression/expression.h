@@ -38,6 +38,18 @@ enum expression_name {
     EXPRESSION_NAME_COUNT
 };
 
+/* What order.NAME gives, all of the order's details. */
+enum expression_order_member {
+    MEMBER_ID,
+    MEMBER_CUSTOMER,
+    MEMBER_CURRENCY,
+    MEMBER_LINES,      /* a list of {description, quantity, sku, unit_price} */
+    MEMBER_ATTRIBUTES, /* a map of texts */
+    MEMBER_PRIORITY,
+    MEMBER_SUBMITTED_BY,
+    EXPRESSION_ORDER_MEMBER_COUNT
+};
+
 /* Functions, methods and macros; engine/expression/functions.def has their signatures. */
 enum expression_function {
 #define EXPRESSION_FUNCTION(constant, text, form, arguments, on) FUNCTION_##constant,
@@ -65,14 +77,15 @@ enum expression_operator {
 /* With the members of struct expression_node that a kind uses, beside `at`. */
 enum expression_node_kind {
     EXPR_NULL,
-    EXPR_BOOL,      /* whole: 0 or 1 */
-    EXPR_INT,       /* whole */
-    EXPR_REAL,      /* real */
-    EXPR_TEXT,      /* text, unescaped */
-    EXPR_LIST,      /* children: its elements */
-    EXPR_MAP,       /* children: EXPR_ENTRY, sorted by name */
-    EXPR_ENTRY,     /* text: its name; one child */
-    EXPR_NAME,      /* code: enum expression_name; index: the step, of NAME_OUTPUT and NAME_ERROR */
+    EXPR_BOOL,  /* whole: 0 or 1 */
+    EXPR_INT,   /* whole */
+    EXPR_REAL,  /* real */
+    EXPR_TEXT,  /* text, unescaped */
+    EXPR_LIST,  /* children: its elements */
+    EXPR_MAP,   /* children: EXPR_ENTRY, sorted by name */
+    EXPR_ENTRY, /* text: its name; one child */
+    EXPR_NAME,  /* code: enum expression_name; index: of NAME_OUTPUT and NAME_ERROR the step, whose
+                      name is the text; of NAME_ORDER enum expression_order_member */
     EXPR_VARIABLE,  /* of a macro. index: its slot; text: its name */
     EXPR_PATH,      /* children: what it begins with, then EXPR_MEMBER and EXPR_ELEMENT */
     EXPR_MEMBER,    /* text: its name. In a path only */
@@ -139,6 +152,7 @@ struct expression_template {
 const char *value_kind_phrase(enum value_kind kind); /* "a number", "null" ... for messages */
 const char *expression_operator_text(enum expression_operator operator);
 struct text expression_name_text(enum expression_name name);
+struct text expression_order_member_text(enum expression_order_member member);
 struct text expression_function_text(enum expression_function function);
 
 #endif

@@ -59,8 +59,8 @@ WAIT_HOMES = {
     "engine/order.h", "engine/apply_order.c", "engine/apply_step.c", "schemas/binding_order.c",
 }
 
-# The engine carries what is ordered: who copies it there.
-GOODS_HOMES = {"engine/order.c"}
+# The engine carries what is ordered: who copies it there, and who shows it to expressions.
+GOODS_HOMES = {"engine/order.c", "engine/expression/names.c"}
 
 # String and format functions, and where an assert ends.
 ENGINE_SYMBOLS = {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words for what expressions consist of. See expression.h. */
+#include "engine/expression/expression.h"
+
+#include <assert.h>
+
+const char *value_kind_phrase(enum value_kind kind)
+{
+    static const char *const phrases[] = {"null",   "a bool", "a number", "a number",
+                                          "a text", "a list", "a map"};
+    _Static_assert(sizeof(phrases) / sizeof(phrases[0]) == VALUE_KIND_COUNT, "a phrase for each");
+    assert(kind < VALUE_KIND_COUNT);
+    return phrases[kind];
+}
+
+const char *expression_operator_text(enum expression_operator operator)
+{
+    static const char *const texts[] = {
+        "", "==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "%"};
+    _Static_assert(sizeof(texts) / sizeof(texts[0]) == EXPRESSION_OPERATOR_COUNT,
+                   "a text for each");
+    assert(operator<EXPRESSION_OPERATOR_COUNT);
+    return texts[operator];
+}
+
+struct text expression_name_text(enum expression_name name)
+{
+    static const struct text texts[] = {
+#define EXPRESSION_NAME(constant, text, places) TEXT_CONST(text),
+#include "engine/expression/names.def"
+    };
+    assert(name < EXPRESSION_NAME_COUNT);
+    return texts[name];
+}
+
+struct text expression_order_member_text(enum expression_order_member member)
+{
+    static const struct text texts[] = {TEXT_CONST("id"),          TEXT_CONST("customer"),
+                                        TEXT_CONST("currency"),    TEXT_CONST("lines"),
+                                        TEXT_CONST("attributes"),  TEXT_CONST("priority"),
+                                        TEXT_CONST("submitted_by")};
+    _Static_assert(sizeof(texts) / sizeof(texts[0]) == EXPRESSION_ORDER_MEMBER_COUNT,
+                   "a text for each");
+    assert(member < EXPRESSION_ORDER_MEMBER_COUNT);
+    return texts[member];
+}
+
+struct text expression_function_text(enum expression_function function)
+{
+    static const struct text texts[] = {
+#define EXPRESSION_FUNCTION(constant, text, form, arguments, on) TEXT_CONST(text),
+#include "engine/expression/functions.def"
+    };
+    assert(function < EXPRESSION_FUNCTION_COUNT);
+    return texts[function];
+}

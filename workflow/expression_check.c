@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kinds of values rule out. See expression_parse.h. Every node has the set of kinds that
+ * its value may be of; an operator whose operands can never fit is a mistake. */
+#include "workflow/expression_parse.h"
+
+#include "base/suggest.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* What is known of a value. */
+struct known {
+    uint8_t kinds;
+    const struct expression_shape *shape; /* of a list or a map; NULL: anything may be in it */
+};
+
+struct checker {
+    struct expression_draft *draft;
+    struct known variables[EXPRESSION_DEPTH_MAX];
+};
+
+#define K(kind) KIND_SET(kind)
+#define KINDS_SIZED (K(TEXT) | K(LIST) | K(MAP))
+
+static const struct known anything = {KINDS_ANY, NULL};
+static const struct known yes_or_no = {K(BOOL), NULL};
+
+/* ---- the members that are always known ---- */
+
+#define MEMBER(text, kinds)                             \
+    {                                                   \
+        (kinds), false, TEXT_CONST(text), NULL, 0, NULL \
+    }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct expression_shape line_members[] = {
+    MEMBER("description", K(TEXT)),
+    MEMBER("quantity", KINDS_NUMBER),
+    MEMBER("sku", K(TEXT)),
+    MEMBER("unit_price", KINDS_NUMBER),
+};
+static const struct expression_shape line_shape = {
+    .kinds = K(MAP), .members = line_members, .member_count = COUNT(line_members)};
+/* By enum expression_order_member. */
+static const struct expression_shape order_members[] = {
+    MEMBER("id", K(TEXT)),           MEMBER("customer", K(TEXT)),
+    MEMBER("currency", K(TEXT)),     {K(LIST), false, TEXT_CONST("lines"), NULL, 0, &line_shape},
+    MEMBER("attributes", K(MAP)),    MEMBER("priority", K(TEXT)),
+    MEMBER("submitted_by", K(TEXT)),
+};
+_Static_assert(COUNT(order_members) == EXPRESSION_ORDER_MEMBER_COUNT, "a shape for each");
+static const struct expression_shape error_members[] = {
+    MEMBER("message", K(TEXT)),
+    MEMBER("name", K(TEXT)),
+};
+static const struct expression_shape error_shape = {
+    .kinds = K(MAP), .members = error_members, .member_count = COUNT(error_members)};
+
+/* ---- reporting ---- */
+
+static const struct expression_node *node_at(const struct checker *checker, uint16_t index)
+{
+    assert(index < checker->draft->node_count);
+    return &checker->draft->nodes[index];
+}
+
+/* "a number or a text". */
+static const char *phrase_of(uint8_t kinds, char *phrase, size_t size)
+{
+    size_t used = 0;
+    phrase[0] = '\0';
+    if (kinds == KINDS_ANY)
+        return "anything";
+    for (uint32_t kind = 0; kind < VALUE_KIND_COUNT && used < size; kind++) {
+        bool again = kind == VALUE_REAL && (kinds & K(INT)) != 0;
+        if ((kinds & 1U << kind) != 0 && !again)
+            used += (size_t)snprintf(phrase + used, size - used, "%s%s", used > 0 ? " or " : "",
+                                     value_kind_phrase((enum value_kind)kind));
+    }
+    return phrase;
+}
+
+/* "WHAT takes a text, not a number". */
+static void require(const struct checker *checker, uint32_t at, const char *what, uint8_t kinds,
+                    struct known found)
+{
+    char wanted[96], is[96];
+    if ((found.kinds & kinds) == 0)
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, at, "%s takes %s, not %s", what,
+                          phrase_of(kinds, wanted, sizeof(wanted)),
+                          phrase_of(found.kinds, is, sizeof(is)));
+}
+
+/* ---- nodes ---- */
+
+static struct known check_node(struct checker *checker, uint16_t index);
+
+static struct known of_shape(const struct expression_shape *shape)
+{
+    return shape != NULL ? (struct known){shape->kinds, shape} : anything;
+}
+
+static struct known either(struct known a, struct known b)
+{
+    return (struct known){a.kinds | b.kinds, a.shape == b.shape ? a.shape : NULL};
+}
+
+static struct known check_name(const struct checker *checker, const struct expression_node *node)
+{
+    switch ((enum expression_name)node->code) {
+    case NAME_INPUT:
+        return of_shape(checker->draft->names->input);
+    case NAME_ORDER:
+        return of_shape(&order_members[node->index]);
+    case NAME_ERROR:
+        return of_shape(&error_shape);
+    case NAME_INDEX:
+        return (struct known){K(INT), NULL};
+    case NAME_TICK:
+        return (struct known){K(TEXT), NULL};
+    case NAME_OUTPUT:
+    case NAME_ITEM:
+    case NAME_RESULT:
+    case EXPRESSION_NAME_COUNT:
+        break;
+    }
+    return anything;
+}
+
+static const struct expression_shape *find_member(const struct expression_shape *shape,
+                                                  struct text name)
+{
+    for (uint32_t i = 0; i < shape->member_count; i++) {
+        if (text_equal(shape->members[i].name, name))
+            return &shape->members[i];
+    }
+    return NULL;
+}
+
+static void report_member(const struct checker *checker, const struct expression_node *node,
+                          const struct expression_shape *shape)
+{
+    struct text names[64];
+    uint32_t count = shape->member_count < 64 ? shape->member_count : 64;
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = shape->members[i].name;
+    const struct text *near = suggest_text(node->text, names, count);
+    if (near != NULL)
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, node->at,
+                          "there is no member %.*s: did you mean %.*s?", QUOTE_ARG(node->text),
+                          TEXT_ARG(*near));
+    else
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, node->at,
+                          "there is no member %.*s", QUOTE_ARG(node->text));
+}
+
+static struct known check_step_of_path(struct checker *checker, uint16_t index, struct known base)
+{
+    const struct expression_node *node = node_at(checker, index);
+    if (node->kind == EXPR_ELEMENT) {
+        struct known key = check_node(checker, node->first);
+        require(checker, node->at, "an index in brackets", K(LIST) | K(MAP), base);
+        require(checker, node_at(checker, node->first)->at, "an index in brackets",
+                KINDS_NUMBER | K(TEXT), key);
+        bool list = base.shape != NULL && base.shape->kinds == K(LIST);
+        return list ? of_shape(base.shape->element) : anything;
+    }
+    assert(node->kind == EXPR_MEMBER);
+    char what[16 + NAME_BYTES_MAX];
+    snprintf(what, sizeof(what), ".%.*s", QUOTE_ARG(node->text));
+    require(checker, node->at, what, K(MAP), base);
+    if (base.shape == NULL || base.shape->members == NULL || (base.kinds & K(MAP)) == 0)
+        return anything;
+    const struct expression_shape *member = find_member(base.shape, node->text);
+    if (member == NULL)
+        report_member(checker, node, base.shape);
+    return of_shape(member);
+}
+
+static struct known check_path(struct checker *checker, const struct expression_node *node)
+{
+    struct known known = check_node(checker, node->first);
+    for (uint16_t at = node_at(checker, node->first)->next; at != 0;
+         at = node_at(checker, at)->next)
+        known = check_step_of_path(checker, at, known);
+    return known;
+}
+
+/* ---- operators ---- */
+
+static struct known check_sum(const struct checker *checker, const struct expression_node *right,
+                              struct known a, struct known b)
+{
+    uint8_t both = a.kinds & b.kinds & (K(TEXT) | K(LIST));
+    if ((a.kinds & KINDS_NUMBER) != 0 && (b.kinds & KINDS_NUMBER) != 0)
+        both |= KINDS_NUMBER;
+    char left_phrase[96], right_phrase[96];
+    if (both == 0)
+        expression_report(
+            checker->draft->problems, WORKFLOW_ERROR, right->op_at, "+ cannot add %s and %s%s",
+            phrase_of(a.kinds, left_phrase, sizeof(left_phrase)),
+            phrase_of(b.kinds, right_phrase, sizeof(right_phrase)),
+            ((a.kinds | b.kinds) & K(TEXT)) != 0 ? ": write string(...) for a text" : "");
+    return both != 0 ? (struct known){both, NULL} : anything;
+}
+
+static struct known check_order(const struct checker *checker, const struct expression_node *right,
+                                struct known a, struct known b)
+{
+    char left_phrase[96], right_phrase[96];
+    bool numbers = (a.kinds & KINDS_NUMBER) != 0 && (b.kinds & KINDS_NUMBER) != 0;
+    if (!numbers && (a.kinds & b.kinds & K(TEXT)) == 0)
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, right->op_at,
+                          "%s compares two numbers or two texts, not %s and %s",
+                          expression_operator_text(right->op),
+                          phrase_of(a.kinds, left_phrase, sizeof(left_phrase)),
+                          phrase_of(b.kinds, right_phrase, sizeof(right_phrase)));
+    return yes_or_no;
+}
+
+static struct known check_equal(const struct checker *checker, const struct expression_node *right,
+                                struct known a, struct known b)
+{
+    char left_phrase[96], right_phrase[96];
+    bool numbers = (a.kinds & KINDS_NUMBER) != 0 && (b.kinds & KINDS_NUMBER) != 0;
+    if (!numbers && (a.kinds & b.kinds) == 0)
+        expression_report(checker->draft->problems, WORKFLOW_WARNING, right->op_at,
+                          "%s and %s are never equal",
+                          phrase_of(a.kinds, left_phrase, sizeof(left_phrase)),
+                          phrase_of(b.kinds, right_phrase, sizeof(right_phrase)));
+    return yes_or_no;
+}
+
+static struct known check_arithmetic(const struct checker *checker,
+                                     const struct expression_node *right, struct known a,
+                                     struct known b)
+{
+    uint8_t wanted = right->op == OPERATOR_REMAINDER ? K(INT) : KINDS_NUMBER;
+    const char *text = expression_operator_text(right->op);
+    if (right->op == OPERATOR_REMAINDER && ((a.kinds & K(INT)) == 0 || (b.kinds & K(INT)) == 0) &&
+        (a.kinds & b.kinds & K(REAL)) != 0) {
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, right->op_at,
+                          "%% takes whole numbers: write int(x) %% int(y)");
+        return (struct known){K(INT), NULL};
+    }
+    require(checker, right->op_at, text, wanted, a);
+    require(checker, right->op_at, text, wanted, b);
+    if (right->op == OPERATOR_DIVIDE)
+        return (struct known){K(REAL), NULL};
+    bool whole = (a.kinds & KINDS_NUMBER) == K(INT) && (b.kinds & KINDS_NUMBER) == K(INT);
+    bool real = (a.kinds & K(INT)) == 0 || (b.kinds & K(INT)) == 0;
+    return (struct known){whole ? K(INT) : real ? K(REAL) : KINDS_NUMBER, NULL};
+}
+
+static struct known check_operator(const struct checker *checker,
+                                   const struct expression_node *right, struct known a,
+                                   struct known b)
+{
+    switch ((enum expression_operator)right->op) {
+    case OPERATOR_EQUAL:
+    case OPERATOR_NOT_EQUAL:
+        return check_equal(checker, right, a, b);
+    case OPERATOR_LESS:
+    case OPERATOR_LESS_EQUAL:
+    case OPERATOR_GREATER:
+    case OPERATOR_GREATER_EQUAL:
+        return check_order(checker, right, a, b);
+    case OPERATOR_IN:
+        require(checker, right->at, "in", K(LIST) | K(MAP), b);
+        return yes_or_no;
+    case OPERATOR_ADD:
+        return check_sum(checker, right, a, b);
+    case OPERATOR_SUBTRACT:
+    case OPERATOR_MULTIPLY:
+    case OPERATOR_DIVIDE:
+    case OPERATOR_REMAINDER:
+        return check_arithmetic(checker, right, a, b);
+    case OPERATOR_NONE:
+    case EXPRESSION_OPERATOR_COUNT:
+        break;
+    }
+    return anything;
+}
+
+static struct known check_chain(struct checker *checker, const struct expression_node *node)
+{
+    struct known known = check_node(checker, node->first);
+    for (uint16_t at = node_at(checker, node->first)->next; at != 0;
+         at = node_at(checker, at)->next) {
+        struct known right = check_node(checker, at);
+        known = check_operator(checker, node_at(checker, at), known, right);
+    }
+    return known;
+}
+
+static struct known check_logic(struct checker *checker, const struct expression_node *node)
+{
+    const char *text = node->kind == EXPR_AND ? "&&" : node->kind == EXPR_OR ? "||" : "!";
+    for (uint16_t at = node->first; at != 0; at = node_at(checker, at)->next)
+        require(checker, node_at(checker, at)->at, text, K(BOOL), check_node(checker, at));
+    return yes_or_no;
+}
+
+static struct known check_condition(struct checker *checker, const struct expression_node *node)
+{
+    struct known known = {0, NULL};
+    uint16_t at = node->first;
+    bool first = true;
+    while (node_at(checker, at)->next != 0) {
+        require(checker, node_at(checker, at)->at, "?", K(BOOL), check_node(checker, at));
+        at = node_at(checker, at)->next;
+        struct known then = check_node(checker, at);
+        known = first ? then : either(known, then);
+        first = false;
+        at = node_at(checker, at)->next;
+    }
+    return either(known, check_node(checker, at));
+}
+
+/* ---- calls ---- */
+
+static struct known result_of(enum expression_function function)
+{
+    switch (function) {
+    case FUNCTION_SIZE:
+    case FUNCTION_INT:
+        return (struct known){K(INT), NULL};
+    case FUNCTION_DOUBLE:
+        return (struct known){K(REAL), NULL};
+    case FUNCTION_STRING:
+        return (struct known){K(TEXT), NULL};
+    case FUNCTION_SUM:
+    case FUNCTION_MIN:
+    case FUNCTION_MAX:
+        return (struct known){KINDS_NUMBER, NULL};
+    case FUNCTION_STARTS_WITH:
+    case FUNCTION_ENDS_WITH:
+    case FUNCTION_CONTAINS:
+    case FUNCTION_ALL:
+    case FUNCTION_EXISTS:
+    case FUNCTION_EXISTS_ONE:
+        return yes_or_no;
+    case FUNCTION_MAP:
+    case FUNCTION_FILTER:
+        return (struct known){K(LIST), NULL};
+    case EXPRESSION_FUNCTION_COUNT:
+        break;
+    }
+    return anything;
+}
+
+static void require_target(const struct checker *checker, const struct expression_node *node,
+                           struct known target)
+{
+    static const uint8_t kinds[] = {
+#define EXPRESSION_FUNCTION(constant, text, form, arguments, on) on,
+#include "engine/expression/functions.def"
+    };
+    char what[NAME_BYTES_MAX];
+    snprintf(what, sizeof(what), "%.*s()",
+             TEXT_ARG(expression_function_text((enum expression_function)node->code)));
+    require(checker, node->at, what, kinds[node->code], target);
+}
+
+static struct known check_call(struct checker *checker, const struct expression_node *node)
+{
+    /* The argument of startsWith and its like is of its target's kind. */
+    for (uint16_t at = node->first; at != 0; at = node_at(checker, at)->next)
+        require_target(checker, node, check_node(checker, at));
+    return result_of((enum expression_function)node->code);
+}
+
+static struct known check_macro(struct checker *checker, const struct expression_node *node)
+{
+    struct known list = check_node(checker, node->first);
+    require_target(checker, node, list);
+    bool known = list.shape != NULL && list.shape->kinds == K(LIST);
+    assert(node->index < EXPRESSION_DEPTH_MAX);
+    checker->variables[node->index] = known ? of_shape(list.shape->element) : anything;
+    uint16_t body = node_at(checker, node->first)->next;
+    struct known result = check_node(checker, body);
+    if (node->code != FUNCTION_MAP)
+        require(checker, node_at(checker, body)->at, "what a macro asks for each element", K(BOOL),
+                result);
+    if (node->code == FUNCTION_FILTER)
+        return (struct known){K(LIST), known ? list.shape : NULL};
+    return result_of((enum expression_function)node->code);
+}
+
+static struct known check_children(struct checker *checker, const struct expression_node *node)
+{
+    for (uint16_t at = node->first; at != 0; at = node_at(checker, at)->next)
+        check_node(checker, at);
+    return anything;
+}
+
+static struct known check_negative(struct checker *checker, const struct expression_node *node)
+{
+    struct known known = check_node(checker, node->first);
+    require(checker, node->at, "-", KINDS_NUMBER, known);
+    return (struct known){known.kinds & KINDS_NUMBER, NULL};
+}
+
+_Static_assert(EXPR_NULL == (int)VALUE_NULL && EXPR_TEXT == (int)VALUE_TEXT,
+               "constants have the order of their kinds");
+
+/* Recursion: see EXPRESSION_DEPTH_MAX. */
+static struct known check_node(struct checker *checker, uint16_t index)
+{
+    const struct expression_node *node = node_at(checker, index);
+    switch ((enum expression_node_kind)node->kind) {
+    case EXPR_NULL:
+    case EXPR_BOOL:
+    case EXPR_INT:
+    case EXPR_REAL:
+    case EXPR_TEXT:
+        return (struct known){(uint8_t)(1U << node->kind), NULL};
+    case EXPR_LIST:
+        check_children(checker, node);
+        return (struct known){K(LIST), NULL};
+    case EXPR_MAP:
+        check_children(checker, node);
+        return (struct known){K(MAP), NULL};
+    case EXPR_NAME:
+        return check_name(checker, node);
+    case EXPR_VARIABLE:
+        return checker->variables[node->index];
+    case EXPR_PATH:
+        return check_path(checker, node);
+    case EXPR_HAS:
+        check_children(checker, node);
+        return yes_or_no;
+    case EXPR_HAS_STEP:
+        return yes_or_no;
+    case EXPR_CALL:
+        return check_call(checker, node);
+    case EXPR_MACRO:
+        return check_macro(checker, node);
+    case EXPR_NEGATE:
+        return check_negative(checker, node);
+    case EXPR_CHAIN:
+        return check_chain(checker, node);
+    case EXPR_NOT:
+    case EXPR_AND:
+    case EXPR_OR:
+        return check_logic(checker, node);
+    case EXPR_CONDITION:
+        return check_condition(checker, node);
+    case EXPR_ENTRY:
+    case EXPR_MEMBER:
+    case EXPR_ELEMENT:
+    case EXPRESSION_NODE_KIND_COUNT:
+        break;
+    }
+    return check_children(checker, node);
+}
+
+void expression_check(struct expression_draft *draft, uint8_t kinds)
+{
+    struct checker checker = {.draft = draft};
+    for (uint32_t i = 0; i < EXPRESSION_DEPTH_MAX; i++)
+        checker.variables[i] = anything;
+    struct known known = check_node(&checker, 0);
+    if ((known.kinds & kinds) == 0)
+        require(&checker, 0, "this field", kinds, known);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What parsing and checking share. Inside workflow/ only. */
+#ifndef WORKFLOW_EXPRESSION_PARSE_H
+#define WORKFLOW_EXPRESSION_PARSE_H
+
+#include "workflow/expression_lexer.h"
+
+/* Where a function's value stands, see engine/expression/functions.def. */
+enum expression_form { FORM_FUNCTION, FORM_METHOD, FORM_EITHER, FORM_MACRO };
+
+/* An expression on its way. */
+struct expression_draft {
+    struct text source;
+    const struct expression_names *names;
+    struct arena *arena; /* where its texts live */
+    struct expression_problems *problems;
+    struct expression_node nodes[EXPRESSION_NODES_MAX]; /* 0 is the root */
+    uint16_t node_count;
+    uint16_t slot_count;
+};
+
+/* The nodes of draft->source, names resolved. False: there are errors. */
+bool expression_parse(struct expression_draft *draft);
+/* Reports what cannot be by the kinds of its values; the whole may be one of `kinds`. */
+void expression_check(struct expression_draft *draft, uint8_t kinds);
+
+/* expression_names.c: names, functions and members that are not known, with the nearest one. */
+bool expression_find_name(struct text text, enum expression_name *ret_name);
+bool expression_find_function(struct text text, enum expression_function *ret_function);
+void expression_report_name(const struct expression_draft *draft, uint32_t at, struct text name,
+                            const struct text *variables, uint32_t variable_count);
+/* `method`: it stands behind a value and a dot. */
+void expression_report_function(const struct expression_draft *draft, uint32_t at, struct text name,
+                                bool method);
+/* The step that output.NAME or error.NAME refers to; false after a problem. */
+bool expression_find_step(const struct expression_draft *draft, uint32_t at,
+                          enum expression_name kind, struct text name, uint16_t *ret_step);
+/* The same of order.NAME. */
+bool expression_find_order_member(const struct expression_draft *draft, uint32_t at,
+                                  struct text name, uint16_t *ret_member);
+
+#endif
