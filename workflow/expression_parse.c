@@ -138,7 +138,8 @@ static uint16_t new_parent_of_one(struct parser *parser, enum expression_node_ki
 
 static bool enter(struct parser *parser)
 {
-    if (parser->depth == EXPRESSION_DEPTH_MAX)
+    /* The expression itself is not within anything. */
+    if (parser->depth == EXPRESSION_DEPTH_MAX + 1)
         fail(parser, parser->token.at, "an expression is nested at most 32 deep");
     parser->depth++;
     return !parser->failed;
@@ -684,15 +685,15 @@ static void check_end(struct parser *parser)
         fail_expected(parser, "an operator, or its end");
 }
 
-/* Nodes on the longest path from here; the parser's own depth bounds the recursion. */
+/* Nodes below this one on the longest path; the parser's own depth bounds the recursion. */
 static uint32_t depth_of(const struct expression_draft *draft, uint16_t index)
 {
     uint32_t depth = 0;
     for (uint16_t at = draft->nodes[index].first; at != 0; at = draft->nodes[at].next) {
-        uint32_t below = depth_of(draft, at);
+        uint32_t below = depth_of(draft, at) + 1;
         depth = below > depth ? below : depth;
     }
-    return depth + 1;
+    return depth;
 }
 
 bool expression_parse(struct expression_draft *draft)

@@ -29,8 +29,8 @@ enum {
     COST_ELEMENT = EXPRESSION_UNIT,
     COST_MADE = EXPRESSION_UNIT / 16, /* for each byte made */
     /* Numbers of more digits than real.h reads or writes fast, or with a large exponent. */
-    COST_DIGITS = 8 * EXPRESSION_UNIT,
-    COST_EXPONENT = 128 * EXPRESSION_UNIT,
+    COST_DIGITS = 16 * EXPRESSION_UNIT,
+    COST_EXPONENT = 48 * EXPRESSION_UNIT,
 };
 
 bool evaluation_spend(struct evaluation *evaluation, uint32_t at, uint64_t cost);

@@ -5,8 +5,8 @@
  * An expression is an array of nodes that refer to each other by index, wholly in its workflow's
  * arena; it never changes. Node 0 is the root. Operators of one level, and accessors, stand in a
  * row below one node ("a + b - c" has three children), so a path from the root to a leaf is no
- * longer than the brackets of the text are deep: at most EXPRESSION_DEPTH_MAX nodes. Whoever walks
- * the nodes may therefore recurse. */
+ * longer than the brackets of the text are deep: at most EXPRESSION_DEPTH_MAX nodes lie below the
+ * root. Whoever walks the nodes may therefore recurse. */
 #ifndef ENGINE_EXPRESSION_EXPRESSION_H
 #define ENGINE_EXPRESSION_EXPRESSION_H
 

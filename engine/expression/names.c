@@ -184,24 +184,20 @@ bool evaluate_name(struct evaluation *evaluation, const struct expression_node *
 bool value_member(struct evaluation *evaluation, uint32_t at, const struct value *map,
                   struct text name, struct value *ret_value, bool *ret_found)
 {
+    struct value_items items;
     assert(map->kind == VALUE_MAP);
     *ret_found = false;
-    if (map->form == VALUE_JSON) {
-        struct json_value member = json_value_member(map->json, name, &evaluation->run->budget);
-        *ret_found = member.at != NULL;
-        *ret_value = value_of_json(member);
-        return evaluation_check_walk(evaluation, at);
-    }
-    for (uint32_t i = 0; i < map->count; i++) {
-        if (!evaluation_spend(evaluation, at, COST_ELEMENT))
-            return false;
-        if (text_equal(map->entries[i].name, name)) {
+    value_items_begin(&items, map);
+    while (value_items_next(evaluation, at, &items)) {
+        bool same = items.name_escaped ? json_escaped_equal(items.name, name)
+                                       : text_equal(items.name, name);
+        if (same) {
             *ret_found = true;
-            *ret_value = map->entries[i].value;
+            *ret_value = items.value;
             return true;
         }
     }
-    return true;
+    return !items.failed;
 }
 
 static bool member_of(struct evaluation *evaluation, uint32_t at, const struct value *base,
@@ -213,13 +209,6 @@ static bool member_of(struct evaluation *evaluation, uint32_t at, const struct v
     if (!value_member(evaluation, at, base, name, ret_value, &found))
         return false;
     return found || evaluation_fail_name(evaluation, EXPRESSION_NO_MEMBER, at, name);
-}
-
-static bool fail_index(struct evaluation *evaluation, uint32_t at, int64_t index)
-{
-    evaluation_fail(evaluation, EXPRESSION_OUT_OF_RANGE, at);
-    evaluation->error.number = index;
-    return false;
 }
 
 /* A double that is whole will do. */
@@ -249,22 +238,23 @@ static bool element_of(struct evaluation *evaluation, uint32_t at, const struct 
     int64_t index = 0;
     if (!index_of(evaluation, at, key, &index))
         return false;
-    if (index < 0)
-        return fail_index(evaluation, at, index);
-    if (list->form == VALUE_OWN) {
-        if (index >= list->count)
-            return fail_index(evaluation, at, index);
+    if (index >= 0 && list->form == VALUE_OWN && index < list->count) {
         *ret_value = list->items[index];
         return true;
     }
-    struct json_value element =
-        json_value_element(list->json, (uint64_t)index, &evaluation->run->budget);
-    if (!evaluation_check_walk(evaluation, at))
+    struct value_items items;
+    value_items_begin(&items, list);
+    for (int64_t i = 0; index >= 0 && value_items_next(evaluation, at, &items); i++) {
+        if (i == index) {
+            *ret_value = items.value;
+            return true;
+        }
+    }
+    if (items.failed)
         return false;
-    if (element.at == NULL)
-        return fail_index(evaluation, at, index);
-    *ret_value = value_of_json(element);
-    return true;
+    evaluation_fail(evaluation, EXPRESSION_OUT_OF_RANGE, at);
+    evaluation->error.number = index;
+    return false;
 }
 
 static bool evaluate_element(struct evaluation *evaluation, const struct expression_node *node,

@@ -53,9 +53,10 @@ static void evaluate(struct text line, struct arena *arena)
     struct expression_run run;
     struct expression_error error;
     struct text json;
-    scope.input = json_value_text(json_value_member(json_value_of(line), TEXT("input"), NULL), NULL);
-    const struct expression *expression = expression_compile(
-        member_text(line, TEXT("expr"), arena), &names, KINDS_ANY, arena, &problems);
+    scope.input =
+        json_value_text(json_value_member(json_value_of(line), TEXT("input"), NULL), NULL);
+    const struct expression *expression = expression_compile(member_text(line, TEXT("expr"), arena),
+                                                             &names, KINDS_ANY, arena, &problems);
     if (expression == NULL) {
         answer_problem(&problems, arena);
         return;
@@ -75,12 +76,10 @@ int main(void)
     while (fgets(buffer, LINE_SIZE, stdin) != NULL) {
         struct text line = {buffer, (uint32_t)strcspn(buffer, "\n")};
         struct text canonical;
-        struct json_problem problem;
-        if (!json_canonical(line, LINE_SIZE, &heap.arena, &canonical, &problem)) {
-            fprintf(stderr, "a line is not JSON: %.*s\n", TEXT_ARG(line));
-            return EXIT_FAILURE;
-        }
-        evaluate(canonical, &heap.arena);
+        if (json_canonical(line, LINE_SIZE, &heap.arena, &canonical, NULL))
+            evaluate(canonical, &heap.arena);
+        else
+            answer("problem", TEXT("this is not JSON"), false, &heap.arena);
         fflush(stdout);
         heap_arena_reset(&heap);
     }
