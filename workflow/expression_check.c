@@ -398,7 +398,8 @@ static struct known check_negative(struct checker *checker, const struct express
 {
     struct known known = check_node(checker, node->first);
     require(checker, node->at, "-", KINDS_NUMBER, known);
-    return (struct known){known.kinds & KINDS_NUMBER, NULL};
+    uint8_t kinds = known.kinds & KINDS_NUMBER;
+    return (struct known){kinds != 0 ? kinds : KINDS_NUMBER, NULL};
 }
 
 _Static_assert(EXPR_NULL == (int)VALUE_NULL && EXPR_TEXT == (int)VALUE_TEXT,
@@ -461,6 +462,9 @@ void expression_check(struct expression_draft *draft, uint8_t kinds)
     for (uint32_t i = 0; i < EXPRESSION_DEPTH_MAX; i++)
         checker.variables[i] = anything;
     struct known known = check_node(&checker, 0);
+    char wanted[96], is[96];
     if ((known.kinds & kinds) == 0)
-        require(&checker, 0, "this field", kinds, known);
+        expression_report(draft->problems, WORKFLOW_ERROR, 0, "this gives %s; here it must give %s",
+                          phrase_of(known.kinds, is, sizeof(is)),
+                          phrase_of(kinds, wanted, sizeof(wanted)));
 }

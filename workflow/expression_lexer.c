@@ -256,6 +256,7 @@ static const struct {
     {">=", NULL},
     {"//", "there are no comments in expressions: write them behind a # in YAML"},
     {"${", "leave out ${ }: the whole field is an expression"},
+    {".?", "there are no optionals: write has(x.y) ? x.y : ..."},
     {"?.", "there are no optionals: write has(x.y) ? x.y : ..."},
     {"[?", "there are no optionals: write has(x.y) ? x.y : ..."},
     {"&", "write && for and"},

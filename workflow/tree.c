@@ -8,6 +8,10 @@
 #include <yaml.h>
 
 struct builder {
+    struct text source;
+    /* A place in it that was looked up, in characters as libyaml counts, and in bytes. */
+    size_t character;
+    uint32_t byte;
     struct arena *arena;
     struct workflow_problems *problems;
     struct yaml_node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
@@ -137,6 +141,19 @@ static bool open_node(struct builder *builder, enum yaml_node_kind kind, const y
     return true;
 }
 
+/* Places come in the order of the file. */
+static uint32_t byte_of(struct builder *builder, yaml_mark_t mark)
+{
+    while (builder->character < mark.index && builder->byte < builder->source.size) {
+        builder->byte++;
+        while (builder->byte < builder->source.size &&
+               ((unsigned char)builder->source.data[builder->byte] & 0xC0) == 0x80)
+            builder->byte++;
+        builder->character++;
+    }
+    return builder->byte;
+}
+
 static bool add_scalar(struct builder *builder, const yaml_event_t *event)
 {
     struct yaml_node *node = new_node(builder, NODE_SCALAR, event->start_mark);
@@ -144,6 +161,9 @@ static bool add_scalar(struct builder *builder, const yaml_event_t *event)
                         (uint32_t)event->data.scalar.length};
     node->text = arena_text(builder->arena, text);
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    uint32_t begin = byte_of(builder, event->start_mark);
+    node->raw =
+        (struct text){builder->source.data + begin, byte_of(builder, event->end_mark) - begin};
     return attach(builder, node);
 }
 
@@ -156,7 +176,8 @@ static bool check_properties(struct builder *builder, const yaml_event_t *event,
         return refuse(builder, mark,
                       "anchors (&) are not allowed: what steps share belongs in Defaults");
     if (tag != NULL)
-        return refuse(builder, mark, "tags (!) are not allowed");
+        return refuse(builder, mark,
+                      "tags (!) are not allowed: put an expression that begins with ! in quotes");
     if (builder->nodes >= TREE_NODES_MAX)
         return refuse(builder, mark, "this is too much for a workflow");
     return true;
@@ -200,17 +221,30 @@ static bool take_event(struct builder *builder, const yaml_event_t *event)
     return true;
 }
 
+/* An expression that is not in quotes, where YAML sees its own marks in it. */
+static const char *cure_of(const yaml_parser_t *parser)
+{
+    bool colon = strcmp(parser->problem, "mapping values are not allowed in this context") == 0;
+    bool flow =
+        parser->context != NULL && strncmp(parser->context, "while parsing a flow", 20) == 0;
+    bool start = strcmp(parser->problem, "found character that cannot start any token") == 0;
+    return colon || flow || start ? ": put an expression in quotes" : "";
+}
+
 static void report_syntax(const yaml_parser_t *parser, struct workflow_problems *problems)
 {
     struct mark mark = mark_of(parser->problem_mark);
-    if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
-        problems_add_error(problems, mark, "%s %s that begins in line %u", parser->problem,
-                           parser->context, (uint32_t)parser->context_mark.line + 1);
+    if (parser->problem == NULL)
+        problems_add_error(problems, mark, "no YAML");
+    else if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
+        problems_add_error(problems, mark, "%s %s that begins in line %u%s", parser->problem,
+                           parser->context, (uint32_t)parser->context_mark.line + 1,
+                           cure_of(parser));
     else if (parser->context != NULL)
-        problems_add_error(problems, mark, "%s %s", parser->problem, parser->context);
+        problems_add_error(problems, mark, "%s %s%s", parser->problem, parser->context,
+                           cure_of(parser));
     else
-        problems_add_error(problems, mark, "%s",
-                           parser->problem != NULL ? parser->problem : "no YAML");
+        problems_add_error(problems, mark, "%s%s", parser->problem, cure_of(parser));
 }
 
 static bool build(struct builder *builder, yaml_parser_t *parser)
@@ -249,7 +283,7 @@ const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
     assert(initialized == 1);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    struct builder builder = {.arena = arena, .problems = problems};
+    struct builder builder = {.source = text, .arena = arena, .problems = problems};
     bool built = build(&builder, &parser);
     yaml_parser_delete(&parser);
     if (built && (builder.root == NULL || yaml_node_is_null(builder.root))) {
@@ -257,6 +291,82 @@ const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
         return NULL;
     }
     return built ? builder.root : NULL;
+}
+
+/* ---- places within a scalar ---- */
+
+/* The scalar's own text, walked along with what stands in the file. */
+struct walk {
+    struct text raw;
+    uint32_t at;
+    struct mark mark;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void step(struct walk *walk)
+{
+    bool line = walk->raw.data[walk->at] == '\n';
+    walk->at++;
+    while (walk->at < walk->raw.size && ((unsigned char)walk->raw.data[walk->at] & 0xC0) == 0x80)
+        walk->at++;
+    walk->mark = line ? (struct mark){walk->mark.line + 1, 1}
+                      : (struct mark){walk->mark.line, walk->mark.column + 1};
+}
+
+/* Characters of the escape at the walk, in double quotes; 0: there is none. */
+static uint32_t escape_size(const struct walk *walk)
+{
+    if (walk->raw.data[0] == '\'' && walk->raw.size - walk->at >= 2 &&
+        memcmp(walk->raw.data + walk->at, "\'\'", 2) == 0)
+        return 2;
+    if (walk->raw.data[0] != '"' || walk->raw.data[walk->at] != '\\' ||
+        walk->raw.size - walk->at < 2)
+        return 0;
+    char c = walk->raw.data[walk->at + 1];
+    return c == 'x' ? 4 : c == 'u' ? 6 : c == 'U' ? 10 : 2;
+}
+
+/* Lines are folded, and blanks may be written as escapes, so blanks match any number of them. */
+static void skip_blanks(struct walk *walk)
+{
+    while (walk->at < walk->raw.size) {
+        uint32_t size = escape_size(walk);
+        bool escaped = size == 2 && walk->raw.data[0] == '"' &&
+                       memchr("ntr \t\n", walk->raw.data[walk->at + 1], 7) != NULL;
+        if (!escaped && !is_blank(walk->raw.data[walk->at]))
+            break;
+        for (uint32_t i = 0; i < (escaped ? 2 : 1) && walk->at < walk->raw.size; i++)
+            step(walk);
+    }
+}
+
+struct mark yaml_node_mark_at(const struct yaml_node *node, uint32_t at)
+{
+    struct walk walk = {.raw = node->raw, .mark = node->mark};
+    if (node->raw.size == 0)
+        return node->mark;
+    bool block = node->raw.data[0] == '|' || node->raw.data[0] == '>';
+    if (!node->plain && block) {
+        while (walk.at < walk.raw.size && walk.raw.data[walk.at] != '\n')
+            step(&walk);
+    } else if (!node->plain) {
+        step(&walk); /* the quote */
+    }
+    for (uint32_t i = 0; i < at && i < node->text.size && walk.at < walk.raw.size; i++) {
+        unsigned char c = (unsigned char)node->text.data[i];
+        if (is_blank((char)c) || (c & 0xC0) == 0x80)
+            continue;
+        skip_blanks(&walk);
+        uint32_t size = walk.at < walk.raw.size ? escape_size(&walk) : 0;
+        for (uint32_t j = 0; j < (size > 0 ? size : 1) && walk.at < walk.raw.size; j++)
+            step(&walk);
+    }
+    skip_blanks(&walk);
+    return walk.mark;
 }
 
 /* ---- nodes ---- */

@@ -19,6 +19,7 @@ struct yaml_node {
     struct mark mark;
     bool plain;       /* a scalar without quotes: a number, true, false, null or a text */
     struct text text; /* of a scalar */
+    struct text raw;  /* of a scalar, as it stands in the file, with its quotes; borrowed from it */
     const struct yaml_node *key; /* within a mapping: the key that this is the value of, a scalar */
     struct yaml_node *first;     /* of a sequence or mapping */
     struct yaml_node *last;
@@ -32,6 +33,8 @@ const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
 
 /* A plain scalar that says nothing: `Field:`, `~` or `null`. */
 bool yaml_node_is_null(const struct yaml_node *node);
+/* Where byte `at` of a scalar's text stands; of its end, where the text ends. */
+struct mark yaml_node_mark_at(const struct yaml_node *node, uint32_t at);
 /* "a text", "a number", "a list" ... for messages. */
 const char *yaml_node_phrase(const struct yaml_node *node);
 

@@ -370,7 +370,7 @@ static bool to_text(struct evaluation *evaluation, struct text *ret_text)
         return false;
     if (value.kind != VALUE_TEXT)
         return evaluation_fail_type(evaluation, 0, TEXT("this field"), KIND_BIT(TEXT), &value);
-    return value_text(evaluation, 0, &value, ret_text);
+    return value_plain_text(evaluation, 0, &value, ret_text);
 }
 
 bool expression_text(struct expression_run *run, const struct expression *expression,

@@ -100,8 +100,8 @@ static inline bool value_is_number(const struct value *value)
 bool value_number(struct evaluation *evaluation, uint32_t at, const struct value *value,
                   struct number *ret_number);
 /* Of a text: unescaped. */
-bool value_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                struct text *ret_text);
+bool value_plain_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
+                      struct text *ret_text);
 /* A finite double; EXPRESSION_NOT_FINITE. */
 bool value_of_real(struct evaluation *evaluation, uint32_t at, double real,
                    struct value *ret_value);

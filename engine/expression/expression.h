@@ -145,8 +145,8 @@ struct expression_template {
     struct text name; /* of an entry of a map, unescaped */
     struct text data; /* canonical JSON; of a part of a text: the text itself */
     const struct expression *expression;
-    const struct expression_template *first; /* child */
-    const struct expression_template *next;  /* sibling */
+    struct expression_template *first; /* child */
+    struct expression_template *next;  /* sibling */
 };
 
 const char *value_kind_phrase(enum value_kind kind); /* "a number", "null" ... for messages */

@@ -39,7 +39,7 @@ static bool size_of(struct evaluation *evaluation, const struct expression_node 
     int64_t count = 0;
     if (target->kind == VALUE_TEXT) {
         struct text text;
-        if (!value_text(evaluation, node->at, target, &text) ||
+        if (!value_plain_text(evaluation, node->at, target, &text) ||
             !evaluation_spend(evaluation, node->at, text.size))
             return false;
         *ret_value = value_of_whole(count_characters(text));
@@ -100,8 +100,8 @@ static bool compare_texts(struct evaluation *evaluation, const struct expression
         return false;
     if (argument.kind != VALUE_TEXT)
         return fail_target(evaluation, node, &argument);
-    if (!value_text(evaluation, node->at, target, &text) ||
-        !value_text(evaluation, node->at, &argument, &part) ||
+    if (!value_plain_text(evaluation, node->at, target, &text) ||
+        !value_plain_text(evaluation, node->at, &argument, &part) ||
         !evaluation_spend(evaluation, node->at, part.size))
         return false;
     bool fits = part.size > 0 && part.size <= text.size;
@@ -145,7 +145,7 @@ static bool to_whole(struct evaluation *evaluation, const struct expression_node
     struct text text;
     int64_t whole;
     if (target->kind == VALUE_TEXT) {
-        if (!value_text(evaluation, node->at, target, &text))
+        if (!value_plain_text(evaluation, node->at, target, &text))
             return false;
         if (!read_whole(text, &whole))
             return evaluation_fail_name(evaluation, EXPRESSION_NOT_A_NUMBER, node->at,
@@ -171,7 +171,7 @@ static bool to_real(struct evaluation *evaluation, const struct expression_node 
     double real;
     bool finite;
     if (target->kind == VALUE_TEXT) {
-        if (!value_text(evaluation, node->at, target, &text))
+        if (!value_plain_text(evaluation, node->at, target, &text))
             return false;
         bool fast = text.size <= REAL_FAST_DIGITS_MAX &&
                     memchr(text.data, 'e', text.size) == NULL &&

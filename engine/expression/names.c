@@ -272,7 +272,7 @@ static bool evaluate_element(struct evaluation *evaluation, const struct express
     if (key.kind != VALUE_TEXT)
         return evaluation_fail_type(evaluation, node->at, TEXT("[] of a map"), KIND_BIT(TEXT),
                                     &key);
-    return value_text(evaluation, node->at, &key, &name) &&
+    return value_plain_text(evaluation, node->at, &key, &name) &&
            member_of(evaluation, node->at, base, name, ret_value);
 }
 

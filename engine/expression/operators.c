@@ -140,7 +140,8 @@ static bool add_texts(struct evaluation *evaluation, uint32_t at, const struct v
                       const struct value *b, struct value *ret_value)
 {
     struct text a_text, b_text;
-    if (!value_text(evaluation, at, a, &a_text) || !value_text(evaluation, at, b, &b_text) ||
+    if (!value_plain_text(evaluation, at, a, &a_text) ||
+        !value_plain_text(evaluation, at, b, &b_text) ||
         !evaluation_spend(evaluation, at, ((uint64_t)a_text.size + b_text.size) * COST_MADE))
         return false;
     /* The budget bounds the sum. */
@@ -188,7 +189,8 @@ static bool compare(struct evaluation *evaluation, const struct expression_node 
     uint32_t at = right->op_at;
     if (a->kind == VALUE_TEXT && b->kind == VALUE_TEXT) {
         struct text a_text, b_text;
-        if (!value_text(evaluation, at, a, &a_text) || !value_text(evaluation, at, b, &b_text))
+        if (!value_plain_text(evaluation, at, a, &a_text) ||
+            !value_plain_text(evaluation, at, b, &b_text))
             return false;
         uint32_t shorter = a_text.size < b_text.size ? a_text.size : b_text.size;
         if (!evaluation_spend(evaluation, at, shorter))
@@ -229,7 +231,7 @@ static bool find_in(struct evaluation *evaluation, const struct expression_node 
     if (container->kind == VALUE_MAP && what->kind == VALUE_TEXT) {
         struct text name;
         struct value value;
-        if (!value_text(evaluation, at, what, &name) ||
+        if (!value_plain_text(evaluation, at, what, &name) ||
             !value_member(evaluation, at, container, name, &value, &found))
             return false;
     } else if (container->kind == VALUE_LIST) {

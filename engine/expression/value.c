@@ -70,8 +70,8 @@ bool value_of_real(struct evaluation *evaluation, uint32_t at, double real, stru
     return true;
 }
 
-bool value_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                struct text *ret_text)
+bool value_plain_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
+                      struct text *ret_text)
 {
     assert(value->kind == VALUE_TEXT);
     if (value->form == VALUE_OWN) {
@@ -193,7 +193,8 @@ static bool texts_equal(struct evaluation *evaluation, uint32_t at, const struct
                         const struct value *b, bool *ret_equal)
 {
     struct text a_text, b_text;
-    if (!value_text(evaluation, at, a, &a_text) || !value_text(evaluation, at, b, &b_text))
+    if (!value_plain_text(evaluation, at, a, &a_text) ||
+        !value_plain_text(evaluation, at, b, &b_text))
         return false;
     if (a_text.size == b_text.size && !evaluation_spend(evaluation, at, a_text.size))
         return false;

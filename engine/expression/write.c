@@ -40,7 +40,7 @@ bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct valu
                    struct text *ret_text)
 {
     if (value->kind == VALUE_TEXT)
-        return value_text(evaluation, at, value, ret_text);
+        return value_plain_text(evaluation, at, value, ret_text);
     if (value_is_number(value))
         return number_to_text(evaluation, at, value, ret_text);
     if (value->kind == VALUE_BOOL) {

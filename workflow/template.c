@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes of workflow files -> expressions and templates. See expression.h. */
+#include "workflow/expression.h"
+
+#include "base/json.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+struct template_compiler {
+    const struct values *values;
+    const char *what; /* the field */
+    const struct expression_names *names;
+};
+
+/* ---- problems ---- */
+
+/* Those of an expression that begins at `begin` of the node's text. */
+static void pass_on(const struct values *values, const struct yaml_node *node, uint32_t begin,
+                    const struct expression_problems *found)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct expression_problem *problem = &found->items[i];
+        struct mark mark = yaml_node_mark_at(node, begin + problem->at);
+        if (problem->severity == WORKFLOW_ERROR)
+            problems_add_error(values->problems, mark, "%s", problem->text);
+        else if (!values->deployed)
+            problems_add_warning(values->problems, mark, "%s", problem->text);
+    }
+}
+
+static const struct expression *compile_part(const struct values *values,
+                                             const struct yaml_node *node, uint32_t begin,
+                                             uint32_t size, const struct expression_names *names,
+                                             uint8_t kinds)
+{
+    struct expression_problems found;
+    struct text source = {node->text.data + begin, size};
+    const struct expression *expression =
+        expression_compile(source, names, kinds, values->arena, &found);
+    pass_on(values, node, begin, &found);
+    return expression;
+}
+
+/* ---- plain fields ---- */
+
+const struct expression *compile_expression(const struct values *values,
+                                            const struct yaml_node *node, const char *what,
+                                            const struct expression_names *names, uint8_t kinds)
+{
+    if (node->kind != NODE_SCALAR || yaml_node_is_null(node)) {
+        problems_add_error(values->problems, node->mark, "%s must be an expression, not %s%s", what,
+                           yaml_node_phrase(node),
+                           node->kind != NODE_SCALAR ? ": put it in quotes" : "");
+        return NULL;
+    }
+    return compile_part(values, node, 0, node->text.size, names, kinds);
+}
+
+/* ---- data ---- */
+
+static struct expression_template *new_template(const struct template_compiler *compiler,
+                                                enum template_kind kind)
+{
+    struct expression_template *template =
+        ARENA_NEW(compiler->values->arena, struct expression_template);
+    template->kind = kind;
+    return template;
+}
+
+static struct expression_template *new_data(const struct template_compiler *compiler,
+                                            struct text json)
+{
+    struct expression_template *template = new_template(compiler, TEMPLATE_DATA);
+    template->data = json;
+    return template;
+}
+
+static struct text json_of_text(const struct template_compiler *compiler, struct text text)
+{
+    struct json_writer writer;
+    struct text json = {0};
+    json_writer_init(&writer, UINT32_MAX, compiler->values->arena);
+    json_write_text(&writer, text);
+    bool done = json_writer_done(&writer, &json);
+    assert(done); /* the file was checked to be text */
+    (void)done;
+    return json;
+}
+
+/* What YAML 1.1 or 1.2 takes for something else than a text, and JSON does not. */
+static bool reads_differently(struct text text)
+{
+    static const char *const words[] = {"~",  "Null", "NULL", "y",    "Y",    "n",    "N",   "=",
+                                        "<<", ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (text_equal(text, text_of(words[i])))
+            return true;
+    }
+    if (value_looks_like_boolean(text))
+        return true;
+    /* Numbers with other spellings, times and dates: digits and such marks only. */
+    uint32_t from = text.data[0] == '-' || text.data[0] == '+' || text.data[0] == '.';
+    if (from == text.size || text.data[from] < '0' || text.data[from] > '9')
+        return false;
+    for (uint32_t i = from; i < text.size; i++) {
+        if (text.data[i] == '\0' ||
+            strchr("0123456789abcdefABCDEFxoTtZz_:.+- ", text.data[i]) == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* A plain scalar without ${ }: what JSON takes it for, if every YAML reader agrees. */
+static struct expression_template *compile_plain(const struct template_compiler *compiler,
+                                                 const struct yaml_node *node)
+{
+    struct text text = node->text;
+    struct text json;
+    if (text_equal(text, TEXT("true")) || text_equal(text, TEXT("false")) ||
+        text_equal(text, TEXT("null")))
+        return new_data(compiler, text);
+    struct json_number number;
+    enum json_fault fault = json_number_parse(text, &number);
+    if (fault == JSON_FAULT_DIGITS) {
+        problems_add_error(compiler->values->problems, node->mark,
+                           "%.*s has more than %d digits: put it in quotes", QUOTE_ARG(text),
+                           JSON_DIGITS_MAX);
+        return NULL;
+    }
+    if (fault == JSON_FAULT_NONE) {
+        char digits[JSON_NUMBER_SIZE];
+        uint32_t size = json_number_format(&number, digits);
+        json = arena_text(compiler->values->arena, (struct text){digits, size});
+        return new_data(compiler, json);
+    }
+    if (text.size == 0 || reads_differently(text)) {
+        problems_add_error(compiler->values->problems, node->mark,
+                           "%.*s is not a text to every YAML reader: put it in quotes%s",
+                           QUOTE_ARG(text), text.size == 0 ? ", or write null" : "");
+        return NULL;
+    }
+    return new_data(compiler, json_of_text(compiler, text));
+}
+
+/* ---- texts with ${ } in them ---- */
+
+struct parts {
+    struct expression_template *first;
+    struct expression_template *last;
+    uint32_t count;
+};
+
+static void add_part(struct parts *parts, struct expression_template *part)
+{
+    if (parts->last != NULL)
+        parts->last->next = part;
+    else
+        parts->first = part;
+    parts->last = part;
+    parts->count++;
+}
+
+/* The text up to the next "${", with "$${" as "${"; goes behind it. */
+static void take_text(const struct template_compiler *compiler, const struct yaml_node *node,
+                      uint32_t *at, struct parts *parts)
+{
+    struct text text = node->text;
+    char *to = arena_bytes(compiler->values->arena, text.size - *at);
+    uint32_t size = 0;
+    while (*at < text.size) {
+        uint32_t left = text.size - *at;
+        bool escaped = left >= 3 && memcmp(text.data + *at, "$${", 3) == 0;
+        if (!escaped && left >= 2 && memcmp(text.data + *at, "${", 2) == 0)
+            break;
+        *at += escaped;
+        to[size++] = text.data[(*at)++];
+        if (escaped)
+            to[size++] = text.data[(*at)++];
+    }
+    if (size > 0)
+        add_part(parts, new_data(compiler, (struct text){to, size}));
+}
+
+/* "${expr}" at `at`; goes behind it. False after a problem. */
+static bool take_expression(const struct template_compiler *compiler, const struct yaml_node *node,
+                            bool alone, uint32_t *at, struct parts *parts)
+{
+    struct text rest = text_from(node->text, *at + 2);
+    uint32_t size = expression_find_brace(rest);
+    if (size == rest.size) {
+        problems_add_error(compiler->values->problems, yaml_node_mark_at(node, *at),
+                           "${ has no } behind it: write $${ for the characters themselves");
+        *at = node->text.size;
+        return false;
+    }
+    uint8_t kinds = alone ? KINDS_ANY : KINDS_NUMBER | KIND_SET(TEXT) | KIND_SET(BOOL);
+    struct expression_template *part = new_template(compiler, TEMPLATE_EXPRESSION);
+    part->expression = compile_part(compiler->values, node, *at + 2, size, compiler->names, kinds);
+    *at += 2 + size + 1;
+    add_part(parts, part);
+    return part->expression != NULL;
+}
+
+static bool is_alone(const struct yaml_node *node)
+{
+    struct text text = node->text;
+    if (text.size < 3 || memcmp(text.data, "${", 2) != 0)
+        return false;
+    return expression_find_brace(text_from(text, 2)) == text.size - 3;
+}
+
+/* `as_text`: the result is a text, not JSON. */
+static struct expression_template *compile_text(const struct template_compiler *compiler,
+                                                const struct yaml_node *node, bool as_text)
+{
+    struct parts parts = {0};
+    bool good = true;
+    for (uint32_t at = 0; at < node->text.size;) {
+        take_text(compiler, node, &at, &parts);
+        bool alone = !as_text && is_alone(node);
+        if (at < node->text.size && !take_expression(compiler, node, alone, &at, &parts))
+            good = false;
+    }
+    if (!good)
+        return NULL;
+    bool data = parts.count == 0 || (parts.count == 1 && parts.first->kind == TEMPLATE_DATA);
+    if (data) {
+        struct text text = parts.count == 0 ? TEXT("") : parts.first->data;
+        return new_data(compiler, as_text ? text : json_of_text(compiler, text));
+    }
+    if (parts.count == 1 && (as_text || is_alone(node)))
+        return parts.first;
+    struct expression_template *template = new_template(compiler, TEMPLATE_TEXT);
+    template->first = parts.first;
+    return template;
+}
+
+/* ---- lists and maps ---- */
+
+static struct expression_template *compile_node(const struct template_compiler *compiler,
+                                                const struct yaml_node *node);
+
+/* Puts an entry at its place by name; names are there once (the tree refuses others). */
+static void insert_entry(struct parts *parts, struct expression_template *entry)
+{
+    struct expression_template *before = NULL;
+    for (struct expression_template *at = parts->first;
+         at != NULL && text_compare(at->name, entry->name) < 0; at = at->next)
+        before = at;
+    entry->next = before != NULL ? before->next : parts->first;
+    if (before != NULL)
+        before->next = entry;
+    else
+        parts->first = entry;
+    parts->count++;
+}
+
+/* Data from end to end is written once, here. */
+static struct expression_template *as_data(const struct template_compiler *compiler,
+                                           const struct expression_template *container)
+{
+    struct json_writer writer;
+    struct text json = {0};
+    bool map = container->kind == TEMPLATE_MAP;
+    json_writer_init(&writer, UINT32_MAX, compiler->values->arena);
+    if (map)
+        json_write_map(&writer);
+    else
+        json_write_list(&writer);
+    for (const struct expression_template *at = container->first; at != NULL; at = at->next) {
+        if (map)
+            json_write_name(&writer, at->name);
+        json_write_canonical(&writer, at->data);
+    }
+    json_write_close(&writer);
+    bool done = json_writer_done(&writer, &json);
+    assert(done); /* a file is less deep than JSON may be */
+    (void)done;
+    return new_data(compiler, json);
+}
+
+static struct expression_template *compile_container(const struct template_compiler *compiler,
+                                                     const struct yaml_node *node)
+{
+    struct parts parts = {0};
+    bool data = true, good = true;
+    bool map = node->kind == NODE_MAPPING;
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
+        struct expression_template *part = compile_node(compiler, child);
+        good = good && part != NULL;
+        if (part == NULL)
+            continue;
+        data = data && part->kind == TEMPLATE_DATA;
+        if (map) {
+            part->name = arena_text(compiler->values->arena, child->key->text);
+            insert_entry(&parts, part);
+        } else {
+            add_part(&parts, part);
+        }
+    }
+    if (!good)
+        return NULL;
+    struct expression_template *template =
+        new_template(compiler, map ? TEMPLATE_MAP : TEMPLATE_LIST);
+    template->first = parts.first;
+    return data ? as_data(compiler, template) : template;
+}
+
+static struct expression_template *compile_node(const struct template_compiler *compiler,
+                                                const struct yaml_node *node)
+{
+    if (node->kind != NODE_SCALAR)
+        return compile_container(compiler, node);
+    bool expression = false;
+    for (uint32_t at = 0; at + 2 <= node->text.size && !expression; at++)
+        expression = memcmp(node->text.data + at, "${", 2) == 0;
+    if (node->plain && !expression)
+        return compile_plain(compiler, node);
+    return compile_text(compiler, node, false);
+}
+
+const struct expression_template *compile_template(const struct values *values,
+                                                   const struct yaml_node *node, const char *what,
+                                                   const struct expression_names *names,
+                                                   bool as_text)
+{
+    struct template_compiler compiler = {values, what, names};
+    if (!as_text)
+        return compile_node(&compiler, node);
+    if (node->kind != NODE_SCALAR || yaml_node_is_null(node)) {
+        problems_add_error(values->problems, node->mark, "%s must be a text, not %s", what,
+                           yaml_node_phrase(node));
+        return NULL;
+    }
+    return compile_text(&compiler, node, true);
+}
+
+/* ---- for lint ---- */
+
+void expression_add_reads(const struct expression *expression, struct expression_reads *reads)
+{
+    for (uint32_t i = 0; i < expression->node_count; i++) {
+        const struct expression_node *node = &expression->nodes[i];
+        if (node->kind != EXPR_NAME)
+            continue;
+        if (node->code == NAME_OUTPUT)
+            reads->outputs |= UINT64_C(1) << node->index;
+        if (node->code == NAME_ERROR)
+            reads->errors |= UINT64_C(1) << node->index;
+        if (node->code == NAME_ORDER && node->index == MEMBER_LINES)
+            reads->lines = true;
+    }
+}
+
+void template_add_reads(const struct expression_template *template, struct expression_reads *reads)
+{
+    if (template->kind == TEMPLATE_EXPRESSION)
+        expression_add_reads(template->expression, reads);
+    for (const struct expression_template *at = template->first; at != NULL; at = at->next)
+        template_add_reads(at, reads);
+}
