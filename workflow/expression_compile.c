@@ -6,12 +6,17 @@
 
 #include <assert.h>
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
+}
+
 static struct text trimmed(struct text text, uint32_t *ret_begin)
 {
     uint32_t begin = 0, end = text.size;
-    while (begin < end && strchr(" \t\r\n\f", text.data[begin]) != NULL)
+    while (begin < end && is_blank(text.data[begin]))
         begin++;
-    while (end > begin && strchr(" \t\r\n\f", text.data[end - 1]) != NULL)
+    while (end > begin && is_blank(text.data[end - 1]))
         end--;
     *ret_begin = begin;
     return (struct text){text.data != NULL ? text.data + begin : NULL, end - begin};

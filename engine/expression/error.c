@@ -101,7 +101,7 @@ static int format_what(const struct expression_error *error, char *line, size_t 
     case EXPRESSION_ERROR_CODE_COUNT:
         break;
     }
-    assert(!"no error");
+    assert(false); /* no error */
     return 0;
 }
 

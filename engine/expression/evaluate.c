@@ -256,7 +256,7 @@ bool evaluate_node(struct evaluation *evaluation, uint16_t index, struct value *
     case EXPRESSION_NODE_KIND_COUNT:
         break;
     }
-    assert(!"a node of a list, a map or a path");
+    assert(false); /* a node of a list, a map or a path */
     return evaluation_fail(evaluation, EXPRESSION_DISABLED, node->at);
 }
 

@@ -47,7 +47,7 @@ enum {
 };
 
 struct expression_run {
-    struct arena *arena; /* takes at most 32 bytes for each unit */
+    struct arena *arena; /* takes at most 64 bytes for each unit, and four times a result's limit */
     const struct expression_scope *scope;
     /* In bytes: a node or an element costs 64, a byte walked 1, a byte made 4. Spent, it stays so,
      * and every evaluation fails. */

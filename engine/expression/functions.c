@@ -288,7 +288,7 @@ bool evaluate_call(struct evaluation *evaluation, const struct expression_node *
     case EXPRESSION_FUNCTION_COUNT:
         break;
     }
-    assert(!"a macro is no call");
+    assert(false); /* a macro is no call */
     return evaluation_fail(evaluation, EXPRESSION_DISABLED, node->at);
 }
 

@@ -175,7 +175,7 @@ bool evaluate_name(struct evaluation *evaluation, const struct expression_node *
     case EXPRESSION_NAME_COUNT:
         break;
     }
-    assert(!"a name that is none");
+    assert(false); /* a name that is none */
     return evaluation_fail(evaluation, EXPRESSION_DISABLED, node->at);
 }
 

@@ -135,7 +135,7 @@ static bool write_template(struct expression_run *run, const struct expression_t
     case TEMPLATE_MAP:
         return write_children(run, template, writer, ret_error);
     }
-    assert(!"a kind that is none");
+    assert(false); /* a kind that is none */
     return false;
 }
 

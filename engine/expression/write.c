@@ -121,7 +121,7 @@ static bool write_at(struct evaluation *evaluation, uint32_t at, const struct va
     case VALUE_KIND_COUNT:
         break;
     }
-    assert(!"a kind that is none");
+    assert(false); /* a kind that is none */
     return false;
 }
 
