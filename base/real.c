@@ -253,14 +253,14 @@ double real_of_number(const struct json_number *number)
 }
 
 /* What a text says, in digits that count. */
-struct reading {
+struct real_reading {
     uint8_t digits[REAL_PARSE_DIGITS_MAX + 1]; /* from the first that is not 0 */
     uint32_t count;
     int32_t exponent; /* of the digit after the last */
     bool more;        /* a digit beyond them is not 0 */
 };
 
-static uint32_t take_digits(struct reading *reading, struct text *text, bool fraction)
+static uint32_t take_digits(struct real_reading *reading, struct text *text, bool fraction)
 {
     uint32_t taken = 0;
     for (; taken < text->size && number_is_digit(text->data[taken]); taken++) {
@@ -280,7 +280,7 @@ static uint32_t take_digits(struct reading *reading, struct text *text, bool fra
     return taken;
 }
 
-static bool take_exponent(struct reading *reading, struct text *text)
+static bool take_exponent(struct real_reading *reading, struct text *text)
 {
     if (text->size == 0 || (text->data[0] | 0x20) != 'e')
         return true;
@@ -300,7 +300,7 @@ static bool take_exponent(struct reading *reading, struct text *text)
 }
 
 /* Fills `digits` so that they neither end with a 0 nor lack what stands for further ones. */
-static void finish_digits(struct reading *reading)
+static void finish_digits(struct real_reading *reading)
 {
     if (reading->more) {
         reading->digits[reading->count++] = 1;
@@ -314,7 +314,7 @@ static void finish_digits(struct reading *reading)
 
 bool real_parse(struct text text, double *ret_real, bool *ret_finite)
 {
-    struct reading reading;
+    struct real_reading reading;
     reading.count = 0;
     reading.exponent = 0;
     reading.more = false;
@@ -381,13 +381,13 @@ static bool write_fast(double real, struct json_number *number)
 
 /* Steele and White's state: the rest is a / scale of a digit, and every number less than low /
  * scale below or high / scale above it is read as the same double. */
-struct writing {
+struct real_writing {
     struct big a, scale, low, high;
     bool even;       /* so are the two ends */
     int32_t leading; /* the first digit is that of 10^(leading - 1) */
 };
 
-static void times_10(struct writing *writing)
+static void times_10(struct real_writing *writing)
 {
     big_multiply_add(&writing->a, 10, 0);
     big_multiply_add(&writing->low, 10, 0);
@@ -395,7 +395,7 @@ static void times_10(struct writing *writing)
 }
 
 /* Whether what is left reaches the next digit's value. */
-static bool reaches_next(const struct writing *writing)
+static bool reaches_next(const struct real_writing *writing)
 {
     struct big sum = writing->a;
     big_add(&sum, &writing->high);
@@ -403,14 +403,14 @@ static bool reaches_next(const struct writing *writing)
     return order > 0 || (order == 0 && writing->even);
 }
 
-static bool reaches_last(const struct writing *writing)
+static bool reaches_last(const struct real_writing *writing)
 {
     int order = big_compare(&writing->a, &writing->low);
     return order < 0 || (order == 0 && writing->even);
 }
 
 /* real = mantissa * 2^exponent. */
-static void begin_writing(struct writing *writing, uint64_t mantissa, int32_t exponent)
+static void begin_writing(struct real_writing *writing, uint64_t mantissa, int32_t exponent)
 {
     /* Below a power of two, doubles are twice as dense. */
     bool uneven = mantissa == UINT64_C(1) << (MANTISSA_BITS - 1) && exponent > EXPONENT_MIN;
@@ -446,7 +446,7 @@ static void begin_writing(struct writing *writing, uint64_t mantissa, int32_t ex
         times_10(writing);
 }
 
-static uint8_t next_digit(struct writing *writing)
+static uint8_t next_digit(struct real_writing *writing)
 {
     uint8_t digit = 0;
     for (; big_compare(&writing->a, &writing->scale) >= 0; digit++)
@@ -460,7 +460,7 @@ static void write_slow(double real, struct json_number *number)
     uint64_t bits = bits_of(real);
     int32_t biased = (int32_t)(bits >> 52);
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-    struct writing writing;
+    struct real_writing writing;
     begin_writing(&writing, biased == 0 ? fraction : fraction | UINT64_C(1) << 52,
                   biased == 0 ? EXPONENT_MIN : biased - EXPONENT_BIAS);
     number->count = 0;

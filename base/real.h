@@ -9,11 +9,11 @@
 
 enum {
     REAL_DIGITS_MAX = 17, /* tell any double from its neighbours */
-    /* So many digits of a text count; of further ones, only whether one is not 0. Enough for any
-     * text to be rounded correctly: no double's upper bound has more than 768. */
+    /* Digits of a text that count; of further ones, only whether one is not 0. That rounds any text
+     * correctly: half-way between two doubles there are at most 767 digits. */
     REAL_PARSE_DIGITS_MAX = 770,
-    /* Up to so many digits are read, and most doubles are written, in some nanoseconds; more take up
-     * to some microseconds, which budgets have to know. */
+    /* This many digits are read, and most doubles are written, in some nanoseconds; more take up to
+     * some microseconds, which budgets have to know. */
     REAL_FAST_DIGITS_MAX = 15,
 };
 

@@ -29,11 +29,27 @@ struct expression_shape {
     const struct expression_shape *element; /* of a list; NULL: any */
 };
 
+/* Which outputs and errors of steps before are there. */
+struct expression_guards {
+    uint64_t always; /* set of the workflow's steps: they have neither a When nor a Catch with
+                        $continue, and a kind that has an output */
+    const struct expression *own_when; /* of this step; NULL: none, or it is this expression */
+    struct {                           /* of each step: what its When says, once it has started */
+        uint64_t outputs;
+        uint64_t errors;
+    } started[WORKFLOW_STEPS_MAX];
+};
+
+/* The step begins only if `when` is true; for all steps with a When, before any is checked. */
+void expression_guards_add(struct expression_guards *guards, uint32_t step,
+                           const struct expression *when);
+
 struct expression_names {
     uint32_t allowed; /* set of enum expression_name: 1 << NAME_INPUT | ... */
     const struct expression_known_step *steps; /* indexed as the workflow's */
     uint32_t step_count;
-    const struct expression_shape *input; /* NULL: any */
+    const struct expression_shape *input;   /* NULL: any */
+    const struct expression_guards *guards; /* NULL: what may be missing is not checked */
 };
 
 /* Everywhere: input, order, output and error. */

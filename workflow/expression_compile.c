@@ -63,6 +63,8 @@ const struct expression *expression_compile(struct text source,
     draft.problems = ret_problems;
     if (expression_parse(&draft))
         expression_check(&draft, kinds);
+    if (ret_problems->errors == 0 && names->guards != NULL)
+        expression_check_guards(&draft);
     for (uint32_t i = 0; i < ret_problems->count; i++)
         ret_problems->items[i].at += begin;
     return ret_problems->errors == 0 ? copy(&draft, arena) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text -> the tokens of expressions. See expression_lexer.h. What CEL has and expressions do not
- * is recognized here where a token shows it, so that the message can say so. */
+ * is recognized here where a token shows it, so that the message can name it. */
 #include "workflow/expression_lexer.h"
 
 #include "base/numbers.h"
@@ -180,7 +180,8 @@ static uint32_t take_escape(struct lexer *lexer, struct token *token, char *to)
     }
     if (code == 0 || (code >= 0xd800 && code < 0xe000)) {
         refuse(lexer, token, lexer->at,
-               code == 0 ? "a text cannot have a NUL" : "half of a surrogate pair is no character");
+               code == 0 ? "a text cannot have a NUL"
+                         : "half of a surrogate pair is not a character");
         return 0;
     }
     lexer->at += size;

@@ -24,6 +24,15 @@ bool expression_parse(struct expression_draft *draft);
 /* Reports what cannot be by the kinds of its values; the whole may be one of `kinds`. */
 void expression_check(struct expression_draft *draft, uint8_t kinds);
 
+/* check_guards.c: reports outputs, errors and optional members that are read without has(). Of a
+ * draft without errors. */
+void expression_check_guards(const struct expression_draft *draft);
+/* What a boolean always is, by its constants and by what is always there. */
+enum expression_truth { TRUTH_UNKNOWN, TRUTH_FALSE, TRUTH_TRUE };
+enum expression_truth expression_truth_of(const struct expression *expression,
+                                          const struct expression_guards *guards,
+                                          struct arena *arena);
+
 /* expression_names.c: names, functions and members that are not known, with the nearest one. */
 bool expression_find_name(struct text text, enum expression_name *ret_name);
 bool expression_find_function(struct text text, enum expression_function *ret_function);

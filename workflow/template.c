@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of workflow files -> expressions and templates. See expression.h. */
-#include "workflow/expression.h"
+#include "workflow/expression_parse.h"
 
 #include "base/json.h"
 
@@ -44,6 +44,16 @@ static const struct expression *compile_part(const struct values *values,
 
 /* ---- plain fields ---- */
 
+static void warn_of_constant(const struct values *values, const struct yaml_node *node,
+                             const char *what, const struct expression *expression,
+                             const struct expression_guards *guards)
+{
+    enum expression_truth truth = expression_truth_of(expression, guards, values->arena);
+    if (truth != TRUTH_UNKNOWN)
+        problems_add_warning(values->problems, node->mark, "%s is always %s", what,
+                             truth == TRUTH_TRUE ? "true" : "false");
+}
+
 const struct expression *compile_expression(const struct values *values,
                                             const struct yaml_node *node, const char *what,
                                             const struct expression_names *names, uint8_t kinds)
@@ -54,7 +64,11 @@ const struct expression *compile_expression(const struct values *values,
                            node->kind != NODE_SCALAR ? ": put it in quotes" : "");
         return NULL;
     }
-    return compile_part(values, node, 0, node->text.size, names, kinds);
+    const struct expression *expression =
+        compile_part(values, node, 0, node->text.size, names, kinds);
+    if (expression != NULL && kinds == KIND_SET(BOOL) && !values->deployed)
+        warn_of_constant(values, node, what, expression, names->guards);
+    return expression;
 }
 
 /* ---- data ---- */

@@ -296,7 +296,7 @@ const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
 /* ---- places within a scalar ---- */
 
 /* The scalar's own text, walked along with what stands in the file. */
-struct walk {
+struct scalar_walk {
     struct text raw;
     uint32_t at;
     struct mark mark;
@@ -307,7 +307,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void step(struct walk *walk)
+static void step(struct scalar_walk *walk)
 {
     bool line = walk->raw.data[walk->at] == '\n';
     walk->at++;
@@ -318,7 +318,7 @@ static void step(struct walk *walk)
 }
 
 /* Characters of the escape at the walk, in double quotes; 0: there is none. */
-static uint32_t escape_size(const struct walk *walk)
+static uint32_t escape_size(const struct scalar_walk *walk)
 {
     if (walk->raw.data[0] == '\'' && walk->raw.size - walk->at >= 2 &&
         memcmp(walk->raw.data + walk->at, "\'\'", 2) == 0)
@@ -331,7 +331,7 @@ static uint32_t escape_size(const struct walk *walk)
 }
 
 /* Lines are folded, and blanks may be written as escapes, so blanks match any number of them. */
-static void skip_blanks(struct walk *walk)
+static void skip_blanks(struct scalar_walk *walk)
 {
     while (walk->at < walk->raw.size) {
         uint32_t size = escape_size(walk);
@@ -346,7 +346,7 @@ static void skip_blanks(struct walk *walk)
 
 struct mark yaml_node_mark_at(const struct yaml_node *node, uint32_t at)
 {
-    struct walk walk = {.raw = node->raw, .mark = node->mark};
+    struct scalar_walk walk = {.raw = node->raw, .mark = node->mark};
     if (node->raw.size == 0)
         return node->mark;
     bool block = node->raw.data[0] == '|' || node->raw.data[0] == '>';

@@ -3,14 +3,13 @@
 #include "engine/expression/evaluate.h"
 
 #include "base/utf8.h"
-#include "engine/limits.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 enum {
-    LINE_SIZE = MESSAGE_BYTES_MAX + 1,
+    LINE_SIZE = EXPRESSION_MESSAGE_BYTES_MAX + 1,
     /* Of a long expression: what is shown around the place. */
     BEFORE_BYTES_MAX = 160,
     AFTER_BYTES_MAX = 160,

@@ -3,7 +3,6 @@
 #include "engine/expression/evaluate.h"
 
 #include "engine/expression/evaluation.h"
-#include "engine/limits.h"
 
 /* ---- the budget and errors ---- */
 
@@ -40,7 +39,7 @@ bool evaluation_fail_name(struct evaluation *evaluation, enum expression_error_c
 }
 
 bool evaluation_fail_type(struct evaluation *evaluation, uint32_t at, struct text what,
-                          uint8_t wants, const struct value *found)
+                          uint8_t wants, const struct expression_value *found)
 {
     evaluation_fail_name(evaluation, EXPRESSION_WRONG_TYPE, at, what);
     evaluation->error.wants = wants;
@@ -70,7 +69,7 @@ bool evaluation_check_walk(struct evaluation *evaluation, uint32_t at)
 
 bool evaluate_bool(struct evaluation *evaluation, uint16_t index, struct text what, bool *ret_yes)
 {
-    struct value value;
+    struct expression_value value;
     if (!evaluate_node(evaluation, index, &value))
         return false;
     if (value.kind != VALUE_BOOL)
@@ -94,7 +93,7 @@ void evaluation_keep_error(struct expression_error *kept, const struct expressio
 
 /* One child that decides is enough, whatever is wrong with the others. */
 static bool evaluate_logic(struct evaluation *evaluation, const struct expression_node *node,
-                           struct value *ret_value)
+                           struct expression_value *ret_value)
 {
     bool decides = node->kind == EXPR_OR;
     struct text what = decides ? TEXT("||") : TEXT("&&");
@@ -121,7 +120,7 @@ static bool evaluate_logic(struct evaluation *evaluation, const struct expressio
 }
 
 static bool evaluate_condition(struct evaluation *evaluation, const struct expression_node *node,
-                               struct value *ret_value)
+                               struct expression_value *ret_value)
 {
     uint16_t at = node->first;
     for (;;) {
@@ -138,7 +137,7 @@ static bool evaluate_condition(struct evaluation *evaluation, const struct expre
 }
 
 static bool evaluate_not(struct evaluation *evaluation, const struct expression_node *node,
-                         struct value *ret_value)
+                         struct expression_value *ret_value)
 {
     bool yes = false;
     if (!evaluate_bool(evaluation, node->first, TEXT("!"), &yes))
@@ -148,11 +147,11 @@ static bool evaluate_not(struct evaluation *evaluation, const struct expression_
 }
 
 static bool evaluate_list(struct evaluation *evaluation, const struct expression_node *node,
-                          struct value *ret_value)
+                          struct expression_value *ret_value)
 {
     struct value_list list = {0};
     for (uint16_t at = node->first; at != 0; at = evaluation_node(evaluation, at)->next) {
-        struct value value;
+        struct expression_value value;
         if (!evaluate_node(evaluation, at, &value) ||
             !value_list_add(evaluation, node->at, &list, &value))
             return false;
@@ -162,7 +161,7 @@ static bool evaluate_list(struct evaluation *evaluation, const struct expression
 }
 
 static bool evaluate_map(struct evaluation *evaluation, const struct expression_node *node,
-                         struct value *ret_value)
+                         struct expression_value *ret_value)
 {
     if (!evaluation_spend(evaluation, node->at,
                           node->count * sizeof(struct value_entry) * COST_MADE))
@@ -177,12 +176,13 @@ static bool evaluate_map(struct evaluation *evaluation, const struct expression_
             return false;
         entries[count++].name = entry->text;
     }
-    *ret_value = (struct value){.kind = VALUE_MAP, .count = count, .entries = entries};
+    *ret_value = (struct expression_value){.kind = VALUE_MAP, .count = count, .entries = entries};
     return true;
 }
 
 static bool evaluate_has_step(const struct evaluation *evaluation,
-                              const struct expression_node *node, struct value *ret_value)
+                              const struct expression_node *node,
+                              struct expression_value *ret_value)
 {
     const struct expression_scope *scope = evaluation->run->scope;
     bool there = false;
@@ -193,9 +193,10 @@ static bool evaluate_has_step(const struct evaluation *evaluation,
     return true;
 }
 
-static bool evaluate_constant(const struct expression_node *node, struct value *ret_value)
+static bool evaluate_constant(const struct expression_node *node,
+                              struct expression_value *ret_value)
 {
-    *ret_value = (struct value){.kind = node->kind};
+    *ret_value = (struct expression_value){.kind = node->kind};
     if (node->kind == EXPR_BOOL)
         ret_value->yes = node->whole != 0;
     else if (node->kind == EXPR_INT)
@@ -207,7 +208,8 @@ static bool evaluate_constant(const struct expression_node *node, struct value *
     return true;
 }
 
-bool evaluate_node(struct evaluation *evaluation, uint16_t index, struct value *ret_value)
+bool evaluate_node(struct evaluation *evaluation, uint16_t index,
+                   struct expression_value *ret_value)
 {
     const struct expression_node *node = evaluation_node(evaluation, index);
     if (!evaluation_spend(evaluation, node->at, COST_NODE))
@@ -307,7 +309,7 @@ bool expression_test_when(struct expression_run *run, const struct expression *e
 
 static bool to_json(struct evaluation *evaluation, uint32_t bytes_max, struct text *ret_json)
 {
-    struct value value;
+    struct expression_value value;
     if (!evaluate_node(evaluation, 0, &value))
         return false;
     if (value.form == VALUE_JSON) {
@@ -333,10 +335,10 @@ bool expression_json(struct expression_run *run, const struct expression *expres
     return end(&evaluation, done, ret_error);
 }
 
-static bool to_duration(struct evaluation *evaluation, int64_t *ret_ms)
+static bool to_duration(struct evaluation *evaluation, int64_t ms_max, int64_t *ret_ms)
 {
-    struct value value;
-    struct number seconds;
+    struct expression_value value;
+    struct expression_number seconds;
     if (!evaluate_node(evaluation, 0, &value))
         return false;
     if (!value_is_number(&value))
@@ -345,9 +347,9 @@ static bool to_duration(struct evaluation *evaluation, int64_t *ret_ms)
         return false;
     if (seconds.real < 0)
         return evaluation_fail(evaluation, EXPRESSION_NEGATIVE, 0);
-    if (seconds.real * 1000 > (double)DURATION_MS_MAX) {
+    if (seconds.real * 1000 > (double)ms_max) {
         evaluation_fail(evaluation, EXPRESSION_TOO_LARGE, 0);
-        evaluation->error.number = DURATION_MS_MAX / 1000;
+        evaluation->error.number = ms_max / 1000;
         return false;
     }
     int64_t ms = (int64_t)(seconds.real * 1000);
@@ -356,16 +358,16 @@ static bool to_duration(struct evaluation *evaluation, int64_t *ret_ms)
 }
 
 bool expression_duration(struct expression_run *run, const struct expression *expression,
-                         int64_t *ret_ms, struct expression_error *ret_error)
+                         int64_t ms_max, int64_t *ret_ms, struct expression_error *ret_error)
 {
     struct evaluation evaluation;
-    bool done = begin(&evaluation, run, expression) && to_duration(&evaluation, ret_ms);
+    bool done = begin(&evaluation, run, expression) && to_duration(&evaluation, ms_max, ret_ms);
     return end(&evaluation, done, ret_error);
 }
 
 static bool to_text(struct evaluation *evaluation, struct text *ret_text)
 {
-    struct value value;
+    struct expression_value value;
     if (!evaluate_node(evaluation, 0, &value))
         return false;
     if (value.kind != VALUE_TEXT)
@@ -387,7 +389,7 @@ bool expression_write(struct expression_run *run, const struct expression *expre
                       struct json_writer *writer, struct expression_error *ret_error)
 {
     struct evaluation evaluation;
-    struct value value;
+    struct expression_value value;
     bool done = begin(&evaluation, run, expression) && evaluate_node(&evaluation, 0, &value) &&
                 value_write(&evaluation, 0, &value, writer);
     return end(&evaluation, done, ret_error);
@@ -397,7 +399,7 @@ bool expression_fill(struct expression_run *run, const struct expression *expres
                      struct text *ret_text, struct expression_error *ret_error)
 {
     struct evaluation evaluation;
-    struct value value;
+    struct expression_value value;
     bool done = begin(&evaluation, run, expression) && evaluate_node(&evaluation, 0, &value) &&
                 value_to_text(&evaluation, 0, &value, ret_text);
     return end(&evaluation, done, ret_error);

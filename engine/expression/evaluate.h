@@ -12,7 +12,6 @@
 #include "engine/expression/expression.h"
 
 struct order_details;
-struct value;
 
 /* ---- what names stand for ---- */
 
@@ -28,8 +27,13 @@ struct expression_step {
 /* All texts are borrowed, all JSON is canonical. What a place does not have is empty: the check in
  * workflow/ lets no expression refer to it. */
 struct expression_scope {
-    struct text input;                   /* empty: null */
-    const struct order_details *details; /* of `order`; NULL: it has no members */
+    struct text input; /* empty: null */
+    /* Gives a member of `details` as canonical JSON, new in `arena`, and what that costs in units;
+     * NULL: `order` has no members. A run asks once for each. */
+    struct text (*order_member)(const struct order_details *details,
+                                enum expression_order_member member, struct arena *arena,
+                                uint32_t *ret_units);
+    const struct order_details *details;
     const struct expression_step *steps; /* indexed as the workflow's */
     uint32_t step_count;                 /* an index beyond it is a step without output */
     struct text item;
@@ -43,7 +47,8 @@ struct expression_scope {
 enum {
     EXPRESSION_BUDGET = 100000,          /* units, of one step in one Decision */
     EXPRESSION_DECISION_BUDGET = 300000, /* a Decision that used as much begins no further step */
-    EXPRESSION_UNIT = 64,                /* a unit, in what `budget` counts: bytes walked */
+    EXPRESSION_MESSAGE_BYTES_MAX = 1024,
+    EXPRESSION_UNIT = 64, /* a unit, in what `budget` counts: bytes walked */
 };
 
 struct expression_run {
@@ -53,7 +58,8 @@ struct expression_run {
      * and every evaluation fails. */
     struct json_walk budget;
     bool disabled; /* every evaluation fails: the command has crashed its owners before */
-    const struct value *lines; /* order.lines, once they were read */
+    struct text order_members[EXPRESSION_ORDER_MEMBER_COUNT]; /* that were read */
+    uint32_t order_units[EXPRESSION_ORDER_MEMBER_COUNT];
 };
 
 void expression_run_init(struct expression_run *run, const struct expression_scope *scope,
@@ -97,8 +103,8 @@ struct expression_error {
     int64_t number;     /* of EXPRESSION_OUT_OF_RANGE, the index; EXPRESSION_TOO_LARGE, the limit */
 };
 
-/* What is wrong and where, in one line of at most MESSAGE_BYTES_MAX bytes, for StepFailed: `column 9
- * of "input.a.b": there is no member a`. New in `arena`. Columns are characters, from 1. */
+/* What is wrong and where, in one line of at most EXPRESSION_MESSAGE_BYTES_MAX bytes:
+ * `there is no member a: column 7 of input.a.b`. New in `arena`. Columns are characters, from 1. */
 struct text expression_error_message(const struct expression_error *error, struct arena *arena);
 /* States.DataLimitExceeded for EXPRESSION_TRUNCATED and EXPRESSION_TOO_LARGE, else
  * States.QueryEvaluationError. */
@@ -112,12 +118,12 @@ bool expression_test(struct expression_run *run, const struct expression *expres
 /* The same, of a When: false, without an error, if all that is wrong is EXPRESSION_NO_OUTPUT. */
 bool expression_test_when(struct expression_run *run, const struct expression *expression,
                           bool *ret_yes, struct expression_error *ret_error);
-/* Any value, as canonical JSON of at most `bytes_max` bytes; it may borrow from the scope. Items. */
+/* Any value, as canonical JSON of at most `bytes_max` bytes; may borrow from the scope. Items. */
 bool expression_json(struct expression_run *run, const struct expression *expression,
                      uint32_t bytes_max, struct text *ret_json, struct expression_error *ret_error);
-/* A number of seconds, as milliseconds, rounded up; not negative, at most DURATION_MS_MAX. */
+/* A number of seconds, as milliseconds, rounded up; not negative, at most `ms_max`. */
 bool expression_duration(struct expression_run *run, const struct expression *expression,
-                         int64_t *ret_ms, struct expression_error *ret_error);
+                         int64_t ms_max, int64_t *ret_ms, struct expression_error *ret_error);
 /* A text: Timestamp. Not JSON: unescaped. */
 bool expression_text(struct expression_run *run, const struct expression *expression,
                      struct text *ret_text, struct expression_error *ret_error);

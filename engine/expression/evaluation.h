@@ -19,7 +19,7 @@ struct evaluation {
     struct expression_run *run;
     const struct expression *expression;
     struct expression_error error;
-    struct value variables[EXPRESSION_DEPTH_MAX]; /* of the macros around a node */
+    struct expression_value variables[EXPRESSION_DEPTH_MAX]; /* of the macros around a node */
 };
 
 /* ---- spending (evaluate.c) ---- */
@@ -42,7 +42,7 @@ bool evaluation_fail_name(struct evaluation *evaluation, enum expression_error_c
                           uint32_t at, struct text name);
 /* `what` takes `wants`, a set of kinds, not `found`. */
 bool evaluation_fail_type(struct evaluation *evaluation, uint32_t at, struct text what,
-                          uint8_t wants, const struct value *found);
+                          uint8_t wants, const struct expression_value *found);
 
 /* Of two errors that absorbed each other, keeps the first; but that a step has no output excuses no
  * other mistake. */
@@ -56,7 +56,8 @@ static inline const struct expression_node *evaluation_node(const struct evaluat
 }
 
 /* Recursion is bounded by EXPRESSION_DEPTH_MAX. */
-bool evaluate_node(struct evaluation *evaluation, uint16_t index, struct value *ret_value);
+bool evaluate_node(struct evaluation *evaluation, uint16_t index,
+                   struct expression_value *ret_value);
 /* A node whose value must be a bool; `what` asks for it. */
 bool evaluate_bool(struct evaluation *evaluation, uint16_t index, struct text what, bool *ret_yes);
 
@@ -65,107 +66,107 @@ bool evaluate_bool(struct evaluation *evaluation, uint16_t index, struct text wh
 #define KIND_BIT(kind) (1U << VALUE_##kind)
 #define KINDS_NUMBERS (KIND_BIT(INT) | KIND_BIT(REAL))
 
-struct number {
+struct expression_number {
     bool is_whole;
     int64_t whole;
     double real; /* also of a whole one */
 };
 
 /* A value where it lies in canonical JSON; none: null. */
-struct value value_of_json(struct json_value json);
+struct expression_value value_of_json(struct json_value json);
 /* The same of a whole text; empty: null. */
-struct value value_of_json_text(struct text json);
+struct expression_value value_of_json_text(struct text json);
 
-static inline struct value value_of_bool(bool yes)
+static inline struct expression_value value_of_bool(bool yes)
 {
-    return (struct value){.kind = VALUE_BOOL, .yes = yes};
+    return (struct expression_value){.kind = VALUE_BOOL, .yes = yes};
 }
 
-static inline struct value value_of_whole(int64_t whole)
+static inline struct expression_value value_of_whole(int64_t whole)
 {
-    return (struct value){.kind = VALUE_INT, .whole = whole};
+    return (struct expression_value){.kind = VALUE_INT, .whole = whole};
 }
 
-static inline struct value value_of_text(struct text text)
+static inline struct expression_value value_of_text(struct text text)
 {
-    return (struct value){.kind = VALUE_TEXT, .text = text};
+    return (struct expression_value){.kind = VALUE_TEXT, .text = text};
 }
 
-static inline bool value_is_number(const struct value *value)
+static inline bool value_is_number(const struct expression_value *value)
 {
     return value->kind == VALUE_INT || value->kind == VALUE_REAL;
 }
 
 /* Of a number. */
-bool value_number(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                  struct number *ret_number);
+bool value_number(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
+                  struct expression_number *ret_number);
 /* Of a text: unescaped. */
-bool value_plain_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                      struct text *ret_text);
+bool value_plain_text(struct evaluation *evaluation, uint32_t at,
+                      const struct expression_value *value, struct text *ret_text);
 /* A finite double; EXPRESSION_NOT_FINITE. */
 bool value_of_real(struct evaluation *evaluation, uint32_t at, double real,
-                   struct value *ret_value);
-bool value_equal(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                 const struct value *b, bool *ret_equal);
+                   struct expression_value *ret_value);
+bool value_equal(struct evaluation *evaluation, uint32_t at, const struct expression_value *a,
+                 const struct expression_value *b, bool *ret_equal);
 
-/* A loop over a list or a map in its order. An error ends it, too: see `failed`. */
+/* A loop over a list or a map in its order. An error also ends it: see `failed`. */
 struct value_items {
-    const struct value *container;
+    const struct expression_value *container;
     struct json_items json;
     uint32_t next;
-    struct value value; /* the current one */
-    struct text name;   /* of an entry */
-    bool name_escaped;  /* as in JSON */
+    struct expression_value value; /* the current one */
+    struct text name;              /* of an entry */
+    bool name_escaped;             /* as in JSON */
     bool failed;
 };
 
-void value_items_begin(struct value_items *items, const struct value *container);
+void value_items_begin(struct value_items *items, const struct expression_value *container);
 bool value_items_next(struct evaluation *evaluation, uint32_t at, struct value_items *items);
 
 /* A list that grows; its values live in the run's arena. */
 struct value_list {
-    struct value *items;
+    struct expression_value *items;
     uint32_t count;
     uint32_t capacity;
 };
 
 bool value_list_add(struct evaluation *evaluation, uint32_t at, struct value_list *list,
-                    const struct value *value);
-struct value value_of_list(const struct value_list *list);
+                    const struct expression_value *value);
+struct expression_value value_of_list(const struct value_list *list);
 
 /* ---- operators.c, names.c, functions.c ---- */
 
 bool evaluate_chain(struct evaluation *evaluation, const struct expression_node *node,
-                    struct value *ret_value);
+                    struct expression_value *ret_value);
 bool evaluate_negative(struct evaluation *evaluation, const struct expression_node *node,
-                       struct value *ret_value);
+                       struct expression_value *ret_value);
 /* -1, 0 or 1. */
-int number_compare(const struct number *a, const struct number *b);
-bool number_add(struct evaluation *evaluation, uint32_t at, const struct number *a,
-                const struct number *b, struct value *ret_value);
+int number_compare(const struct expression_number *a, const struct expression_number *b);
+bool number_add(struct evaluation *evaluation, uint32_t at, const struct expression_number *a,
+                const struct expression_number *b, struct expression_value *ret_value);
 
 bool evaluate_name(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value);
+                   struct expression_value *ret_value);
 bool evaluate_path(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value);
+                   struct expression_value *ret_value);
 bool evaluate_has(struct evaluation *evaluation, const struct expression_node *node,
-                  struct value *ret_value);
+                  struct expression_value *ret_value);
 /* The member of a map; *ret_found tells whether there is one. */
-bool value_member(struct evaluation *evaluation, uint32_t at, const struct value *map,
-                  struct text name, struct value *ret_value, bool *ret_found);
+bool value_member(struct evaluation *evaluation, uint32_t at, const struct expression_value *map,
+                  struct text name, struct expression_value *ret_value, bool *ret_found);
 
 bool evaluate_call(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value);
+                   struct expression_value *ret_value);
 bool evaluate_macro(struct evaluation *evaluation, const struct expression_node *node,
-                    struct value *ret_value);
+                    struct expression_value *ret_value);
 
 /* ---- write.c ---- */
 
 /* A text, number or bool as string() gives it. */
-bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
+bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
                    struct text *ret_text);
 /* As canonical JSON. */
-bool value_write(struct evaluation *evaluation, uint32_t at, const struct value *value,
+bool value_write(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
                  struct json_writer *writer);
 
 /* The text of a writer that is done, or an error: too large, or too deep. */

@@ -6,8 +6,8 @@
 
 const char *value_kind_phrase(enum value_kind kind)
 {
-    static const char *const phrases[] = {"null",   "a bool", "a number", "a number",
-                                          "a text", "a list", "a map"};
+    static const char *const phrases[] = {"null",   "a boolean", "a number", "a number",
+                                          "a text", "a list",    "a map"};
     _Static_assert(sizeof(phrases) / sizeof(phrases[0]) == VALUE_KIND_COUNT, "a phrase for each");
     assert(kind < VALUE_KIND_COUNT);
     return phrases[kind];

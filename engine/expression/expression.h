@@ -6,7 +6,7 @@
  * arena; it never changes. Node 0 is the root. Operators of one level, and accessors, stand in a
  * row below one node ("a + b - c" has three children), so a path from the root to a leaf is no
  * longer than the brackets of the text are deep: at most EXPRESSION_DEPTH_MAX nodes lie below the
- * root. Whoever walks the nodes may therefore recurse. */
+ * root. A walk may therefore recurse. */
 #ifndef ENGINE_EXPRESSION_EXPRESSION_H
 #define ENGINE_EXPRESSION_EXPRESSION_H
 
@@ -74,7 +74,7 @@ enum expression_operator {
     EXPRESSION_OPERATOR_COUNT
 };
 
-/* With the members of struct expression_node that a kind uses, beside `at`. */
+/* With the members of struct expression_node that a kind uses besides `at`. */
 enum expression_node_kind {
     EXPR_NULL,
     EXPR_BOOL,  /* whole: 0 or 1 */

@@ -11,7 +11,7 @@ static struct text name_of(const struct expression_node *node)
 }
 
 static bool fail_target(struct evaluation *evaluation, const struct expression_node *node,
-                        const struct value *target)
+                        const struct expression_value *target)
 {
     static const uint8_t kinds[] = {
 #define K(kind) KIND_BIT(kind)
@@ -33,7 +33,7 @@ static uint32_t count_characters(struct text text)
 }
 
 static bool size_of(struct evaluation *evaluation, const struct expression_node *node,
-                    const struct value *target, struct value *ret_value)
+                    const struct expression_value *target, struct expression_value *ret_value)
 {
     struct value_items items;
     int64_t count = 0;
@@ -88,9 +88,9 @@ static bool contains(struct evaluation *evaluation, const struct expression_node
 }
 
 static bool compare_texts(struct evaluation *evaluation, const struct expression_node *node,
-                          const struct value *target, struct value *ret_value)
+                          const struct expression_value *target, struct expression_value *ret_value)
 {
-    struct value argument;
+    struct expression_value argument;
     struct text text, part;
     bool yes = false;
     uint16_t second = evaluation_node(evaluation, node->first)->next;
@@ -129,7 +129,7 @@ static bool read_whole(struct text text, int64_t *ret_whole)
 }
 
 static bool whole_of_real(struct evaluation *evaluation, uint32_t at, double real,
-                          struct value *ret_value)
+                          struct expression_value *ret_value)
 {
     const double end = 9223372036854775808.0; /* 2^63 */
     if (!(real >= -end && real < end))
@@ -139,9 +139,9 @@ static bool whole_of_real(struct evaluation *evaluation, uint32_t at, double rea
 }
 
 static bool to_whole(struct evaluation *evaluation, const struct expression_node *node,
-                     const struct value *target, struct value *ret_value)
+                     const struct expression_value *target, struct expression_value *ret_value)
 {
-    struct number number;
+    struct expression_number number;
     struct text text;
     int64_t whole;
     if (target->kind == VALUE_TEXT) {
@@ -164,9 +164,9 @@ static bool to_whole(struct evaluation *evaluation, const struct expression_node
 }
 
 static bool to_real(struct evaluation *evaluation, const struct expression_node *node,
-                    const struct value *target, struct value *ret_value)
+                    const struct expression_value *target, struct expression_value *ret_value)
 {
-    struct number number;
+    struct expression_number number;
     struct text text;
     double real;
     bool finite;
@@ -191,7 +191,7 @@ static bool to_real(struct evaluation *evaluation, const struct expression_node 
 }
 
 static bool to_string(struct evaluation *evaluation, const struct expression_node *node,
-                      const struct value *target, struct value *ret_value)
+                      const struct expression_value *target, struct expression_value *ret_value)
 {
     struct text text;
     if (target->kind == VALUE_NULL || target->kind == VALUE_LIST || target->kind == VALUE_MAP)
@@ -205,7 +205,7 @@ static bool to_string(struct evaluation *evaluation, const struct expression_nod
 /* ---- lists of numbers ---- */
 
 static bool number_item(struct evaluation *evaluation, const struct expression_node *node,
-                        const struct value *item, struct number *ret_number)
+                        const struct expression_value *item, struct expression_number *ret_number)
 {
     if (!value_is_number(item))
         return evaluation_fail_type(evaluation, node->at, name_of(node), KINDS_NUMBERS, item);
@@ -213,11 +213,11 @@ static bool number_item(struct evaluation *evaluation, const struct expression_n
 }
 
 static bool sum_of(struct evaluation *evaluation, const struct expression_node *node,
-                   const struct value *list, struct value *ret_value)
+                   const struct expression_value *list, struct expression_value *ret_value)
 {
     struct value_items items;
-    struct number item, so_far;
-    struct value sum = value_of_whole(0);
+    struct expression_number item, so_far;
+    struct expression_value sum = value_of_whole(0);
     value_items_begin(&items, list);
     while (value_items_next(evaluation, node->at, &items)) {
         if (!number_item(evaluation, node, &items.value, &item) ||
@@ -233,10 +233,10 @@ static bool sum_of(struct evaluation *evaluation, const struct expression_node *
 
 /* The element itself, the first of equal ones. */
 static bool extreme_of(struct evaluation *evaluation, const struct expression_node *node,
-                       const struct value *list, struct value *ret_value)
+                       const struct expression_value *list, struct expression_value *ret_value)
 {
     struct value_items items;
-    struct number item, best = {0};
+    struct expression_number item, best = {0};
     bool any = false;
     int wanted = node->code == FUNCTION_MIN ? -1 : 1;
     value_items_begin(&items, list);
@@ -255,9 +255,9 @@ static bool extreme_of(struct evaluation *evaluation, const struct expression_no
 }
 
 bool evaluate_call(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value)
+                   struct expression_value *ret_value)
 {
-    struct value target;
+    struct expression_value target;
     if (!evaluate_node(evaluation, node->first, &target))
         return false;
     switch ((enum expression_function)node->code) {
@@ -288,7 +288,7 @@ bool evaluate_call(struct evaluation *evaluation, const struct expression_node *
     case EXPRESSION_FUNCTION_COUNT:
         break;
     }
-    assert(false); /* a macro is no call */
+    assert(false); /* macros have nodes of their own */
     return evaluation_fail(evaluation, EXPRESSION_DISABLED, node->at);
 }
 
@@ -296,7 +296,8 @@ bool evaluate_call(struct evaluation *evaluation, const struct expression_node *
 
 /* all() and exists(): an element that decides is enough, whatever is wrong with the others. */
 static bool quantify(struct evaluation *evaluation, const struct expression_node *node,
-                     const struct value *list, uint16_t body, struct value *ret_value)
+                     const struct expression_value *list, uint16_t body,
+                     struct expression_value *ret_value)
 {
     bool decides = node->code == FUNCTION_EXISTS;
     struct value_items items;
@@ -326,7 +327,8 @@ static bool quantify(struct evaluation *evaluation, const struct expression_node
 }
 
 static bool exists_one(struct evaluation *evaluation, const struct expression_node *node,
-                       const struct value *list, uint16_t body, struct value *ret_value)
+                       const struct expression_value *list, uint16_t body,
+                       struct expression_value *ret_value)
 {
     struct value_items items;
     uint32_t count = 0;
@@ -343,13 +345,14 @@ static bool exists_one(struct evaluation *evaluation, const struct expression_no
 }
 
 static bool map_or_filter(struct evaluation *evaluation, const struct expression_node *node,
-                          const struct value *list, uint16_t body, struct value *ret_value)
+                          const struct expression_value *list, uint16_t body,
+                          struct expression_value *ret_value)
 {
     struct value_items items;
     struct value_list results = {0};
     value_items_begin(&items, list);
     while (value_items_next(evaluation, node->at, &items)) {
-        struct value result = items.value;
+        struct expression_value result = items.value;
         bool kept = true;
         evaluation->variables[node->index] = items.value;
         bool done = node->code == FUNCTION_MAP
@@ -365,9 +368,9 @@ static bool map_or_filter(struct evaluation *evaluation, const struct expression
 }
 
 bool evaluate_macro(struct evaluation *evaluation, const struct expression_node *node,
-                    struct value *ret_value)
+                    struct expression_value *ret_value)
 {
-    struct value list;
+    struct expression_value list;
     uint16_t body = evaluation_node(evaluation, node->first)->next;
     assert(node->index < EXPRESSION_DEPTH_MAX);
     if (!evaluate_node(evaluation, node->first, &list))

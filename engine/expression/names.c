@@ -1,100 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What names stand for, and the members and elements behind them. See evaluation.h. */
-#include "base/goods.h"
 #include "engine/expression/evaluation.h"
-#include "engine/order.h"
 
 /* ---- order ---- */
 
-static bool make_attributes(struct evaluation *evaluation, uint32_t at,
-                            const struct order_details *details, struct value *ret_value)
-{
-    uint32_t count = details->attribute_count;
-    if (!evaluation_spend(evaluation, at,
-                          count *
-                              (COST_ELEMENT + sizeof(struct value_entry) * (uint64_t)COST_MADE)))
-        return false;
-    struct value_entry *entries = ARENA_ARRAY(evaluation->run->arena, struct value_entry, count);
-    for (uint32_t i = 0; i < count; i++)
-        entries[i] = (struct value_entry){details->attributes[i].name,
-                                          value_of_text(details->attributes[i].value)};
-    *ret_value = (struct value){.kind = VALUE_MAP, .count = count, .entries = entries};
-    return true;
-}
-
-/* An exact number, so that a price is written as it was given. */
-static struct value price_of(struct decimal decimal, struct arena *arena)
-{
-    char text[JSON_NUMBER_SIZE];
-    struct json_number number = json_number_of_integer(decimal.unscaled);
-    if (number.count > 0)
-        number.exponent -= DECIMAL_SCALE;
-    uint32_t size = json_number_format(&number, text);
-    assert(size > 0);
-    return value_of_json_text(arena_text(arena, (struct text){text, size}));
-}
-
-static struct value make_line(const struct order_line *line, struct arena *arena)
-{
-    enum { LINE_MEMBERS = 4 };
-    struct value_entry *entries = ARENA_ARRAY(arena, struct value_entry, LINE_MEMBERS);
-    entries[0] = (struct value_entry){TEXT("description"), value_of_text(line->description)};
-    entries[1] = (struct value_entry){TEXT("quantity"), value_of_whole(line->quantity)};
-    entries[2] = (struct value_entry){TEXT("sku"), value_of_text(line->sku)};
-    entries[3] = (struct value_entry){TEXT("unit_price"), price_of(line->unit_price, arena)};
-    return (struct value){.kind = VALUE_MAP, .count = LINE_MEMBERS, .entries = entries};
-}
-
-/* A run makes them once, and pays each time. */
-static bool make_lines(struct evaluation *evaluation, uint32_t at,
-                       const struct order_details *details, struct value *ret_value)
+/* It is made once in a run, and paid for each time. */
+static bool order_member(struct evaluation *evaluation, const struct expression_node *node,
+                         struct expression_value *ret_value)
 {
     struct expression_run *run = evaluation->run;
-    const struct goods *goods = goods_or_none(details->goods);
-    if (!evaluation_spend(evaluation, at, (uint64_t)goods->line_count * COST_ELEMENT))
-        return false;
-    if (run->lines == NULL) {
-        struct value *list = ARENA_NEW(run->arena, struct value);
-        struct value *lines = ARENA_ARRAY(run->arena, struct value, goods->line_count);
-        for (uint32_t i = 0; i < goods->line_count; i++)
-            lines[i] = make_line(&goods->lines[i], run->arena);
-        *list = (struct value){.kind = VALUE_LIST, .count = goods->line_count, .items = lines};
-        run->lines = list;
-    }
-    *ret_value = *run->lines;
-    return true;
-}
-
-static bool order_member(struct evaluation *evaluation, const struct expression_node *node,
-                         struct value *ret_value)
-{
-    const struct order_details *details = evaluation->run->scope->details;
-    if (details == NULL)
+    const struct expression_scope *scope = run->scope;
+    assert(node->index < EXPRESSION_ORDER_MEMBER_COUNT);
+    if (scope->order_member == NULL)
         return evaluation_fail_name(evaluation, EXPRESSION_NO_MEMBER, node->at, node->text);
-    switch ((enum expression_order_member)node->index) {
-    case MEMBER_ID:
-        *ret_value = value_of_text(details->order_id);
-        return true;
-    case MEMBER_CUSTOMER:
-        *ret_value = value_of_text(details->customer);
-        return true;
-    case MEMBER_CURRENCY:
-        *ret_value = value_of_text(goods_or_none(details->goods)->currency);
-        return true;
-    case MEMBER_LINES:
-        return make_lines(evaluation, node->at, details, ret_value);
-    case MEMBER_ATTRIBUTES:
-        return make_attributes(evaluation, node->at, details, ret_value);
-    case MEMBER_PRIORITY:
-        *ret_value = value_of_text(text_of(enum_name(&priority_names, details->priority)));
-        return true;
-    case MEMBER_SUBMITTED_BY:
-        *ret_value = value_of_text(details->submitted_by);
-        return true;
-    case EXPRESSION_ORDER_MEMBER_COUNT:
-        break;
-    }
-    return evaluation_fail_name(evaluation, EXPRESSION_NO_MEMBER, node->at, node->text);
+    struct text *made = &run->order_members[node->index];
+    if (made->data == NULL)
+        *made = scope->order_member(scope->details, (enum expression_order_member)node->index,
+                                    run->arena, &run->order_units[node->index]);
+    uint32_t units = run->order_units[node->index];
+    if (!evaluation_spend(evaluation, node->at, (uint64_t)units * EXPRESSION_UNIT))
+        return false;
+    *ret_value = value_of_json_text(*made);
+    return true;
 }
 
 /* ---- steps ---- */
@@ -115,7 +42,7 @@ static bool is_truncated(struct text output)
 }
 
 static bool step_output(struct evaluation *evaluation, const struct expression_node *node,
-                        struct value *ret_value)
+                        struct expression_value *ret_value)
 {
     const struct expression_scope *scope = evaluation->run->scope;
     if (node->index >= scope->step_count || !scope->steps[node->index].has_output)
@@ -128,7 +55,7 @@ static bool step_output(struct evaluation *evaluation, const struct expression_n
 }
 
 static bool step_error(struct evaluation *evaluation, const struct expression_node *node,
-                       struct value *ret_value)
+                       struct expression_value *ret_value)
 {
     enum { ERROR_MEMBERS = 2 };
     const struct expression_scope *scope = evaluation->run->scope;
@@ -142,12 +69,13 @@ static bool step_error(struct evaluation *evaluation, const struct expression_no
         ARENA_ARRAY(evaluation->run->arena, struct value_entry, ERROR_MEMBERS);
     entries[0] = (struct value_entry){TEXT("message"), value_of_text(step->error_message)};
     entries[1] = (struct value_entry){TEXT("name"), value_of_text(step->error_name)};
-    *ret_value = (struct value){.kind = VALUE_MAP, .count = ERROR_MEMBERS, .entries = entries};
+    *ret_value =
+        (struct expression_value){.kind = VALUE_MAP, .count = ERROR_MEMBERS, .entries = entries};
     return true;
 }
 
 bool evaluate_name(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value)
+                   struct expression_value *ret_value)
 {
     const struct expression_scope *scope = evaluation->run->scope;
     switch ((enum expression_name)node->code) {
@@ -181,8 +109,8 @@ bool evaluate_name(struct evaluation *evaluation, const struct expression_node *
 
 /* ---- members and elements ---- */
 
-bool value_member(struct evaluation *evaluation, uint32_t at, const struct value *map,
-                  struct text name, struct value *ret_value, bool *ret_found)
+bool value_member(struct evaluation *evaluation, uint32_t at, const struct expression_value *map,
+                  struct text name, struct expression_value *ret_value, bool *ret_found)
 {
     struct value_items items;
     assert(map->kind == VALUE_MAP);
@@ -200,8 +128,9 @@ bool value_member(struct evaluation *evaluation, uint32_t at, const struct value
     return !items.failed;
 }
 
-static bool member_of(struct evaluation *evaluation, uint32_t at, const struct value *base,
-                      struct text name, struct value *ret_value)
+static bool member_of(struct evaluation *evaluation, uint32_t at,
+                      const struct expression_value *base, struct text name,
+                      struct expression_value *ret_value)
 {
     bool found;
     if (base->kind != VALUE_MAP)
@@ -212,11 +141,11 @@ static bool member_of(struct evaluation *evaluation, uint32_t at, const struct v
 }
 
 /* A double that is whole will do. */
-static bool index_of(struct evaluation *evaluation, uint32_t at, const struct value *key,
+static bool index_of(struct evaluation *evaluation, uint32_t at, const struct expression_value *key,
                      int64_t *ret_index)
 {
     const double whole_end = 9007199254740992; /* 2^53 */
-    struct number number;
+    struct expression_number number;
     if (!value_is_number(key))
         return evaluation_fail_type(evaluation, at, TEXT("[]"), KINDS_NUMBERS, key);
     if (!value_number(evaluation, at, key, &number))
@@ -232,8 +161,9 @@ static bool index_of(struct evaluation *evaluation, uint32_t at, const struct va
     return true;
 }
 
-static bool element_of(struct evaluation *evaluation, uint32_t at, const struct value *list,
-                       const struct value *key, struct value *ret_value)
+static bool element_of(struct evaluation *evaluation, uint32_t at,
+                       const struct expression_value *list, const struct expression_value *key,
+                       struct expression_value *ret_value)
 {
     int64_t index = 0;
     if (!index_of(evaluation, at, key, &index))
@@ -258,9 +188,10 @@ static bool element_of(struct evaluation *evaluation, uint32_t at, const struct 
 }
 
 static bool evaluate_element(struct evaluation *evaluation, const struct expression_node *node,
-                             const struct value *base, struct value *ret_value)
+                             const struct expression_value *base,
+                             struct expression_value *ret_value)
 {
-    struct value key;
+    struct expression_value key;
     struct text name;
     if (!evaluate_node(evaluation, node->first, &key))
         return false;
@@ -278,15 +209,15 @@ static bool evaluate_element(struct evaluation *evaluation, const struct express
 
 /* The path up to, and without, the node `end`. */
 static bool evaluate_path_to(struct evaluation *evaluation, const struct expression_node *node,
-                             uint16_t end, struct value *ret_value)
+                             uint16_t end, struct expression_value *ret_value)
 {
-    struct value base;
+    struct expression_value base;
     if (!evaluate_node(evaluation, node->first, &base))
         return false;
     for (uint16_t at = evaluation_node(evaluation, node->first)->next; at != end;
          at = evaluation_node(evaluation, at)->next) {
         const struct expression_node *step = evaluation_node(evaluation, at);
-        struct value value;
+        struct expression_value value;
         if (!evaluation_spend(evaluation, step->at, COST_NODE))
             return false;
         bool done = step->kind == EXPR_MEMBER
@@ -301,13 +232,13 @@ static bool evaluate_path_to(struct evaluation *evaluation, const struct express
 }
 
 bool evaluate_path(struct evaluation *evaluation, const struct expression_node *node,
-                   struct value *ret_value)
+                   struct expression_value *ret_value)
 {
     return evaluate_path_to(evaluation, node, 0, ret_value);
 }
 
 bool evaluate_has(struct evaluation *evaluation, const struct expression_node *node,
-                  struct value *ret_value)
+                  struct expression_value *ret_value)
 {
     const struct expression_node *path = evaluation_node(evaluation, node->first);
     assert(path->kind == EXPR_PATH);
@@ -316,7 +247,7 @@ bool evaluate_has(struct evaluation *evaluation, const struct expression_node *n
         last = evaluation_node(evaluation, last)->next;
     const struct expression_node *member = evaluation_node(evaluation, last);
     assert(member->kind == EXPR_MEMBER);
-    struct value base, value;
+    struct expression_value base, value;
     bool found;
     if (!evaluate_path_to(evaluation, path, last, &base))
         return false;

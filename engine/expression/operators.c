@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic and comparison. See evaluation.h. Two ints give an int, but of "/"; an int beside a
+/* Arithmetic and comparison. See evaluation.h. Two ints give an int, but of "/"; an int next to a
  * real is taken as one. */
 #include "engine/expression/evaluation.h"
 
 static bool fail_operands(struct evaluation *evaluation, const struct expression_node *right,
-                          const struct value *a, const struct value *b)
+                          const struct expression_value *a, const struct expression_value *b)
 {
     evaluation_fail_name(evaluation, EXPRESSION_WRONG_TYPE, right->op_at,
                          text_of(expression_operator_text((enum expression_operator)right->op)));
@@ -15,7 +15,7 @@ static bool fail_operands(struct evaluation *evaluation, const struct expression
 
 /* ---- numbers ---- */
 
-int number_compare(const struct number *a, const struct number *b)
+int number_compare(const struct expression_number *a, const struct expression_number *b)
 {
     if (a->is_whole && b->is_whole)
         return (a->whole > b->whole) - (a->whole < b->whole);
@@ -23,7 +23,7 @@ int number_compare(const struct number *a, const struct number *b)
 }
 
 static bool give_whole(struct evaluation *evaluation, uint32_t at, bool overflows, int64_t whole,
-                       struct value *ret_value)
+                       struct expression_value *ret_value)
 {
     if (overflows)
         return evaluation_fail(evaluation, EXPRESSION_OVERFLOW, at);
@@ -31,8 +31,8 @@ static bool give_whole(struct evaluation *evaluation, uint32_t at, bool overflow
     return true;
 }
 
-bool number_add(struct evaluation *evaluation, uint32_t at, const struct number *a,
-                const struct number *b, struct value *ret_value)
+bool number_add(struct evaluation *evaluation, uint32_t at, const struct expression_number *a,
+                const struct expression_number *b, struct expression_value *ret_value)
 {
     int64_t whole = 0;
     if (!a->is_whole || !b->is_whole)
@@ -41,8 +41,8 @@ bool number_add(struct evaluation *evaluation, uint32_t at, const struct number 
     return give_whole(evaluation, at, overflows, whole, ret_value);
 }
 
-static bool subtract(struct evaluation *evaluation, uint32_t at, const struct number *a,
-                     const struct number *b, struct value *ret_value)
+static bool subtract(struct evaluation *evaluation, uint32_t at, const struct expression_number *a,
+                     const struct expression_number *b, struct expression_value *ret_value)
 {
     int64_t whole = 0;
     if (!a->is_whole || !b->is_whole)
@@ -51,8 +51,8 @@ static bool subtract(struct evaluation *evaluation, uint32_t at, const struct nu
     return give_whole(evaluation, at, overflows, whole, ret_value);
 }
 
-static bool multiply(struct evaluation *evaluation, uint32_t at, const struct number *a,
-                     const struct number *b, struct value *ret_value)
+static bool multiply(struct evaluation *evaluation, uint32_t at, const struct expression_number *a,
+                     const struct expression_number *b, struct expression_value *ret_value)
 {
     int64_t whole = 0;
     if (!a->is_whole || !b->is_whole)
@@ -61,8 +61,8 @@ static bool multiply(struct evaluation *evaluation, uint32_t at, const struct nu
     return give_whole(evaluation, at, overflows, whole, ret_value);
 }
 
-static bool divide(struct evaluation *evaluation, uint32_t at, const struct number *a,
-                   const struct number *b, struct value *ret_value)
+static bool divide(struct evaluation *evaluation, uint32_t at, const struct expression_number *a,
+                   const struct expression_number *b, struct expression_value *ret_value)
 {
     if (b->real == 0)
         return evaluation_fail_name(evaluation, EXPRESSION_DIVIDED_BY_0, at, TEXT("/"));
@@ -70,9 +70,10 @@ static bool divide(struct evaluation *evaluation, uint32_t at, const struct numb
 }
 
 static bool remainder_of(struct evaluation *evaluation, const struct expression_node *right,
-                         const struct number *a, const struct number *b, struct value *ret_value)
+                         const struct expression_number *a, const struct expression_number *b,
+                         struct expression_value *ret_value)
 {
-    static const struct value real = {.kind = VALUE_REAL};
+    static const struct expression_value real = {.kind = VALUE_REAL};
     if (!a->is_whole || !b->is_whole)
         return evaluation_fail_type(evaluation, right->op_at, TEXT("%"), KIND_BIT(INT), &real);
     if (b->whole == 0)
@@ -84,9 +85,10 @@ static bool remainder_of(struct evaluation *evaluation, const struct expression_
 }
 
 static bool calculate(struct evaluation *evaluation, const struct expression_node *right,
-                      const struct value *a, const struct value *b, struct value *ret_value)
+                      const struct expression_value *a, const struct expression_value *b,
+                      struct expression_value *ret_value)
 {
-    struct number a_number, b_number;
+    struct expression_number a_number, b_number;
     uint32_t at = right->op_at;
     if (!value_is_number(a) || !value_is_number(b))
         return fail_operands(evaluation, right, a, b);
@@ -118,10 +120,10 @@ static bool calculate(struct evaluation *evaluation, const struct expression_nod
 }
 
 bool evaluate_negative(struct evaluation *evaluation, const struct expression_node *node,
-                       struct value *ret_value)
+                       struct expression_value *ret_value)
 {
-    struct value value;
-    struct number number;
+    struct expression_value value;
+    struct expression_number number;
     if (!evaluate_node(evaluation, node->first, &value))
         return false;
     if (!value_is_number(&value))
@@ -136,8 +138,8 @@ bool evaluate_negative(struct evaluation *evaluation, const struct expression_no
 
 /* ---- texts and lists ---- */
 
-static bool add_texts(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                      const struct value *b, struct value *ret_value)
+static bool add_texts(struct evaluation *evaluation, uint32_t at, const struct expression_value *a,
+                      const struct expression_value *b, struct expression_value *ret_value)
 {
     struct text a_text, b_text;
     if (!value_plain_text(evaluation, at, a, &a_text) ||
@@ -154,8 +156,8 @@ static bool add_texts(struct evaluation *evaluation, uint32_t at, const struct v
     return true;
 }
 
-static bool add_items(struct evaluation *evaluation, uint32_t at, const struct value *container,
-                      struct value_list *list)
+static bool add_items(struct evaluation *evaluation, uint32_t at,
+                      const struct expression_value *container, struct value_list *list)
 {
     struct value_items items;
     value_items_begin(&items, container);
@@ -167,7 +169,8 @@ static bool add_items(struct evaluation *evaluation, uint32_t at, const struct v
 }
 
 static bool add(struct evaluation *evaluation, const struct expression_node *right,
-                const struct value *a, const struct value *b, struct value *ret_value)
+                const struct expression_value *a, const struct expression_value *b,
+                struct expression_value *ret_value)
 {
     struct value_list list = {0};
     if (a->kind == VALUE_TEXT && b->kind == VALUE_TEXT)
@@ -184,7 +187,8 @@ static bool add(struct evaluation *evaluation, const struct expression_node *rig
 /* ---- comparison ---- */
 
 static bool compare(struct evaluation *evaluation, const struct expression_node *right,
-                    const struct value *a, const struct value *b, int *ret_order)
+                    const struct expression_value *a, const struct expression_value *b,
+                    int *ret_order)
 {
     uint32_t at = right->op_at;
     if (a->kind == VALUE_TEXT && b->kind == VALUE_TEXT) {
@@ -198,7 +202,7 @@ static bool compare(struct evaluation *evaluation, const struct expression_node 
         *ret_order = text_compare(a_text, b_text);
         return true;
     }
-    struct number a_number, b_number;
+    struct expression_number a_number, b_number;
     if (!value_is_number(a) || !value_is_number(b))
         return fail_operands(evaluation, right, a, b);
     if (!value_number(evaluation, at, a, &a_number) || !value_number(evaluation, at, b, &b_number))
@@ -208,7 +212,8 @@ static bool compare(struct evaluation *evaluation, const struct expression_node 
 }
 
 static bool give_order(struct evaluation *evaluation, const struct expression_node *right,
-                       const struct value *a, const struct value *b, struct value *ret_value)
+                       const struct expression_value *a, const struct expression_value *b,
+                       struct expression_value *ret_value)
 {
     int order = 0;
     if (!compare(evaluation, right, a, b, &order))
@@ -223,14 +228,14 @@ static bool give_order(struct evaluation *evaluation, const struct expression_no
 
 /* An element of a list that is equal, or a name of a map. */
 static bool find_in(struct evaluation *evaluation, const struct expression_node *right,
-                    const struct value *what, const struct value *container,
-                    struct value *ret_value)
+                    const struct expression_value *what, const struct expression_value *container,
+                    struct expression_value *ret_value)
 {
     bool found = false;
     uint32_t at = right->op_at;
     if (container->kind == VALUE_MAP && what->kind == VALUE_TEXT) {
         struct text name;
-        struct value value;
+        struct expression_value value;
         if (!value_plain_text(evaluation, at, what, &name) ||
             !value_member(evaluation, at, container, name, &value, &found))
             return false;
@@ -251,7 +256,8 @@ static bool find_in(struct evaluation *evaluation, const struct expression_node 
 }
 
 static bool apply(struct evaluation *evaluation, const struct expression_node *right,
-                  const struct value *a, const struct value *b, struct value *ret_value)
+                  const struct expression_value *a, const struct expression_value *b,
+                  struct expression_value *ret_value)
 {
     bool equal;
     switch ((enum expression_operator)right->op) {
@@ -282,14 +288,14 @@ static bool apply(struct evaluation *evaluation, const struct expression_node *r
 }
 
 bool evaluate_chain(struct evaluation *evaluation, const struct expression_node *node,
-                    struct value *ret_value)
+                    struct expression_value *ret_value)
 {
-    struct value so_far;
+    struct expression_value so_far;
     if (!evaluate_node(evaluation, node->first, &so_far))
         return false;
     for (uint16_t at = evaluation_node(evaluation, node->first)->next; at != 0;
          at = evaluation_node(evaluation, at)->next) {
-        struct value right, result;
+        struct expression_value right, result;
         if (!evaluate_node(evaluation, at, &right) ||
             !apply(evaluation, evaluation_node(evaluation, at), &so_far, &right, &result))
             return false;

@@ -4,9 +4,9 @@
 
 #include "base/real.h"
 
-struct value value_of_json(struct json_value json)
+struct expression_value value_of_json(struct json_value json)
 {
-    struct value value = {.form = VALUE_JSON, .json = json};
+    struct expression_value value = {.form = VALUE_JSON, .json = json};
     switch (json_value_kind(json)) {
     case JSON_KIND_BOOLEAN:
         return value_of_bool(json_value_boolean(json));
@@ -27,51 +27,54 @@ struct value value_of_json(struct json_value json)
     case JSON_KIND_COUNT:
         break;
     }
-    return (struct value){.kind = VALUE_NULL};
+    return (struct expression_value){.kind = VALUE_NULL};
 }
 
-struct value value_of_json_text(struct text json)
+struct expression_value value_of_json_text(struct text json)
 {
     return value_of_json(json_value_of(json));
 }
 
 /* ---- numbers and texts ---- */
 
-bool value_number(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                  struct number *ret_number)
+bool value_number(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
+                  struct expression_number *ret_number)
 {
     assert(value_is_number(value));
     if (value->form == VALUE_OWN) {
         bool whole = value->kind == VALUE_INT;
-        *ret_number = (struct number){.is_whole = whole,
-                                      .whole = whole ? value->whole : 0,
-                                      .real = whole ? (double)value->whole : value->real};
+        *ret_number =
+            (struct expression_number){.is_whole = whole,
+                                       .whole = whole ? value->whole : 0,
+                                       .real = whole ? (double)value->whole : value->real};
         return true;
     }
     int64_t whole;
     struct json_number number;
     if (json_value_integer(value->json, &whole)) {
-        *ret_number = (struct number){.is_whole = true, .whole = whole, .real = (double)whole};
+        *ret_number =
+            (struct expression_number){.is_whole = true, .whole = whole, .real = (double)whole};
         return true;
     }
     if (!json_value_number(value->json, &number))
         return evaluation_fail(evaluation, EXPRESSION_NOT_JSON, at);
     if (number.count > REAL_FAST_DIGITS_MAX && !evaluation_spend(evaluation, at, COST_DIGITS))
         return false;
-    *ret_number = (struct number){.real = real_of_number(&number)};
+    *ret_number = (struct expression_number){.real = real_of_number(&number)};
     return true;
 }
 
-bool value_of_real(struct evaluation *evaluation, uint32_t at, double real, struct value *ret_value)
+bool value_of_real(struct evaluation *evaluation, uint32_t at, double real,
+                   struct expression_value *ret_value)
 {
     if (!real_is_finite(real))
         return evaluation_fail(evaluation, EXPRESSION_NOT_FINITE, at);
-    *ret_value = (struct value){.kind = VALUE_REAL, .real = real};
+    *ret_value = (struct expression_value){.kind = VALUE_REAL, .real = real};
     return true;
 }
 
-bool value_plain_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                      struct text *ret_text)
+bool value_plain_text(struct evaluation *evaluation, uint32_t at,
+                      const struct expression_value *value, struct text *ret_text)
 {
     assert(value->kind == VALUE_TEXT);
     if (value->form == VALUE_OWN) {
@@ -92,7 +95,7 @@ bool value_plain_text(struct evaluation *evaluation, uint32_t at, const struct v
 
 /* ---- elements and entries ---- */
 
-void value_items_begin(struct value_items *items, const struct value *container)
+void value_items_begin(struct value_items *items, const struct expression_value *container)
 {
     assert(container->kind == VALUE_LIST || container->kind == VALUE_MAP);
     *items = (struct value_items){.container = container};
@@ -102,7 +105,7 @@ void value_items_begin(struct value_items *items, const struct value *container)
 
 bool value_items_next(struct evaluation *evaluation, uint32_t at, struct value_items *items)
 {
-    const struct value *container = items->container;
+    const struct expression_value *container = items->container;
     items->failed = !evaluation_spend(evaluation, at, COST_ELEMENT);
     if (items->failed)
         return false;
@@ -128,13 +131,14 @@ bool value_items_next(struct evaluation *evaluation, uint32_t at, struct value_i
 }
 
 bool value_list_add(struct evaluation *evaluation, uint32_t at, struct value_list *list,
-                    const struct value *value)
+                    const struct expression_value *value)
 {
     if (!evaluation_spend(evaluation, at, sizeof(*value) * COST_MADE))
         return false;
     if (list->count == list->capacity) {
         uint32_t capacity = list->capacity > 0 ? 2 * list->capacity : 8;
-        struct value *items = arena_calloc(evaluation->run->arena, capacity, sizeof(*items));
+        struct expression_value *items =
+            arena_calloc(evaluation->run->arena, capacity, sizeof(*items));
         if (list->count > 0)
             memcpy(items, list->items, list->count * sizeof(*items));
         list->items = items;
@@ -144,15 +148,16 @@ bool value_list_add(struct evaluation *evaluation, uint32_t at, struct value_lis
     return true;
 }
 
-struct value value_of_list(const struct value_list *list)
+struct expression_value value_of_list(const struct value_list *list)
 {
-    return (struct value){.kind = VALUE_LIST, .count = list->count, .items = list->items};
+    return (struct expression_value){
+        .kind = VALUE_LIST, .count = list->count, .items = list->items};
 }
 
 /* ---- equality ---- */
 
-static bool equal_at(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                     const struct value *b, uint32_t depth, bool *ret_equal);
+static bool equal_at(struct evaluation *evaluation, uint32_t at, const struct expression_value *a,
+                     const struct expression_value *b, uint32_t depth, bool *ret_equal);
 
 static bool names_equal(const struct value_items *a, const struct value_items *b)
 {
@@ -163,8 +168,9 @@ static bool names_equal(const struct value_items *a, const struct value_items *b
 }
 
 /* Both are sorted by their names, so they are equal if they are in this order. */
-static bool items_equal(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                        const struct value *b, uint32_t depth, bool *ret_equal)
+static bool items_equal(struct evaluation *evaluation, uint32_t at,
+                        const struct expression_value *a, const struct expression_value *b,
+                        uint32_t depth, bool *ret_equal)
 {
     struct value_items a_items, b_items;
     value_items_begin(&a_items, a);
@@ -189,8 +195,9 @@ static bool items_equal(struct evaluation *evaluation, uint32_t at, const struct
     }
 }
 
-static bool texts_equal(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                        const struct value *b, bool *ret_equal)
+static bool texts_equal(struct evaluation *evaluation, uint32_t at,
+                        const struct expression_value *a, const struct expression_value *b,
+                        bool *ret_equal)
 {
     struct text a_text, b_text;
     if (!value_plain_text(evaluation, at, a, &a_text) ||
@@ -202,14 +209,14 @@ static bool texts_equal(struct evaluation *evaluation, uint32_t at, const struct
     return true;
 }
 
-static bool equal_at(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                     const struct value *b, uint32_t depth, bool *ret_equal)
+static bool equal_at(struct evaluation *evaluation, uint32_t at, const struct expression_value *a,
+                     const struct expression_value *b, uint32_t depth, bool *ret_equal)
 {
     *ret_equal = false;
     if (depth > VALUE_DEPTH_MAX)
         return evaluation_fail(evaluation, EXPRESSION_NOT_JSON, at);
     if (value_is_number(a) && value_is_number(b)) {
-        struct number a_number, b_number;
+        struct expression_number a_number, b_number;
         if (!value_number(evaluation, at, a, &a_number) ||
             !value_number(evaluation, at, b, &b_number))
             return false;
@@ -226,8 +233,8 @@ static bool equal_at(struct evaluation *evaluation, uint32_t at, const struct va
     return true;
 }
 
-bool value_equal(struct evaluation *evaluation, uint32_t at, const struct value *a,
-                 const struct value *b, bool *ret_equal)
+bool value_equal(struct evaluation *evaluation, uint32_t at, const struct expression_value *a,
+                 const struct expression_value *b, bool *ret_equal)
 {
     return equal_at(evaluation, at, a, b, 0, ret_equal);
 }

@@ -17,7 +17,7 @@ enum value_form {
     VALUE_JSON, /* json, of a number, a text, a list or a map. A number's kind is VALUE_REAL */
 };
 
-struct value {
+struct expression_value {
     uint8_t kind;   /* enum value_kind */
     uint8_t form;   /* enum value_form */
     uint32_t count; /* elements or entries, of a list or a map in VALUE_OWN */
@@ -27,14 +27,14 @@ struct value {
         double real;
         struct text text;
         struct json_value json;
-        const struct value *items;
+        const struct expression_value *items;
         const struct value_entry *entries; /* sorted by name */
     };
 };
 
 struct value_entry {
     struct text name;
-    struct value value;
+    struct expression_value value;
 };
 
 #endif

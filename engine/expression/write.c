@@ -9,8 +9,8 @@
 
 /* ---- texts ---- */
 
-static bool number_to_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                           struct text *ret_text)
+static bool number_to_text(struct evaluation *evaluation, uint32_t at,
+                           const struct expression_value *value, struct text *ret_text)
 {
     char text[JSON_NUMBER_SIZE];
     uint32_t size;
@@ -36,7 +36,7 @@ static bool number_to_text(struct evaluation *evaluation, uint32_t at, const str
     return true;
 }
 
-bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct value *value,
+bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
                    struct text *ret_text)
 {
     if (value->kind == VALUE_TEXT)
@@ -53,11 +53,13 @@ bool value_to_text(struct evaluation *evaluation, uint32_t at, const struct valu
 
 /* ---- JSON ---- */
 
-static bool write_at(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                     struct json_writer *writer, uint32_t depth);
+static bool write_at(struct evaluation *evaluation, uint32_t at,
+                     const struct expression_value *value, struct json_writer *writer,
+                     uint32_t depth);
 
-static bool write_items(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                        struct json_writer *writer, uint32_t depth)
+static bool write_items(struct evaluation *evaluation, uint32_t at,
+                        const struct expression_value *value, struct json_writer *writer,
+                        uint32_t depth)
 {
     struct value_items items;
     value_items_begin(&items, value);
@@ -78,8 +80,9 @@ static bool write_items(struct evaluation *evaluation, uint32_t at, const struct
     return !items.failed;
 }
 
-static bool write_at(struct evaluation *evaluation, uint32_t at, const struct value *value,
-                     struct json_writer *writer, uint32_t depth)
+static bool write_at(struct evaluation *evaluation, uint32_t at,
+                     const struct expression_value *value, struct json_writer *writer,
+                     uint32_t depth)
 {
     struct text text;
     if (depth > JSON_DEPTH_MAX)
@@ -125,7 +128,7 @@ static bool write_at(struct evaluation *evaluation, uint32_t at, const struct va
     return false;
 }
 
-bool value_write(struct evaluation *evaluation, uint32_t at, const struct value *value,
+bool value_write(struct evaluation *evaluation, uint32_t at, const struct expression_value *value,
                  struct json_writer *writer)
 {
     return write_at(evaluation, at, value, writer, 0);

@@ -7,6 +7,7 @@ from tree import LAYERS, c_files, check, includes
 # Each folder with the folders of its layer whose headers it includes. Services do not include each
 # other.
 WITHIN = {
+    "engine": ("engine/expression",),
     "engine/kinds": ("engine",),
     "platform/config": ("platform",),
     "platform/http": ("platform",),

@@ -60,7 +60,7 @@ WAIT_HOMES = {
 }
 
 # The engine carries what is ordered: who copies it there, and who shows it to expressions.
-GOODS_HOMES = {"engine/order.c", "engine/expression/names.c"}
+GOODS_HOMES = {"engine/order.c", "engine/order_members.c"}
 
 # String and format functions, and where an assert ends.
 ENGINE_SYMBOLS = {

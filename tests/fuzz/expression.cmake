@@ -1,5 +1,5 @@
-#SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 #
-#fuzz - expression CORPUS : an expression and the data that it reads.
+# fuzz-expression CORPUS: an expression and the data that it reads.
 
-reeve_fuzz(expression SOURCES expression_fuzz.c LIBS reeve - workflow)
+reeve_fuzz(expression SOURCES expression_fuzz.c LIBS reeve-workflow)

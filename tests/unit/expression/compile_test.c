@@ -20,7 +20,7 @@ Test(compile, explains_mistakes_of_syntax)
         {"'a", NULL, "1: the text that begins here does not end"},
         {"'a\\q'", NULL, "3: escapes are \\\\ \\' \\\" \\n \\r \\t \\/ and \\uXXXX"},
         {"'\\u0000'", NULL, "2: a text cannot have a NUL"},
-        {"'\\ud83d'", NULL, "2: half of a surrogate pair is no character"},
+        {"'\\ud83d'", NULL, "2: half of a surrogate pair is not a character"},
         {"'\\ud83d\\ude00' == '\U0001f600'", NULL, "true"}, {"\"it's\" == 'it\\'s'", NULL, "true"},
         {"a = 1", NULL, "1: there is no name a; 3: write == to compare"},
         {"true and false", NULL, "6: write && for and"},
@@ -110,8 +110,8 @@ Test(compile, checks_kinds_of_values)
     EVALUATES(
         {"1 + 'a'", NULL, "3: + cannot add a number and a text: write string(...) for a text"},
         {"[1] + 1", NULL, "5: + cannot add a list and a number"},
-        {"1 && true", NULL, "1: && takes a bool, not a number"},
-        {"!'a'", NULL, "2: ! takes a bool, not a text"},
+        {"1 && true", NULL, "1: && takes a boolean, not a number"},
+        {"!'a'", NULL, "2: ! takes a boolean, not a text"},
         {"-'a'", NULL, "1: - takes a number, not a text"},
         {"1.5 % 2.5", NULL, "5: % takes whole numbers: write int(x) % int(y)"},
         {"'a' * 2", NULL, "5: * takes a number, not a text"},
@@ -121,10 +121,10 @@ Test(compile, checks_kinds_of_values)
         {"1.5.sum()", NULL, "5: sum() takes a list, not a number"},
         {"'a'.b", NULL, "5: .b takes a map, not a text"},
         {"1[0]", NULL, "2: an index in brackets takes a list or a map, not a number"},
-        {"[1][true]", NULL, "5: an index in brackets takes a number or a text, not a bool"},
+        {"[1][true]", NULL, "5: an index in brackets takes a number or a text, not a boolean"},
         {"[1].filter(x, 1)", NULL,
-         "15: what a macro asks for each element takes a bool, not a number"},
-        {"1 ? 2 : 3", NULL, "1: ? takes a bool, not a number"});
+         "15: what a macro asks for each element takes a boolean, not a number"},
+        {"1 ? 2 : 3", NULL, "1: ? takes a boolean, not a number"});
 }
 
 static const char *repeat(const char *begin, const char *middle, uint32_t count, const char *end)

@@ -160,8 +160,9 @@ Test(expression, compares)
          "error: < cannot take a text and a number: column 7 of "
          "input < 1"},
         {"input < input", "true",
-         "error: < cannot take a bool and a bool: column 7 of input < input"},
-        {"true < false", NULL, "6: < compares two numbers or two texts, not a bool and a bool"},
+         "error: < cannot take a boolean and a boolean: column 7 of input < input"},
+        {"true < false", NULL,
+         "6: < compares two numbers or two texts, not a boolean and a boolean"},
         {"2 in [1, 2.0] && !(3 in input.l) && 'a' in input && !('b' in {'a': 1})",
          "{\"a\":1,\"l\":[1,2]}", "true"},
         {"1 in input", "{\"1\":1}", "false"},
@@ -179,7 +180,7 @@ Test(expression, absorbs_errors_where_one_side_decides)
         {"input.x && true", "{}", "error: there is no member x: column 7 of input.x && true"},
         {"input || true", "3", "true"},
         {"input || false", "3",
-         "error: || takes a bool, not a number: column 1 of input || "
+         "error: || takes a boolean, not a number: column 1 of input || "
          "false"},
         {"input.l.exists(x, 1 / x > 0)", "{\"l\":[0,1]}", "true"},
         {"input.l.all(x, 1 / x > 0)", "{\"l\":[0,-1]}", "false"},
@@ -198,7 +199,7 @@ Test(expression, chooses)
               {"input > 5 ? 'a' : input > 3 ? 'b' : 'c'", "1", "\"c\""},
               {"true ? 1 : input.x", "{}", "1"}, {"(false ? true : false) ? 1 : 2", NULL, "2"},
               {"input ? 1 : 2", "1",
-               "error: ? takes a bool, not a number: column 1 of input ? 1 : "
+               "error: ? takes a boolean, not a number: column 1 of input ? 1 : "
                "2"});
 }
 
@@ -236,7 +237,7 @@ Test(expression, has_functions)
          "double('')"},
         {"string(1.50) + string(true) + string('x') + string(-3)", NULL, "\"1.5truex-3\""},
         {"string(input)", "[]",
-         "error: string takes a bool, a number or a text, not a list: "
+         "error: string takes a boolean, a number or a text, not a list: "
          "column 1 of string(input)"},
         {"'abc'.startsWith('ab') && 'abc'.endsWith('bc') && 'abc'.contains('b')", NULL, "true"},
         {"'abc'.startsWith('abcd') || 'abc'.endsWith('x') || 'abc'.contains('ac')", NULL, "false"},
@@ -265,7 +266,7 @@ Test(expression, has_macros)
          "error: all takes a list, not a map: column 7 of "
          "input.all(x, true)"},
         {"input.filter(x, x)", "[1]",
-         "error: filter takes a bool, not a number: column 17 of "
+         "error: filter takes a boolean, not a number: column 17 of "
          "input.filter(x, x)"},
         {"[1, 2] + [3] == [1, 2, 3] && 'a' + 'b' == 'ab'", NULL, "true"});
 }

@@ -7,6 +7,7 @@ reeve_test(expression
         budget_test.c
         compile_test.c
         evaluate_test.c
+        guards_test.c
         kit.c
         template_test.c
     LIBS reeve-workflow)

@@ -4,7 +4,7 @@
 
 #include "base/goods.h"
 #include "base/heap_arena.h"
-#include "engine/order.h"
+#include "engine/order_members.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -60,6 +60,7 @@ struct expression_scope kit_scope(const char *input)
                                                  .priority = PRIORITY_HIGH};
     return (struct expression_scope){
         .input = input != NULL ? kit_json(input) : (struct text){0},
+        .order_member = order_member_json,
         .details = &details,
         .steps = states,
         .step_count = STEPS,

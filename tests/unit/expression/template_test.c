@@ -31,17 +31,18 @@ Test(template, keeps_the_kind_of_a_value_that_stands_alone)
 
 Test(template, puts_values_into_texts)
 {
-    FILLS(kit_template_text,
-          {"Question: \"Loan of ${input.a} EUR for ${input.n}, ${input.b}?\"",
-           "{\"a\":1000.50,\"n\":\"Ann\",\"b\":true}", "Loan of 1000.5 EUR for Ann, true?"},
-          {"Message: 'costs $${x} ${1} $ {'", NULL, "costs ${x} 1 $ {"},
-          {"Message: \"${input}\"", "\"a\\nb\"", "a\nb"}, {"Message: plain", NULL, "plain"},
-          {"Message: \"no ${input}\"", "null",
-           "error: a text with ${ } in it takes a bool, a number or a text, not null: column 1 of "
-           "input"},
-          {"Message: \"no ${[1]}\"", NULL,
-           "1:16: this gives a list; here it must give a bool or a number or a text\n"},
-          {"Message: [a]", NULL, "1:10: Field must be a text, not a list\n"});
+    FILLS(
+        kit_template_text,
+        {"Question: \"Loan of ${input.a} EUR for ${input.n}, ${input.b}?\"",
+         "{\"a\":1000.50,\"n\":\"Ann\",\"b\":true}", "Loan of 1000.5 EUR for Ann, true?"},
+        {"Message: 'costs $${x} ${1} $ {'", NULL, "costs ${x} 1 $ {"},
+        {"Message: \"${input}\"", "\"a\\nb\"", "a\nb"}, {"Message: plain", NULL, "plain"},
+        {"Message: \"no ${input}\"", "null",
+         "error: a text with ${ } in it takes a boolean, a number or a text, not null: column 1 of "
+         "input"},
+        {"Message: \"no ${[1]}\"", NULL,
+         "1:16: this gives a list; here it must give a boolean or a number or a text\n"},
+        {"Message: [a]", NULL, "1:10: Field must be a text, not a list\n"});
     FILLS(kit_template, {"Set: {a: \"x ${'}' + input} y\"}", "\"{\"", "{\"a\":\"x }{ y\"}"});
 }
 
@@ -90,8 +91,8 @@ Test(template, has_fields_that_are_expressions)
           {"When: output.Skipped.ok || output.Check.ok", NULL, "true"},
           {"When: input.x", "{}", "error: there is no member x: column 7 of input.x"},
           {"When: input.x", "{\"x\":1}",
-           "error: this field takes a bool, not a number: column 1 of input.x"},
-          {"When: 1 + 1", NULL, "1:7: this gives a number; here it must give a bool\n"},
+           "error: this field takes a boolean, not a number: column 1 of input.x"},
+          {"When: 1 + 1", NULL, "1:7: this gives a number; here it must give a boolean\n"},
           {"When: ${input.a}", NULL, "1:7: leave out ${ }: the whole field is an expression\n"},
           {"When: !output.Check.ok", NULL,
            "1:7: tags (!) are not allowed: put an expression that begins with ! in quotes\n"},

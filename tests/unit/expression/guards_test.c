@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Outputs, errors and optional members that may be missing where they are read. */
+#include "kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* Steps before: Always; Car and Hotel, each with a When; Book, whose When asks for Car; Pay, whose
+ * failure is caught. */
+enum { ALWAYS, CAR, HOTEL, BOOK, PAY, STEPS };
+
+static const struct expression_known_step steps[STEPS] = {{TEXT_CONST("Always"), true, false},
+                                                          {TEXT_CONST("Car"), true, false},
+                                                          {TEXT_CONST("Hotel"), true, false},
+                                                          {TEXT_CONST("Book"), true, false},
+                                                          {TEXT_CONST("Pay"), true, true}};
+static const struct expression_shape gift_members[] = {
+    {.kinds = KIND_SET(TEXT), .optional = true, .name = TEXT_CONST("card")},
+    {.kinds = KIND_SET(TEXT), .name = TEXT_CONST("text")}};
+static const struct expression_shape input_members[] = {
+    {.kinds = KIND_SET(MAP),
+     .optional = true,
+     .name = TEXT_CONST("gift"),
+     .members = gift_members,
+     .member_count = 2},
+    {.kinds = KIND_SET(BOOL), .optional = true, .name = TEXT_CONST("vip")},
+    {.kinds = KINDS_NUMBER, .name = TEXT_CONST("total")}};
+static const struct expression_shape input_shape = {
+    .kinds = KIND_SET(MAP), .members = input_members, .member_count = 3};
+
+/* "" or "COLUMN: ..." of the first problem; `own_when` NULL: the step has none. */
+static const char *problem_of(const char *source, const char *own_when)
+{
+    static struct expression_problems problems;
+    struct expression_guards guards = {.always = 1U << ALWAYS};
+    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS,
+                                     .steps = steps,
+                                     .step_count = STEPS,
+                                     .input = &input_shape};
+    expression_guards_add(&guards, BOOK,
+                          expression_compile(TEXT("has(output.Car) && output.Car.ok"), &names,
+                                             KINDS_ANY, kit_arena(), &problems));
+    if (own_when != NULL)
+        guards.own_when =
+            expression_compile(text_of(own_when), &names, KINDS_ANY, kit_arena(), &problems);
+    names.guards = &guards;
+    expression_compile(text_of(source), &names, KINDS_ANY, kit_arena(), &problems);
+    return problems.count == 0 ? "" : problems.items[0].text;
+}
+
+static void expect_all(const char *const sources[][2], size_t count, const char *expected)
+{
+    for (size_t i = 0; i < count; i++)
+        cr_expect_str_eq(problem_of(sources[i][0], sources[i][1]), expected, "%s, When %s: %s",
+                         sources[i][0], sources[i][1] != NULL ? sources[i][1] : "-",
+                         problem_of(sources[i][0], sources[i][1]));
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+Test(guards, accepts_what_is_guarded)
+{
+    static const char *const sources[][2] = {
+        {"output.Always.x", NULL},
+        {"has(output.Car)", NULL},
+        {"has(output.Car) && output.Car.x", NULL},
+        {"!has(output.Car) || output.Car.x", NULL},
+        {"has(output.Car) ? output.Car.x : 0", NULL},
+        {"!has(output.Car) ? 0 : output.Car.x", NULL},
+        {"has(output.Car) && has(output.Hotel) ? output.Car.x + output.Hotel.x : 0", NULL},
+        {"!(has(output.Car) && has(output.Hotel)) || output.Car.x + output.Hotel.x > 0", NULL},
+        {"!has(output.Car) || !has(output.Hotel) || output.Car.x + output.Hotel.x > 0", NULL},
+        {"has(output.Car) ? output.Car.x : has(output.Hotel) ? output.Hotel.x : 0", NULL},
+        {"output.Car.x", "has(output.Car)"},
+        {"output.Car.x", "input.total > 1 && has(output.Car)"},
+        {"output.Car.x", "has(output.Book)"},
+        {"has(output.Book) && output.Car.x > 1", NULL},
+        {"has(output.Book) ? output.Book.x + output.Car.x : 0", NULL},
+        {"(has(output.Car) ? true : false) && output.Car.x", NULL},
+        {"has(error.Pay) && error.Pay.name == 'x'", NULL},
+        {"error.Pay.name", "has(error.Pay)"},
+        {"[1].all(x, has(output.Car) && output.Car.x == x)", NULL},
+        {"has(input.vip) && input.vip", NULL},
+        {"has(input.gift) && has(input.gift.card) ? input.gift.card : ''", NULL},
+        {"input.gift.text", "has(input.gift)"},
+        {"input.total > 1", NULL},
+        {"false && output.Car.x", NULL},
+    };
+    expect_all(sources, COUNT(sources), "");
+}
+
+Test(guards, reports_what_is_not)
+{
+    static const char car[] =
+        "step Car may have no output: write has(output.Car) && ... or ? : around this";
+    static const char *const outputs[][2] = {
+        {"output.Car.x", NULL},
+        {"output.Car.x && has(output.Car)", NULL},
+        {"has(output.Car) || output.Car.x", NULL},
+        {"!has(output.Car) && output.Car.x", NULL},
+        {"has(output.Car) ? 0 : output.Car.x", NULL},
+        {"has(output.Hotel) && output.Car.x", NULL},
+        {"(has(output.Car) || has(output.Hotel)) && output.Car.x", NULL},
+        {"output.Car.x", "has(output.Car) || has(output.Hotel)"},
+        {"output.Car.x", "!has(output.Car)"},
+        {"has(output.Car.x)", NULL},
+        {"[1].all(x, output.Car.x == x)", NULL},
+    };
+    expect_all(outputs, COUNT(outputs), car);
+    cr_expect_str_eq(problem_of("error.Pay.name", NULL),
+                     "step Pay may have no error: write has(error.Pay) && ... or ? : around this");
+    cr_expect_str_eq(problem_of("input.vip", NULL), "vip may be missing by InputShape: write "
+                                                    "has(...vip) && ... or ? : around this");
+    cr_expect_str_eq(problem_of("has(input.gift.card)", NULL),
+                     "gift may be missing by InputShape: write has(...gift) && ... or ? : around "
+                     "this");
+    cr_expect_str_eq(problem_of("has(input.gift) ? input.gift.card : ''", NULL),
+                     "card may be missing by InputShape: write has(...card) && ... or ? : around "
+                     "this");
+    cr_expect_str_eq(problem_of("input.totl", NULL),
+                     "there is no member totl: did you mean total?");
+    cr_expect_str_eq(problem_of("input.total + 'x'", NULL),
+                     "+ cannot add a number and a text: write string(...) for a text");
+}
+
+/* Conditions within conditions are looked at twice each. */
+Test(guards, ends_soon_whatever_the_expression)
+{
+    enum { DEPTH = 28 };
+    char source[EXPRESSION_BYTES_MAX + 1];
+    int used = snprintf(source, sizeof(source), "%.*shas(output.Car)", DEPTH,
+                        "((((((((((((((((((((((((((((((((");
+    for (int i = 0; i < DEPTH; i++)
+        used +=
+            snprintf(source + used, sizeof(source) - (size_t)used, " ? has(output.Car) : false)");
+    cr_expect_str_eq(problem_of(source, source), "");
+}
+
+Test(guards, warns_of_conditions_that_never_change)
+{
+    cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true\n");
+    cr_expect_str_eq(kit_field("When: 1 > 2 || false", NULL), "1:7: When is always false\n");
+    cr_expect_str_eq(kit_field("When: output.Check.ok && false", NULL),
+                     "1:7: When is always false\n");
+    cr_expect_str_eq(kit_field("When: output.Check.ok || !false", NULL),
+                     "1:7: When is always true\n");
+}
