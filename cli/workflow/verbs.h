@@ -26,6 +26,7 @@ int workflow_run_show(struct cli *cli);
 int workflow_run_graph(struct cli *cli);
 int workflow_run_schema(struct cli *cli);
 int workflow_run_diff(struct cli *cli);
+int workflow_run_eval(struct cli *cli);
 int workflow_run_change(struct cli *cli); /* of a verb that is about an enum workflow_change */
 
 #endif

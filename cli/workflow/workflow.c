@@ -22,6 +22,15 @@ static const struct cli_flag graph_flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag eval_flags[] = {
+    {"input", "JSON", "The order's input; by default null."},
+    {"output", "STEP=JSON",
+     "The output of a step, for each of several; `STEP=`, and a step that is not named: it has "
+     "none."},
+    {"error", "STEP=NAME", "The step failed with this error and was caught."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_verb verbs[] = {
     {
         .name = "lint",
@@ -87,6 +96,20 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve workflow diff order-fulfilment:1 order-fulfilment:2\n"
                     "reeve workflow diff order-fulfilment.yaml --output json",
         .run = workflow_run_diff,
+    },
+    {
+        .name = "eval",
+        .arguments = "FILE EXPRESSION",
+        .summary = "Evaluates an expression over the steps of a file, as the scheduler does, and "
+                   "prints its value as JSON. Needs no broker.",
+        .examples = "reeve workflow eval order-fulfilment.yaml 'input.total > 100' "
+                    "--input '{\"total\": 129.5}'\n"
+                    "reeve workflow eval order-fulfilment.yaml 'has(output.TakePayment)' "
+                    "--output 'TakePayment={}'",
+        .flags = eval_flags,
+        .settings = CLI_SETTINGS_NONE,
+        .plain = true,
+        .run = workflow_run_eval,
     },
     {
         .name = "activate",

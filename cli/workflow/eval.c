@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow eval`: an expression, tried on data of the command line. Every step of the file
+ * counts as one that comes before. */
+#include "cli/workflow/verbs.h"
+
+#include "engine/expression/evaluate.h"
+#include "workflow/expression.h"
+
+#include <string.h>
+
+enum { DATA_BYTES_MAX = 256 * 1024 }; /* what an order may have as its input */
+
+struct eval {
+    struct cli *cli;
+    struct arena *arena;
+    const struct workflow *workflow;
+    struct expression_known_step known[WORKFLOW_STEPS_MAX];
+    struct expression_step steps[WORKFLOW_STEPS_MAX];
+    struct expression_scope scope;
+};
+
+/* ---- the flags ---- */
+
+/* `what` is a flag, for the message. */
+static bool take_json(struct eval *eval, const char *what, struct text json, struct text *ret_json,
+                      int *ret_code)
+{
+    struct json_problem problem;
+    char line[JSON_PROBLEM_SIZE];
+    if (json_canonical(json, DATA_BYTES_MAX, eval->arena, ret_json, &problem))
+        return true;
+    json_problem_format(&problem, what, line);
+    *ret_code = cli_usage(eval->cli, "%s", line);
+    return false;
+}
+
+/* "STEP=..." -> the step's index and what follows; -1 after a problem. */
+static int find_step(struct eval *eval, const char *flag, const char *value, struct text *ret_rest,
+                     int *ret_code)
+{
+    const char *sign = strchr(value, '=');
+    struct text name = {value, sign != NULL ? (uint32_t)(sign - value) : 0};
+    if (sign == NULL) {
+        *ret_code = cli_usage(eval->cli, "--%s \"%.80s\": expected STEP=%s", flag, value,
+                              strcmp(flag, "output") == 0 ? "JSON" : "NAME");
+        return -1;
+    }
+    for (uint32_t i = 0; i < eval->workflow->step_count; i++) {
+        if (text_equal(eval->workflow->steps[i].name, name)) {
+            *ret_rest = text_of(sign + 1);
+            return (int)i;
+        }
+    }
+    *ret_code = cli_usage(eval->cli, "--%s \"%.80s\": the file has no step %.*s", flag, value,
+                          QUOTE_ARG(name));
+    return -1;
+}
+
+static bool take_outputs(struct eval *eval, int *ret_code)
+{
+    size_t at = 0;
+    for (const char *value; (value = cli_flag_next(eval->cli, "output", &at)) != NULL;) {
+        struct text json;
+        int step = find_step(eval, "output", value, &json, ret_code);
+        if (step < 0)
+            return false;
+        eval->steps[step].has_output = json.size > 0;
+        if (json.size > 0 &&
+            !take_json(eval, "--output", json, &eval->steps[step].output, ret_code))
+            return false;
+    }
+    return true;
+}
+
+static bool take_errors(struct eval *eval, int *ret_code)
+{
+    size_t at = 0;
+    for (const char *value; (value = cli_flag_next(eval->cli, "error", &at)) != NULL;) {
+        struct text name;
+        int step = find_step(eval, "error", value, &name, ret_code);
+        if (step < 0)
+            return false;
+        eval->steps[step].has_error = true;
+        eval->steps[step].error_name = name;
+    }
+    return true;
+}
+
+static bool take_flags(struct eval *eval, int *ret_code)
+{
+    const char *input = cli_flag_value(eval->cli, "input");
+    if (input != NULL && !take_json(eval, "--input", text_of(input), &eval->scope.input, ret_code))
+        return false;
+    return take_outputs(eval, ret_code) && take_errors(eval, ret_code);
+}
+
+/* ---- the expression ---- */
+
+static const struct expression *compile(struct eval *eval, const char *source)
+{
+    struct expression_problems problems;
+    struct expression_names names = {
+        .allowed = EXPRESSION_NAMES_ALWAYS,
+        .steps = eval->known,
+        .step_count = eval->workflow->step_count,
+    };
+    const struct expression *expression =
+        expression_compile(text_of(source), &names, KINDS_ANY, eval->arena, &problems);
+    for (uint32_t i = 0; i < problems.count; i++) {
+        const struct expression_problem *problem = &problems.items[i];
+        struct text before = {source, problem->at};
+        uint32_t column = 1;
+        for (uint32_t j = 0; j < before.size; j++)
+            column += ((uint8_t)before.data[j] & 0xc0) != 0x80;
+        fprintf(eval->cli->err, "column %u: %s: %s\n", column,
+                problem->severity == WORKFLOW_ERROR ? "error" : "warning", problem->text);
+    }
+    return expression;
+}
+
+static int print_value(struct eval *eval, const struct expression *expression)
+{
+    struct expression_run run;
+    struct expression_error error;
+    struct text json;
+    expression_run_init(&run, &eval->scope, EXPRESSION_BUDGET, eval->arena);
+    if (expression_json(&run, expression, DATA_BYTES_MAX, &json, &error)) {
+        fprintf(eval->cli->out, "%.*s\n", TEXT_ARG(json));
+        return EXIT_CODE_OK;
+    }
+    cli_report(eval->cli, CODE_EXPRESSION_FAILED, "%.*s",
+               TEXT_ARG(expression_error_message(&error, eval->arena)));
+    return EXIT_CODE_DATA;
+}
+
+static int evaluate(struct cli *cli, struct workflow_file *file)
+{
+    struct eval eval = {.cli = cli, .arena = &file->heap.arena, .workflow = file->workflow};
+    int code = EXIT_CODE_DATA;
+    for (uint32_t i = 0; i < file->workflow->step_count; i++)
+        eval.known[i] = (struct expression_known_step){file->workflow->steps[i].name, true, true};
+    eval.scope.steps = eval.steps;
+    eval.scope.step_count = file->workflow->step_count;
+    if (!take_flags(&eval, &code))
+        return code;
+    const struct expression *expression = compile(&eval, cli->arguments[1]);
+    return expression != NULL ? print_value(&eval, expression) : EXIT_CODE_DATA;
+}
+
+int workflow_run_eval(struct cli *cli)
+{
+    struct workflow_file file;
+    struct error error = {0};
+    if (workflow_file_read(cli->arguments[0], &file, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    int code = EXIT_CODE_DATA;
+    if (file.workflow == NULL)
+        workflow_print_problems(cli, NULL, cli->arguments[0], &file.problems);
+    else
+        code = evaluate(cli, &file);
+    workflow_file_deinit(&file);
+    return code;
+}
