@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See real.h. Reading: long division of integers (Clinger, "How to read floating point numbers
- * accurately", AlgorithmM). Writing: Steele and White's free-format algorithm ("How to print
+/* See real.h. Reading: long division of whole numbers (Clinger, "How to read floating point numbers
+ * accurately", 1990, AlgorithmM). Writing: Steele and White's free-format algorithm ("How to print
  * floating-point numbers accurately", 1990). Both have a way around for few digits. */
 #include "base/real.h"
 
@@ -173,20 +173,65 @@ static bool assemble(uint64_t mantissa, int32_t exponent, double *ret_real)
 
 /* ---- reading ---- */
 
-/* The first 63 or 64 bits of a / b, which lies in [2^62, 2^64), and whether anything is left. */
+/* a -= digit * b * 2^(32 * at). True: the result is below 0, and lacks its sign. */
+static bool subtract_product(struct big *a, const struct big *b, uint32_t digit, uint32_t at)
+{
+    uint64_t carry = 0, borrow = 0;
+    for (uint32_t i = 0; i <= b->count; i++) {
+        carry += i < b->count ? (uint64_t)b->words[i] * digit : 0;
+        uint64_t word = (uint64_t)a->words[at + i] - (uint32_t)carry - borrow;
+        a->words[at + i] = (uint32_t)word;
+        borrow = word >> 63;
+        carry >>= 32;
+    }
+    return borrow != 0;
+}
+
+static void add_back(struct big *a, const struct big *b, uint32_t at)
+{
+    uint64_t carry = 0;
+    for (uint32_t i = 0; i <= b->count; i++) {
+        carry += (uint64_t)a->words[at + i] + (i < b->count ? b->words[i] : 0);
+        a->words[at + i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* The word of the quotient at `at`: Knuth, "The Art of Computer Programming", 4.3.1, algorithm D.
+ * The highest bit of b is set. */
+static uint32_t divide_word(struct big *a, const struct big *b, uint32_t at)
+{
+    uint32_t n = b->count;
+    uint64_t top = (uint64_t)a->words[at + n] << 32 | a->words[at + n - 1];
+    uint64_t digit = top / b->words[n - 1], rest = top % b->words[n - 1];
+    while (rest <= UINT32_MAX &&
+           (digit > UINT32_MAX ||
+            (n > 1 && digit * b->words[n - 2] > (rest << 32 | a->words[at + n - 2])))) {
+        digit--;
+        rest += b->words[n - 1];
+    }
+    if (subtract_product(a, b, (uint32_t)digit, at)) {
+        add_back(a, b, at);
+        digit--;
+    }
+    return (uint32_t)digit;
+}
+
+/* The whole part of a / b, which is less than 2^64, and whether anything is left. */
 static uint64_t divide(struct big *a, struct big *b, bool *ret_rest)
 {
     uint64_t quotient = 0;
-    big_shift(b, 63);
-    for (uint32_t i = 0; i < 64; i++) {
-        quotient <<= 1;
-        if (big_compare(a, b) >= 0) {
-            big_subtract(a, b);
-            quotient |= 1;
-        }
-        big_shift(a, 1);
-    }
-    *ret_rest = a->count > 0;
+    uint32_t shift = 32 * b->count - big_bits(b);
+    big_shift(a, shift);
+    big_shift(b, shift);
+    uint32_t words = a->count - b->count;
+    assert(a->count >= b->count && a->count < BIG_WORDS);
+    a->words[a->count] = 0;
+    for (uint32_t at = words + 1; at-- > 0;)
+        quotient = quotient << 32 | divide_word(a, b, at);
+    *ret_rest = false;
+    for (uint32_t i = 0; i < b->count; i++)
+        *ret_rest |= a->words[i] != 0;
     return quotient;
 }
 

@@ -28,9 +28,10 @@ enum {
     COST_NODE = EXPRESSION_UNIT,
     COST_ELEMENT = EXPRESSION_UNIT,
     COST_MADE = EXPRESSION_UNIT / 16, /* for each byte made */
-    /* Numbers of more digits than real.h reads or writes fast, or with a large exponent. */
-    COST_DIGITS = 16 * EXPRESSION_UNIT,
-    COST_EXPONENT = 48 * EXPRESSION_UNIT,
+    /* Numbers of more digits than real.h reads and writes fast, or with an exponent. */
+    COST_DIGITS_READ = 4 * EXPRESSION_UNIT,
+    COST_DIGITS_WRITTEN = 10 * EXPRESSION_UNIT,
+    COST_EXPONENT_READ = 16 * EXPRESSION_UNIT,
 };
 
 bool evaluation_spend(struct evaluation *evaluation, uint32_t at, uint64_t cost);

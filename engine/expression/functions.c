@@ -176,7 +176,7 @@ static bool to_real(struct evaluation *evaluation, const struct expression_node 
         bool fast = text.size <= REAL_FAST_DIGITS_MAX &&
                     memchr(text.data, 'e', text.size) == NULL &&
                     memchr(text.data, 'E', text.size) == NULL;
-        if (!evaluation_spend(evaluation, node->at, text.size + (fast ? 0 : COST_EXPONENT)))
+        if (!evaluation_spend(evaluation, node->at, text.size + (fast ? 0 : COST_EXPONENT_READ)))
             return false;
         if (!real_parse(text, &real, &finite))
             return evaluation_fail_name(evaluation,

@@ -58,7 +58,7 @@ bool value_number(struct evaluation *evaluation, uint32_t at, const struct expre
     }
     if (!json_value_number(value->json, &number))
         return evaluation_fail(evaluation, EXPRESSION_NOT_JSON, at);
-    if (number.count > REAL_FAST_DIGITS_MAX && !evaluation_spend(evaluation, at, COST_DIGITS))
+    if (number.count > REAL_FAST_DIGITS_MAX && !evaluation_spend(evaluation, at, COST_DIGITS_READ))
         return false;
     *ret_number = (struct expression_number){.real = real_of_number(&number)};
     return true;

@@ -24,7 +24,8 @@ static bool number_to_text(struct evaluation *evaluation, uint32_t at,
         number = json_number_of_integer(value->whole);
     } else {
         real_to_number(value->real, &number);
-        if (number.count > REAL_FAST_DIGITS_MAX && !evaluation_spend(evaluation, at, COST_DIGITS))
+        if (number.count > REAL_FAST_DIGITS_MAX &&
+            !evaluation_spend(evaluation, at, COST_DIGITS_WRITTEN))
             return false;
     }
     size = json_number_format(&number, text);
