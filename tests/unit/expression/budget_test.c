@@ -39,6 +39,18 @@ Test(budget, is_spent_exactly)
     cr_expect(strstr(message, "budget") != NULL, "%s", message);
 }
 
+Test(budget, gives_its_last_unit)
+{
+    struct expression_scope scope = kit_scope(NULL);
+    struct expression_run run;
+    struct expression_error error;
+    bool yes = false;
+    expression_run_init(&run, &scope, 1, kit_arena());
+    cr_expect(expression_test(&run, kit_compile("true"), &yes, &error) && yes);
+    cr_expect_eq(expression_run_used(&run, 1), 1);
+    cr_expect_not(expression_test(&run, kit_compile("true"), &yes, &error));
+}
+
 Test(budget, spent_fails_whatever_follows)
 {
     struct expression_scope scope = kit_scope("[1,2,3,4,5,6,7,8,9]");
