@@ -44,6 +44,13 @@ static const struct expression *compile_part(const struct values *values,
 
 /* ---- plain fields ---- */
 
+static bool is_negative(const struct expression *expression)
+{
+    const struct expression_node *root = &expression->nodes[0];
+    return (root->kind == EXPR_INT && root->whole < 0) ||
+           (root->kind == EXPR_REAL && root->real < 0);
+}
+
 static void warn_of_constant(const struct values *values, const struct yaml_node *node,
                              const char *what, const struct expression *expression,
                              const struct expression_guards *guards)
@@ -66,6 +73,8 @@ const struct expression *compile_expression(const struct values *values,
     }
     const struct expression *expression =
         compile_part(values, node, 0, node->text.size, names, kinds);
+    if (expression != NULL && kinds == KINDS_NUMBER && is_negative(expression))
+        problems_add_error(values->problems, node->mark, "%s is negative", what);
     if (expression != NULL && kinds == KIND_SET(BOOL) && !values->deployed)
         warn_of_constant(values, node, what, expression, names->guards);
     return expression;

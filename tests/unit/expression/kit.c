@@ -7,6 +7,7 @@
 #include "engine/order_members.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { PRINTED_SIZE = 4096, RESULT_BYTES_MAX = 1 << 20 };
@@ -174,6 +175,29 @@ const char *kit_template(const char *yaml, const char *input)
 const char *kit_template_text(const char *yaml, const char *input)
 {
     return fill(yaml, input, true);
+}
+
+const char *kit_seconds(const char *yaml, const char *input)
+{
+    enum { MS_MAX = 86400000 };
+    struct workflow_problems problems = {.count = 0};
+    struct values values = {kit_arena(), &problems, false};
+    const struct yaml_node *node = field_of(yaml, &problems);
+    const struct expression *expression =
+        node != NULL ? compile_expression(&values, node, "Seconds", &kit_names, KINDS_NUMBER)
+                     : NULL;
+    if (problems.count > 0)
+        return print_file_problems(&problems);
+    struct expression_scope scope = kit_scope(input);
+    struct expression_run run;
+    struct expression_error error;
+    char text[32];
+    int64_t ms = 0;
+    expression_run_init(&run, &scope, EXPRESSION_BUDGET, kit_arena());
+    if (!expression_duration(&run, expression, MS_MAX, &ms, &error))
+        return print_error(&error);
+    snprintf(text, sizeof(text), "%" PRId64, ms);
+    return printed(text_of(text));
 }
 
 const char *kit_field(const char *yaml, const char *input)

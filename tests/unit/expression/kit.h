@@ -44,7 +44,9 @@ struct expression_case {
 const char *kit_template(const char *yaml, const char *input);
 /* The same of a text, as in Question. */
 const char *kit_template_text(const char *yaml, const char *input);
-/* The same of a field that is an expression. */
+/* The same of a field that is an expression, When. */
 const char *kit_field(const char *yaml, const char *input);
+/* Of Seconds: the milliseconds. */
+const char *kit_seconds(const char *yaml, const char *input);
 
 #endif

@@ -82,6 +82,20 @@ Test(template, tells_line_and_column)
            "1:19: + cannot add a text and a number: write string(...) for a text\n"});
 }
 
+Test(template, has_seconds_that_may_be_calculated)
+{
+    FILLS(
+        kit_seconds, {"Seconds: 60", NULL, "60000"}, {"Seconds: 0.0001", NULL, "1"},
+        {"Seconds: input.days * 86400", "{\"days\":0.5}", "43200000"}, {"Seconds: 0", NULL, "0"},
+        {"Seconds: -1", NULL, "1:10: Seconds is negative\n"},
+        {"Seconds: input.a", "{\"a\":-1}", "error: seconds must be 0 or more: column 1 of input.a"},
+        {"Seconds: input.a", "{\"a\":1e30}",
+         "error: the result is more than the limit of 86400: column 1 of input.a"},
+        {"Seconds: input.a", "{\"a\":\"1\"}",
+         "error: this field takes a number, not a text: column 1 of input.a"},
+        {"Seconds: \"'1'\"", NULL, "1:11: this gives a text; here it must give a number\n"});
+}
+
 Test(template, has_fields_that_are_expressions)
 {
     FILLS(kit_field, {"When: input.nights > 0", "{\"nights\":1}", "true"},

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`reeve workflow eval`: values, mistakes and exit codes."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
+REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
+SHOP = ROOT / "examples" / "workflows" / "order-fulfilment.yaml"
+
+
+def evaluate(expression, *flags):
+    done = subprocess.run([REEVE, "workflow", "eval", SHOP, expression, *flags],
+                          capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+class WorkflowEvalTest(unittest.TestCase):
+    def test_prints_the_value_as_canonical_json(self):
+        self.assertEqual(evaluate("input.total > 100", "--input", '{"total": 129.50}'),
+                         (0, "true\n", ""))
+        self.assertEqual(evaluate("{'b': input, 'a': 'ü'}", "--input", "[1.0, 100.10]"),
+                         (0, '{"a":"ü","b":[1,100.1]}\n', ""))
+
+    def test_takes_outputs_and_errors_of_steps(self):
+        flags = ("--output", 'ReserveStock={"ids": [7]}', "--output", "ShipOrder=",
+                 "--error", "TakePayment=CardDeclined")
+        self.assertEqual(evaluate("output.ReserveStock.ids[0]", *flags), (0, "7\n", ""))
+        self.assertEqual(evaluate("has(output.ShipOrder)", *flags), (0, "false\n", ""))
+        self.assertEqual(evaluate("error.TakePayment.name", *flags), (0, '"CardDeclined"\n', ""))
+        self.assertEqual(evaluate("output.ShipOrder", *flags),
+                         (65, "", "reeve: step ShipOrder has no output: column 8 of "
+                                  "output.ShipOrder\n"))
+
+    def test_shows_the_column_of_a_mistake(self):
+        code, out, err = evaluate("'ü' + outptu.A")
+        self.assertEqual((code, out), (65, ""))
+        self.assertEqual(err, "column 7: error: there is no name outptu: did you mean output?\n")
+        code, out, err = evaluate("input.total > 100")
+        self.assertEqual((code, out), (65, ""))
+        self.assertEqual(err, "reeve: null has no member total: column 7 of input.total > 100\n")
+
+    def test_refuses_flags_that_make_no_sense(self):
+        for flags, expected in (
+            (("--input", "{x}"), "--input"),
+            (("--output", "ReserveStock"), "expected STEP=JSON"),
+            (("--output", "Missing=1"), "the file has no step Missing"),
+            (("--output", "ReserveStock={"), "--output"),
+            (("--error", "TakePayment"), "expected STEP=NAME"),
+        ):
+            with self.subTest(flags):
+                code, out, err = evaluate("1", *flags)
+                self.assertEqual((code, out), (64, ""))
+                self.assertIn(expected, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
