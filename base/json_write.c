@@ -320,10 +320,10 @@ void json_write_integer(struct json_writer *writer, int64_t integer)
 /* What is between the quotes. */
 static void put_escaped(struct json_writer *writer, struct text text)
 {
-    const char *at = text.data;
-    const char *end = at + text.size;
     if (text.size == 0)
         return;
+    const char *at = text.data;
+    const char *end = at + text.size;
     if (!utf8_valid(text))
         fail(writer, JSON_FAULT_UTF8);
     else if (memchr(text.data, 0, text.size) != NULL)
