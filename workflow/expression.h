@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "engine/expression/expression.h"
+#include "engine/shape.h"
 #include "workflow/values.h"
 
 /* ---- what an expression may refer to, by its place ---- */
@@ -28,6 +29,10 @@ struct expression_shape {
     uint32_t member_count;
     const struct expression_shape *element; /* of a list; NULL: any */
 };
+
+/* Of a workflow's InputShape; NULL: there is none. Recurses no deeper than a file may be. New in
+ * `arena`; texts are borrowed. */
+const struct expression_shape *expression_shape_of(const struct shape *shape, struct arena *arena);
 
 /* Which outputs and errors of steps before are there. */
 struct expression_guards {

@@ -103,6 +103,7 @@ static const struct expression *compile(struct eval *eval, const char *source)
         .allowed = EXPRESSION_NAMES_ALWAYS,
         .steps = eval->known,
         .step_count = eval->workflow->step_count,
+        .input = expression_shape_of(eval->workflow->input_shape, eval->arena),
     };
     const struct expression *expression =
         expression_compile(text_of(source), &names, KINDS_ANY, eval->arena, &problems);

@@ -14,19 +14,24 @@ static const struct expression_known_step steps[STEPS] = {{TEXT_CONST("Always"),
                                                           {TEXT_CONST("Hotel"), true, false},
                                                           {TEXT_CONST("Book"), true, false},
                                                           {TEXT_CONST("Pay"), true, true}};
-static const struct expression_shape gift_members[] = {
-    {.kinds = KIND_SET(TEXT), .optional = true, .name = TEXT_CONST("card")},
-    {.kinds = KIND_SET(TEXT), .name = TEXT_CONST("text")}};
-static const struct expression_shape input_members[] = {
-    {.kinds = KIND_SET(MAP),
+/* {total: number, vip: boolean?, gift?: {text: string, card: string?}, lines: [{sku: string?}]} */
+static const struct shape gift_members[] = {
+    {.kind = SHAPE_STRING, .optional = true, .name = TEXT_CONST("card")},
+    {.kind = SHAPE_STRING, .name = TEXT_CONST("text")}};
+static const struct shape line_members[] = {
+    {.kind = SHAPE_STRING, .optional = true, .name = TEXT_CONST("sku")}};
+static const struct shape line = {.kind = SHAPE_MAP, .members = line_members, .member_count = 1};
+static const struct shape input_members[] = {
+    {.kind = SHAPE_MAP,
      .optional = true,
      .name = TEXT_CONST("gift"),
      .members = gift_members,
      .member_count = 2},
-    {.kinds = KIND_SET(BOOL), .optional = true, .name = TEXT_CONST("vip")},
-    {.kinds = KINDS_NUMBER, .name = TEXT_CONST("total")}};
-static const struct expression_shape input_shape = {
-    .kinds = KIND_SET(MAP), .members = input_members, .member_count = 3};
+    {.kind = SHAPE_LIST, .name = TEXT_CONST("lines"), .element = &line},
+    {.kind = SHAPE_NUMBER, .name = TEXT_CONST("total")},
+    {.kind = SHAPE_BOOLEAN, .optional = true, .name = TEXT_CONST("vip")}};
+static const struct shape input_shape = {
+    .kind = SHAPE_MAP, .members = input_members, .member_count = 4};
 
 /* "" or "COLUMN: ..." of the first problem; `own_when` NULL: the step has none. */
 static const char *problem_of(const char *source, const char *own_when)
@@ -36,7 +41,7 @@ static const char *problem_of(const char *source, const char *own_when)
     struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS,
                                      .steps = steps,
                                      .step_count = STEPS,
-                                     .input = &input_shape};
+                                     .input = expression_shape_of(&input_shape, kit_arena())};
     expression_guards_add(&guards, BOOK,
                           expression_compile(TEXT("has(output.Car) && output.Car.ok"), &names,
                                              KINDS_ANY, kit_arena(), &problems));
@@ -84,6 +89,8 @@ Test(guards, accepts_what_is_guarded)
         {"has(input.gift) && has(input.gift.card) ? input.gift.card : ''", NULL},
         {"input.gift.text", "has(input.gift)"},
         {"input.total > 1", NULL},
+        {"has(input.lines[0].sku)", NULL},
+        {"input.lines.all(l, has(l.sku))", NULL},
         {"false && output.Car.x", NULL},
     };
     expect_all(sources, COUNT(sources), "");
@@ -117,6 +124,11 @@ Test(guards, reports_what_is_not)
     cr_expect_str_eq(problem_of("has(input.gift) ? input.gift.card : ''", NULL),
                      "card may be missing by InputShape: write has(...card) && ... or ? : around "
                      "this");
+    cr_expect_str_eq(problem_of("input.lines[0].sku", NULL),
+                     "sku may be missing by InputShape: write has(...sku) && ... or ? : around "
+                     "this");
+    cr_expect_str_eq(problem_of("input.lines.all(l, l.sk == '')", NULL),
+                     "there is no member sk: did you mean sku?");
     cr_expect_str_eq(problem_of("input.totl", NULL),
                      "there is no member totl: did you mean total?");
     cr_expect_str_eq(problem_of("input.total + 'x'", NULL),
