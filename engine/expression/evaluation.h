@@ -73,9 +73,7 @@ struct expression_number {
     double real; /* also of a whole one */
 };
 
-/* A value where it lies in canonical JSON; none: null. */
-struct expression_value value_of_json(struct json_value json);
-/* The same of a whole text; empty: null. */
+/* The value of canonical JSON, where it lies; empty: null. */
 struct expression_value value_of_json_text(struct text json);
 
 static inline struct expression_value value_of_bool(bool yes)

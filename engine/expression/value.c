@@ -4,7 +4,8 @@
 
 #include "base/real.h"
 
-struct expression_value value_of_json(struct json_value json)
+/* None: null. */
+static struct expression_value value_of_json(struct json_value json)
 {
     struct expression_value value = {.form = VALUE_JSON, .json = json};
     switch (json_value_kind(json)) {
