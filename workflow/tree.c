@@ -2,6 +2,7 @@
 /* libyaml's events -> nodes. See tree.h. */
 #include "workflow/tree.h"
 
+#include "workflow/expression_parse.h"
 #include "workflow/values.h"
 
 #include <assert.h>
@@ -167,6 +168,14 @@ static bool add_scalar(struct builder *builder, const yaml_event_t *event)
     return attach(builder, node);
 }
 
+/* `!output.A.ok` and `!has(...)` without quotes. */
+static bool begins_expression(const char *tag)
+{
+    enum expression_name name;
+    struct text word = {tag + 1, (uint32_t)strcspn(tag + 1, ".([ ")};
+    return expression_find_name(word, &name) || text_equal(word, TEXT("has"));
+}
+
 /* What an event holds besides its content. */
 static bool check_properties(struct builder *builder, const yaml_event_t *event,
                              const yaml_char_t *anchor, const yaml_char_t *tag)
@@ -177,7 +186,10 @@ static bool check_properties(struct builder *builder, const yaml_event_t *event,
                       "anchors (&) are not allowed: what steps share belongs in Defaults");
     if (tag != NULL)
         return refuse(builder, mark,
-                      "tags (!) are not allowed: put an expression that begins with ! in quotes");
+                      begins_expression((const char *)tag)
+                          ? "tags (!) are not allowed: put an expression that begins with ! in "
+                            "quotes"
+                          : "tags (!) are not allowed");
     if (builder->nodes >= TREE_NODES_MAX)
         return refuse(builder, mark, "this is too much for a workflow");
     return true;
@@ -221,30 +233,56 @@ static bool take_event(struct builder *builder, const yaml_event_t *event)
     return true;
 }
 
-/* An expression that is not in quotes, where YAML sees its own marks in it. */
-static const char *cure_of(const yaml_parser_t *parser)
+/* The fields that are expressions: YAML sees its own marks in them unless they are quoted. */
+static const struct text expression_fields[] = {TEXT_CONST("When:"),     TEXT_CONST("Until:"),
+                                                TEXT_CONST("StopWhen:"), TEXT_CONST("Items:"),
+                                                TEXT_CONST("Seconds:"),  TEXT_CONST("Timestamp:")};
+
+static bool field_begins_at(struct text line, uint32_t at)
 {
-    bool colon = strcmp(parser->problem, "mapping values are not allowed in this context") == 0;
-    bool flow =
-        parser->context != NULL && strncmp(parser->context, "while parsing a flow", 20) == 0;
-    bool start = strcmp(parser->problem, "found character that cannot start any token") == 0;
-    return colon || flow || start ? ": put an expression in quotes" : "";
+    struct text rest = text_from(line, at);
+    if (at > 0 && strchr(" -{,\t", line.data[at - 1]) == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof(expression_fields) / sizeof(expression_fields[0]); i++) {
+        struct text field = expression_fields[i];
+        if (rest.size >= field.size && memcmp(rest.data, field.data, field.size) == 0)
+            return true;
+    }
+    return false;
 }
 
-static void report_syntax(const yaml_parser_t *parser, struct workflow_problems *problems)
+/* What helps if the line of the mistake has such a field. */
+static const char *cure_of(struct text source, size_t line)
 {
+    while (line-- > 0) {
+        const char *end = memchr(source.data, '\n', source.size);
+        if (end == NULL)
+            return "";
+        source = text_from(source, (uint32_t)(end + 1 - source.data));
+    }
+    const char *end = memchr(source.data, '\n', source.size);
+    struct text text = {source.data, end != NULL ? (uint32_t)(end - source.data) : source.size};
+    for (uint32_t at = 0; at < text.size; at++) {
+        if (field_begins_at(text, at))
+            return ": put an expression in quotes";
+    }
+    return "";
+}
+
+static void report_syntax(const struct builder *builder, const yaml_parser_t *parser)
+{
+    struct workflow_problems *problems = builder->problems;
+    const char *cure = cure_of(builder->source, parser->problem_mark.line);
     struct mark mark = mark_of(parser->problem_mark);
     if (parser->problem == NULL)
         problems_add_error(problems, mark, "no YAML");
     else if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
         problems_add_error(problems, mark, "%s %s that begins in line %u%s", parser->problem,
-                           parser->context, (uint32_t)parser->context_mark.line + 1,
-                           cure_of(parser));
+                           parser->context, (uint32_t)parser->context_mark.line + 1, cure);
     else if (parser->context != NULL)
-        problems_add_error(problems, mark, "%s %s%s", parser->problem, parser->context,
-                           cure_of(parser));
+        problems_add_error(problems, mark, "%s %s%s", parser->problem, parser->context, cure);
     else
-        problems_add_error(problems, mark, "%s%s", parser->problem, cure_of(parser));
+        problems_add_error(problems, mark, "%s%s", parser->problem, cure);
 }
 
 static bool build(struct builder *builder, yaml_parser_t *parser)
@@ -252,7 +290,7 @@ static bool build(struct builder *builder, yaml_parser_t *parser)
     for (bool ended = false; !ended;) {
         yaml_event_t event;
         if (yaml_parser_parse(parser, &event) == 0) {
-            report_syntax(parser, builder->problems);
+            report_syntax(builder, parser);
             return false;
         }
         ended = event.type == YAML_STREAM_END_EVENT;
