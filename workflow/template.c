@@ -35,7 +35,7 @@ static const struct expression *compile_part(const struct values *values,
                                              uint8_t kinds)
 {
     struct expression_problems found;
-    struct text source = {node->text.data + begin, size};
+    struct text source = {text_from(node->text, begin).data, size};
     const struct expression *expression =
         expression_compile(source, names, kinds, values->arena, &found);
     pass_on(values, node, begin, &found);
