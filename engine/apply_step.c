@@ -198,11 +198,14 @@ static void step_skipped_by_hand(const struct apply_ctx *ctx, struct step *step,
     step->effect = EFFECT_NONE;
 }
 
-static void step_failed_by_hand(const struct apply_ctx *ctx, struct step *step,
+static void step_failed_unstarted(const struct apply_ctx *ctx, struct step *step,
                                 const struct event *event)
 {
-    const struct step_failed_by_hand *failed = &event->step_failed_by_hand;
+    const struct step_failed_unstarted *failed = &event->step_failed_unstarted;
     end_wait(ctx, step, event);
+    if (step->direction != failed->ref.direction)
+        turn(step, failed->ref.direction);
+    step->attempt = failed->ref.attempt;
     step->failure_count = failed->failure_count;
     step->error_name = apply_text(ctx, step->error_name, failed->error_name);
     step->error_message = apply_text(ctx, step->error_message, failed->reason);
@@ -224,7 +227,7 @@ static const struct step_rule rules[EVENT_KIND_COUNT] = {
 static bool is_of_next_attempt(enum event_kind kind)
 {
     enum attempt_change change = event_attempt_change(kind);
-    return change == ATTEMPT_STARTS || change == ATTEMPT_WAITS;
+    return change == ATTEMPT_STARTS || change == ATTEMPT_WAITS || change == ATTEMPT_UNSTARTED;
 }
 
 static bool is_of_running_attempt(enum event_kind kind)

@@ -197,8 +197,8 @@ void decide_fail_step(struct decide_ctx *ctx)
     struct text error_name =
         text_empty(cmd->error_name) ? TEXT(ERROR_TASK_FAILED) : cmd->error_name;
     decide_emit(ctx,
-                &(struct event){.kind = EVENT_STEP_FAILED_BY_HAND,
-                                .step_failed_by_hand = {.ref = step_attempt_ref(step),
+                &(struct event){.kind = EVENT_STEP_FAILED_UNSTARTED,
+                                .step_failed_unstarted = {.ref = step_attempt_ref(step),
                                                         .error_name = error_name,
                                                         .failure_count = step->failure_count + 1,
                                                         .by = cmd->by,

@@ -216,8 +216,8 @@ static void add_step_change(struct status_update *status, const struct event *ev
     assert(change->state != STEP_NEVER);
     if (event->kind == EVENT_STEP_FAILED)
         change->error_name = event->step_failed.error_name;
-    else if (event->kind == EVENT_STEP_FAILED_BY_HAND)
-        change->error_name = event->step_failed_by_hand.error_name;
+    else if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
+        change->error_name = event->step_failed_unstarted.error_name;
     else if (event->kind == EVENT_STEP_TIMED_OUT)
         change->error_name = TEXT(ERROR_TIMEOUT);
 }

@@ -18,11 +18,12 @@ enum event_kind {
 /* What an event of a step says about its attempts. */
 enum attempt_change {
     ATTEMPT_STARTS,
-    ATTEMPT_WAITS,   /* the next one is to start, once an agent is healthy and has capacity */
-    ATTEMPT_GOES_ON, /* the running one has more time */
-    ATTEMPT_ENDS,    /* the running one */
-    ATTEMPT_IDLE,    /* none runs: what follows from the end of the last one, or undoes that */
-    ATTEMPT_BY_HAND, /* none runs: an operator says how the step ended */
+    ATTEMPT_WAITS,     /* the next one is to start, once an agent is healthy and has capacity */
+    ATTEMPT_GOES_ON,   /* the running one has more time */
+    ATTEMPT_ENDS,      /* the running one */
+    ATTEMPT_IDLE,      /* none runs: what follows from the end of the last one, or undoes that */
+    ATTEMPT_BY_HAND,   /* none runs: an operator says how the step ended */
+    ATTEMPT_UNSTARTED, /* none runs: the step fails instead of its next one */
     ATTEMPT_CHANGE_COUNT
 };
 

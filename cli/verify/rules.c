@@ -278,6 +278,20 @@ static void check_queued(struct verify_rules *rules, struct order_track *order,
                    track->running ? "is running" : "was the last one");
 }
 
+static void check_unstarted(struct verify_rules *rules, struct order_track *order,
+                            const struct decision *decision, const struct event *event,
+                            int64_t offset)
+{
+    const struct attempt_ref *ref = event_ref(event);
+    const struct attempt_track *track = find_attempt(order, ref);
+    check_turn(rules, order, ref, decision->order_id, offset);
+    if (track->running || track->attempt != ref->attempt)
+        find_fault(rules, offset, decision->order_id,
+                   "%.*s fails without an attempt after attempt %u, but attempt %u %s",
+                   TEXT_ARG(ref->step), ref->attempt, track->attempt,
+                   track->running ? "is running" : "was the last one");
+}
+
 static void check_by_hand(struct verify_rules *rules, struct order_track *order,
                           const struct decision *decision, const struct event *event,
                           int64_t offset)
@@ -332,7 +346,7 @@ typedef void (*attempt_rule)(struct verify_rules *rules, struct order_track *ord
 static const attempt_rule attempt_rules[ATTEMPT_CHANGE_COUNT] = {
     [ATTEMPT_STARTS] = check_started,   [ATTEMPT_WAITS] = check_queued,
     [ATTEMPT_GOES_ON] = check_extended, [ATTEMPT_ENDS] = check_ended,
-    [ATTEMPT_BY_HAND] = check_by_hand,
+    [ATTEMPT_BY_HAND] = check_by_hand,  [ATTEMPT_UNSTARTED] = check_unstarted,
 };
 
 static void check_step_event(struct verify_rules *rules, struct order_track *order,

@@ -101,7 +101,7 @@ EVENTS = [
     ("StepCompletedByHand", {**ref(28), "output": '{"ok":2}', "by": "ann",
                              "reason": "paid in cash"}),
     ("StepSkippedByHand", {**ref(29), "by": "bob", "reason": "a gift"}),
-    ("StepFailedByHand", {**ref(30), "error_name": "Declined", "failure_count": 52, "by": "ann",
+    ("StepFailedUnstarted", {**ref(30), "error_name": "Declined", "failure_count": 52, "by": "ann",
                           "reason": "the bank refused"}),
     ("OrderDeadlineSet", {"complete_by": at(36), "margin_ms": 1003, "by": "bob",
                           "reason": "in a hurry"}),

@@ -18,7 +18,7 @@ class OperatorsTest(DeliveryTest):
             (("step", "complete", "completed", "Ship", "--step-output", '{"parcel": 7}'),
              "StepCompletedByHand", "Processed"),
             (("step", "skip", "skipped", "Ship"), "StepSkippedByHand", "Processed"),
-            (("step", "fail", "failed", "Ship", "Strike"), "StepFailedByHand", "Error"),
+            (("step", "fail", "failed", "Ship", "Strike"), "StepFailedUnstarted", "Error"),
             (("orders", "pause", "paused"), "OrderPaused", "Processing"),
             (("orders", "resume", "paused"), "OrderPauseEnded", "Processing"),
             (("cancel", "cancelled"), "OrderCancelled", "Compensated"),

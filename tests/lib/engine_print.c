@@ -57,9 +57,9 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
                  (unsigned)event->step_timed_out.failure_count);
     if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
         line_add(line, " +%lld", (long long)(event->step_retry_scheduled.retry_at - decided_at));
-    if (event->kind == EVENT_STEP_FAILED_BY_HAND)
-        line_add(line, " %.*s x%u", TEXT_ARG(event->step_failed_by_hand.error_name),
-                 (unsigned)event->step_failed_by_hand.failure_count);
+    if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
+        line_add(line, " %.*s x%u", TEXT_ARG(event->step_failed_unstarted.error_name),
+                 (unsigned)event->step_failed_unstarted.failure_count);
     if (event->kind == EVENT_STEP_RESUBMITTED)
         line_add(line, " g%u", (unsigned)event->step_resubmitted.generation);
 }

@@ -470,7 +470,7 @@ static enum event_kind first_event(const struct rules *rules)
     case COMMAND_SKIP_STEP:
         return EVENT_STEP_SKIPPED_BY_HAND;
     case COMMAND_FAIL_STEP:
-        return EVENT_STEP_FAILED_BY_HAND;
+        return EVENT_STEP_FAILED_UNSTARTED;
     case COMMAND_PAUSE_ORDER:
         return EVENT_ORDER_PAUSED;
     case COMMAND_RESUME_ORDER:

@@ -373,7 +373,7 @@ static void skipped_by_hand(struct rules *rules, uint32_t index,
 }
 
 static void failed_by_hand(struct rules *rules, uint32_t index,
-                           const struct step_failed_by_hand *event)
+                           const struct step_failed_unstarted *event)
 {
     struct way *way = &rules->steps[index].ways[event->ref.direction];
     RULE(rules, way->state != WAY_RUNNING && way->state != WAY_DONE, "failed out of turn");
@@ -418,8 +418,8 @@ void rules_step_event(struct rules *rules, const struct event *event)
         completed_by_hand(rules, at, &event->step_completed_by_hand);
     else if (event->kind == EVENT_STEP_SKIPPED_BY_HAND)
         skipped_by_hand(rules, at, &event->step_skipped_by_hand);
-    else if (event->kind == EVENT_STEP_FAILED_BY_HAND)
-        failed_by_hand(rules, at, &event->step_failed_by_hand);
+    else if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
+        failed_by_hand(rules, at, &event->step_failed_unstarted);
     else if (event->kind == EVENT_STEP_COMPENSATED)
         RULE(rules, way->state == WAY_DONE && ref->direction == DIRECTION_UNDO, "not undone");
     else

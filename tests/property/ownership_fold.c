@@ -89,7 +89,7 @@ static void count_rarities(const struct fold *fold, const struct order *before,
         counts[SOMETIMES_PAUSED] += event->kind == EVENT_ORDER_PAUSED;
         counts[SOMETIMES_BY_HAND] += event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
                                      event->kind == EVENT_STEP_SKIPPED_BY_HAND ||
-                                     event->kind == EVENT_STEP_FAILED_BY_HAND;
+                                     event->kind == EVENT_STEP_FAILED_UNSTARTED;
         if (event->kind == EVENT_ORDER_MIGRATED)
             count_migration(before, counts);
         if (event->kind == EVENT_STEP_TIMED_OUT)

@@ -20,11 +20,13 @@ static const enum record_kind later_kinds[] = {
 enum { LATER_KINDS = sizeof(later_kinds) / sizeof(later_kinds[0]) };
 
 /* Records, events and symbols that the older version does not have. */
-static const char *const later_names[] = {
-    "CompleteStep",      "SkipStep",         "FailStep",        "PauseOrder",
-    "ResumeOrder",       "OrderPaused",      "OrderPauseEnded", "StepCompletedByHand",
-    "StepSkippedByHand", "StepFailedByHand", "MigrateOrder",    "OrderMigrated",
-    "WorkflowActivation"};
+static const char *const later_names[] = {"CompleteStep",      "SkipStep",
+                                          "FailStep",          "PauseOrder",
+                                          "ResumeOrder",       "OrderPaused",
+                                          "OrderPauseEnded",   "StepCompletedByHand",
+                                          "StepSkippedByHand", "StepFailedUnstarted",
+                                          "MigrateOrder",      "OrderMigrated",
+                                          "WorkflowActivation"};
 
 /* It belongs to no world, because the codec knows none. */
 static struct versions {
@@ -161,7 +163,7 @@ static bool is_later_event(const struct event *event)
     case EVENT_ORDER_PAUSE_ENDED:
     case EVENT_STEP_COMPLETED_BY_HAND:
     case EVENT_STEP_SKIPPED_BY_HAND:
-    case EVENT_STEP_FAILED_BY_HAND:
+    case EVENT_STEP_FAILED_UNSTARTED:
     case EVENT_ORDER_MIGRATED:
         return true;
     default:

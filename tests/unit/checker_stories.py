@@ -140,7 +140,7 @@ def skipped_by_hand(step, attempt=1, direction="do"):
 
 
 def failed_by_hand(step, attempt=0, error="Declined", count=1):
-    return of_step("StepFailedByHand", step, attempt, error_name=error, failure_count=count,
+    return of_step("StepFailedUnstarted", step, attempt, error_name=error, failure_count=count,
                    by="ann")
 
 

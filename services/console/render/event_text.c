@@ -188,11 +188,11 @@ static void append_step_skipped_by_hand(struct sentence *sentence, const struct 
     append_text(sentence, ": ", skipped->reason);
 }
 
-static void append_step_failed_by_hand(struct sentence *sentence, const struct event *event)
+static void append_step_failed_unstarted(struct sentence *sentence, const struct event *event)
 {
-    const struct step_failed_by_hand *failed = &event->step_failed_by_hand;
+    const struct step_failed_unstarted *failed = &event->step_failed_unstarted;
     append_step(sentence, event);
-    append_text(sentence, " by ", failed->by);
+    append_text(sentence, " by hand by ", failed->by);
     append_text(sentence, ": ", failed->error_name);
     append_text(sentence, ": ", failed->reason);
     append(sentence, " (failure %u)", (unsigned)failed->failure_count);

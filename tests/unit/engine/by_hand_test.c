@@ -133,21 +133,22 @@ Test(engine_by_hand, refuses_to_forget_what_was_applied)
 
 Test(engine_by_hand, fails_a_step_through_its_retries_and_catches)
 {
-    TELL("A{c} B<-A{r1:Busy,kDeclined:c}",
-         "capacity agent=1\n"
-         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-         "capacity agent=unhealthy\n"
-         "ok A 1 => StepSucceeded(A do 1) StepQueued(B do 0 +100)\n"
-         "fail-step B Busy => StepFailedByHand(B do 0 Busy x1) StepRetryScheduled(B do 0 +1000)\n"
-         "status StepChanged B=Pending(do 0 Busy)\n"
-         "queued \n"
-         "capacity agent=1\n"
-         "fail-step B Declined => StepFailedByHand(B do 0 Declined x2) StepExhausted(B do 0)"
-         " CompensationStarted(Declined) StepStarted(A undo 1)\n"
-         "fail-step B No => CommandRejected(NotItsTurn)\n");
+    TELL(
+        "A{c} B<-A{r1:Busy,kDeclined:c}",
+        "capacity agent=1\n"
+        "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+        "capacity agent=unhealthy\n"
+        "ok A 1 => StepSucceeded(A do 1) StepQueued(B do 0 +100)\n"
+        "fail-step B Busy => StepFailedUnstarted(B do 0 Busy x1) StepRetryScheduled(B do 0 +1000)\n"
+        "status StepChanged B=Pending(do 0 Busy)\n"
+        "queued \n"
+        "capacity agent=1\n"
+        "fail-step B Declined => StepFailedUnstarted(B do 0 Declined x2) StepExhausted(B do 0)"
+        " CompensationStarted(Declined) StepStarted(A undo 1)\n"
+        "fail-step B No => CommandRejected(NotItsTurn)\n");
     TELL("A{e}", "capacity agent=unhealthy\n"
                  "submit => OrderAccepted OrderStarted StepQueued(A do 0 +100)\n"
-                 "fail-step A => StepFailedByHand(A do 0 States.TaskFailed x1)"
+                 "fail-step A => StepFailedUnstarted(A do 0 States.TaskFailed x1)"
                  " StepExhausted(A do 0) OrderFailed(States.TaskFailed)"
                  " AlertRaised(States.TaskFailed)\n");
 }
@@ -166,7 +167,7 @@ Test(engine_by_hand, keeps_what_is_known_of_the_effect_when_it_fails)
     TELL("A{c,r1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                     "fail A 1 No unknown => StepFailed(A do 1 No unknown x1)"
                     " StepRetryScheduled(A do 1 +1000)\n"
-                    "fail-step A Gone => StepFailedByHand(A do 1 Gone x2) StepExhausted(A do 1)"
+                    "fail-step A Gone => StepFailedUnstarted(A do 1 Gone x2) StepExhausted(A do 1)"
                     " CompensationStarted(Gone) StepStarted(A undo 1)\n");
 }
 

@@ -15,7 +15,7 @@ const TICK_APART = 86;
 const ENDS = { StepSucceeded: 'good', StepFailed: 'bad', StepTimedOut: 'late' };
 const BY_HAND = {
   StepCompletedByHand: 'completed by hand', StepSkippedByHand: 'skipped by hand',
-  StepFailedByHand: 'failed by hand',
+  StepFailedUnstarted: 'failed by hand',
 };
 const MARKS = {
   OrderCancelled: 'cancelled', OrderTimedOut: 'the order’s deadline passed',
@@ -33,7 +33,7 @@ export function stepsByHand(entries) {
   const found = new Map();
   for (const { events } of entries)
     for (const { kind, data } of events) {
-      if (BY_HAND[kind]) found.set(data.step, BY_HAND[kind]);
+      if (BY_HAND[kind] && data.by !== '') found.set(data.step, BY_HAND[kind]);
       else if (kind === 'StepStarted' || kind === 'StepResubmitted') found.delete(data.step);
     }
   return found;

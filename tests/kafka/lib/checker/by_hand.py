@@ -46,7 +46,7 @@ class ByHandRules:
             self.find("I9", offset, f"{order.key}/{step.name}: skipped, but its effect remains")
         step.state, step.effect = "Skipped", "none"
 
-    def on_StepFailedByHand(self, order, decision, event, offset):
+    def on_StepFailedUnstarted(self, order, decision, event, offset):
         step, direction = self.by_hand(order, event, offset), event["direction"]
         if step.state == "Error":
             self.find("I3", offset, f"{order.key}/{step.name}: fails by hand, but is in Error")
