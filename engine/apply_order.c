@@ -98,6 +98,14 @@ static void end_order(const struct apply_ctx *ctx, const struct event *event)
     ctx->order->ended_at = ctx->decided_at;
 }
 
+static void order_processed(const struct apply_ctx *ctx, const struct event *event)
+{
+    struct order *order = ctx->order;
+    end_order(ctx, event);
+    order->output = apply_text(ctx, order->output, event->order_processed.output);
+    order->output_problem = apply_text(ctx, order->output_problem, event->order_processed.problem);
+}
+
 /* From here on an operator decides, so the order's own deadline is void. An order that fails while
  * it is being compensated keeps the reason of the compensation: its failed step shows the rest. */
 static void order_failed(const struct apply_ctx *ctx, const struct event *event)
@@ -228,8 +236,10 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
     assert(text_equal(step.name, plan->name));
     if (step.attempt == 0)
         step.agent = apply_text(ctx, step.agent, plan->agent);
-    if (step.state == STEP_PENDING)
+    if (step.state == STEP_PENDING) {
         step.wait = (struct wait_row){0};
+        step.input = none;
+    }
     if (moves_retries)
         memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));
     return step;

@@ -39,6 +39,7 @@ static void turn(struct step *step, enum direction direction)
     step->direction = direction;
     step->failure_count = 0;
     memset(step->retries_used, 0, sizeof(step->retries_used));
+    step->input = no_text;
     step->error_name = no_text;
     step->error_message = no_text;
 }
@@ -59,6 +60,8 @@ static void step_started(const struct apply_ctx *ctx, struct step *step, const s
     step->margin_ms = started->margin_ms;
     step->wait = no_wait;
     step->started_at = ctx->decided_at;
+    if (!text_empty(started->input))
+        step->input = apply_text(ctx, step->input, started->input);
     step->inputs = started->inputs;
     step->workflow_version = ctx->order->details.workflow_version;
     if (step->direction == DIRECTION_DO)
@@ -69,6 +72,7 @@ static void step_succeeded(const struct apply_ctx *ctx, struct step *step,
                            const struct event *event)
 {
     end_attempt(ctx, step);
+    step->input = no_text;
     if (step->direction != DIRECTION_DO)
         return;
     step->effect = EFFECT_APPLIED;
@@ -138,6 +142,7 @@ static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
         set_effect(ctx, step, EFFECT_NONE);
     step->generation[step->direction] = event->step_resubmitted.generation;
     step->failure_count = 0;
+    step->input = no_text;
     memset(step->retries_used, 0, sizeof(step->retries_used));
 }
 
@@ -178,10 +183,25 @@ static void end_wait(const struct apply_ctx *ctx, struct step *step, const struc
     step->wait = no_wait;
 }
 
+/* The step is finished: nothing of it will be asked for in this direction. */
+static void finish(const struct apply_ctx *ctx, struct step *step, const struct event *event)
+{
+    end_wait(ctx, step, event);
+    step->input = no_text;
+}
+
+static void step_passed(const struct apply_ctx *ctx, struct step *step, const struct event *event)
+{
+    finish(ctx, step, event);
+    step->ended_at = ctx->decided_at;
+    step->effect = EFFECT_NONE;
+    step->output = apply_text(ctx, step->output, event->step_passed.output);
+}
+
 static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *step,
                                    const struct event *event)
 {
-    end_wait(ctx, step, event);
+    finish(ctx, step, event);
     step->ended_at = ctx->decided_at;
     if (step->direction != DIRECTION_DO)
         return;
@@ -193,13 +213,13 @@ static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *ste
 static void step_skipped_by_hand(const struct apply_ctx *ctx, struct step *step,
                                  const struct event *event)
 {
-    end_wait(ctx, step, event);
+    finish(ctx, step, event);
     step->ended_at = ctx->decided_at;
     step->effect = EFFECT_NONE;
 }
 
 static void step_failed_unstarted(const struct apply_ctx *ctx, struct step *step,
-                                const struct event *event)
+                                  const struct event *event)
 {
     const struct step_failed_unstarted *failed = &event->step_failed_unstarted;
     end_wait(ctx, step, event);

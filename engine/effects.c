@@ -63,15 +63,20 @@ static const struct step *running(const struct order *order, const struct decisi
     return current && is_attempt_of(step, decision, event) ? step : NULL;
 }
 
-/* The order may have another version by now; a request stays as it was. */
+/* The order may have another version by now; a request stays as it was. One with an input of its own
+ * has that instead of what the order has. */
 static const struct order_details *details_at_start(const struct order *order,
                                                     const struct step *step, struct arena *arena)
 {
-    if (step->workflow_version == order->details.workflow_version)
+    if (step->workflow_version == order->details.workflow_version && text_empty(step->input))
         return &order->details;
     struct order_details *details = ARENA_ARRAY(arena, struct order_details, 1);
     *details = order->details;
     details->workflow_version = step->workflow_version;
+    if (!text_empty(step->input)) {
+        details->goods = NULL;
+        details->input = (struct text){0};
+    }
     return details;
 }
 
@@ -102,6 +107,8 @@ static void add_request(const struct decision *decision, const struct event *eve
     request->complete_by =
         first ? event->step_started.complete_by : event->step_extended.complete_by;
     request->extension = !first;
+    if (first)
+        request->input = step->input;
     request->order = details_at_start(order, step, arena);
     request->claim_id = decision->claim_id;
     request->decision_offset = decision->offset;
@@ -142,11 +149,18 @@ static bool concerns_application(const struct event *event)
            command_kind_is_from(event->command_rejected.command, COMMAND_FROM_APPLICATION);
 }
 
-/* Received outranks everything; else the last event about the order as a whole decides. */
+/* What an application waits for: no other status follows by itself. */
+static bool is_last(enum status_kind kind)
+{
+    return kind == STATUS_PROCESSED || kind == STATUS_COMPENSATED || kind == STATUS_ERROR;
+}
+
+/* Received outranks everything but an end of the order, which steps without attempts can bring about
+ * at once; else the last event about the order as a whole decides. */
 static bool outranks(enum status_kind kind, enum status_kind than)
 {
     assert(kind != STATUS_NONE);
-    if (than == STATUS_NONE || kind == STATUS_RECEIVED)
+    if (than == STATUS_NONE || kind == STATUS_RECEIVED || is_last(kind))
         return true;
     return kind != STATUS_STEP_CHANGED && than != STATUS_RECEIVED;
 }
@@ -164,6 +178,10 @@ static void set_status_kind(struct status_update *status, const struct event *ev
         status->message = event->command_rejected.reason;
     } else if (event->kind == EVENT_STEP_EXTENDED) {
         status->message = event->step_extended.progress;
+    } else if (event->kind == EVENT_ORDER_PROCESSED) {
+        status->code = (struct text){0};
+        status->output = event->order_processed.output;
+        status->message = event->order_processed.problem;
     } else if (marked != NULL) {
         status->code = marked->code;
         status->message = marked->reason;

@@ -95,9 +95,10 @@ struct step_request {
     struct text idempotency_key; /* order/step/direction/generation */
     struct text do_key;          /* the forward direction's key: what an undo undoes */
     int64_t complete_by;
-    bool extension; /* more time for what was asked before: begins no call */
-    const struct order_details *order;
-    struct step_output *outputs; /* of the steps that precede it; of an undo also its own */
+    bool extension;    /* more time for what was asked before: begins no call */
+    struct text input; /* that the step's Input made; empty: it has none, or an extension */
+    const struct order_details *order; /* with `input` of the request, without goods and input */
+    struct step_output *outputs;       /* of the steps that precede it; of an undo also its own */
     uint32_t output_count;
     struct uuid claim_id; /* where it comes from: any reader can prove it against the log */
     int64_t decision_offset;
@@ -138,6 +139,7 @@ struct status_update {
     struct text message;
     struct step_change *steps; /* that changed */
     uint32_t step_count;
+    struct text output;   /* of a processed order; JSON, or empty */
     struct text reply_to; /* where it goes; not part of the record */
 };
 

@@ -28,7 +28,9 @@ enum {
     ERROR_NAME_BYTES_MAX = 64,
     MESSAGE_BYTES_MAX = RAISABLE(1024),      /* error messages, reasons of operators */
     WHO_BYTES_MAX = RAISABLE(128),           /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536), /* JSON text */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536), /* JSON text; an order's Output as well */
+    STEP_INPUT_BYTES_MAX = RAISABLE(32768),  /* JSON text that a step's Input made */
+    SET_BYTES_MAX = 8192,                    /* JSON text that a Set made */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
@@ -40,18 +42,20 @@ enum {
     CATCHERS_MAX = 8,
     ERRORS_EQUAL_MAX = 8, /* names in one ErrorEquals */
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
-    DECISION_EVENTS_MAX = RAISABLE(4 * WORKFLOW_STEPS_MAX + 16),
+    STEP_EVENTS_MAX = 5,  /* of one step in a Decision */
+    DECISION_EVENTS_MAX = RAISABLE(STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16),
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
     COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
 
     /* sizes of whole things, in bytes */
-    ORDER_DETAILS_BYTES_MAX = 640 * 1024,  /* an order as submitted, encoded */
-    ORDER_INPUT_BYTES_MAX = 256 * 1024,    /* its input, JSON text, within that */
-    ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024, /* the outputs of all its steps */
-    REPORT_BYTES_MAX = 256 * 1024,         /* what an agent takes from a service */
-    INPUT_BYTES_MAX = 1024 * 1024,         /* one record on submissions or commands */
-    WORKFLOW_BYTES_MAX = 256 * 1024,       /* a workflow file */
+    ORDER_DETAILS_BYTES_MAX = 640 * 1024,      /* an order as submitted, encoded */
+    ORDER_INPUT_BYTES_MAX = 256 * 1024,        /* its input, JSON text, within that */
+    ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024,     /* the outputs of all its steps */
+    ORDER_STEP_INPUTS_BYTES_MAX = 1024 * 1024, /* the inputs of those that have not finished */
+    REPORT_BYTES_MAX = 256 * 1024,             /* what an agent takes from a service */
+    INPUT_BYTES_MAX = 1024 * 1024,             /* one record on submissions or commands */
+    WORKFLOW_BYTES_MAX = 256 * 1024,           /* a workflow file */
 };
 
 /* What this version reads from a record, keeps and passes on: a newer version may write more,
@@ -73,12 +77,13 @@ enum {
     MESSAGE_BYTES_READ_MAX = 2048,
     WHO_BYTES_READ_MAX = 256,
     STEP_OUTPUT_BYTES_READ_MAX = 128 * 1024,
+    STEP_INPUT_BYTES_READ_MAX = 64 * 1024,
 
     ORDER_LINES_READ_MAX = 4000,
     ORDER_ATTRIBUTES_READ_MAX = 128,
     WORKFLOW_STEPS_READ_MAX = WORKFLOW_STEPS_MAX,
     RETRIERS_READ_MAX = RETRIERS_MAX,
-    DECISION_EVENTS_READ_MAX = 2 * (4 * WORKFLOW_STEPS_MAX + 16),
+    DECISION_EVENTS_READ_MAX = 2 * (STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16),
     COMMAND_HEADERS_READ_MAX = COMMAND_HEADERS_MAX,
 
     ORDER_INPUT_BYTES_READ_MAX = 512 * 1024,
@@ -86,32 +91,38 @@ enum {
     META_BYTES_READ_MAX = META_BYTES_MAX,
     WORKFLOW_BYTES_READ_MAX = 2 * WORKFLOW_BYTES_MAX,
     /* A Decision, Statement or row: what the order in it has come to still fits a record. */
-    ORDER_RECORD_BYTES_READ_MAX = 5 * RECORD_BYTES_MAX / 8,
+    ORDER_RECORD_BYTES_READ_MAX = 15 * RECORD_BYTES_MAX / 16,
 };
 
 #define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */
 
-/* The largest Decision: an order with the texts of all its events, of which one has an output; or
- * an undecodable command. The largest StepRequest: the order with the outputs of all steps. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX + STEP_OUTPUT_BYTES_READ_MAX +
-                       DECISION_EVENTS_MAX * (MESSAGE_BYTES_MAX + 1024) <
-                   RECORD_BYTES_MAX,
-               "the largest Decision fits a record");
-_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEPS_MAX * 256 <
+/* What an order carries besides its details and the texts of its steps. */
+#define ORDER_DATA_BYTES_MAX \
+    (ORDER_OUTPUTS_BYTES_MAX + ORDER_STEP_INPUTS_BYTES_MAX + STEP_OUTPUT_BYTES_MAX)
+
+/* The largest Decision: an order with the texts of all its events, which may begin all its steps;
+ * or an undecodable command. The largest StepRequest: the order with the outputs of all steps. */
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
+                       (STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16) * (MESSAGE_BYTES_MAX + 1024) <
+                   ORDER_RECORD_BYTES_READ_MAX,
+               "the largest Decision can be read");
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEPS_MAX * 256 +
+                       STEP_INPUT_BYTES_MAX <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
-/* An order with the texts of all its steps: names, outputs, two of who and what, numbers. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX +
-                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024) + 4 * MESSAGE_BYTES_MAX <
-                   RECORD_BYTES_MAX,
-               "the largest Statement fits a record");
-/* The order of the largest record that is read, with all that its steps can still get. */
-_Static_assert(ORDER_RECORD_BYTES_READ_MAX + ORDER_OUTPUTS_BYTES_MAX +
+/* An order with the texts of all its steps: names, outputs, inputs, two of who and what, numbers. */
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
+                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024) + 5 * MESSAGE_BYTES_MAX <
+                   ORDER_RECORD_BYTES_READ_MAX,
+               "the largest Statement can be read");
+/* What a newer version accepted, with all that its steps can still get. */
+_Static_assert(2 * ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
                        WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_READ_MAX + 1024) +
-                       4 * MESSAGE_BYTES_READ_MAX <
+                       5 * MESSAGE_BYTES_READ_MAX <
                    RECORD_BYTES_MAX,
-               "whatever was read can be stated again");
+               "an order with twice the details can be stated again");
 _Static_assert((int)STEP_OUTPUT_BYTES_READ_MAX <= (int)ORDER_OUTPUTS_BYTES_MAX, "one output fits");
+_Static_assert((int)SET_BYTES_MAX <= (int)STEP_OUTPUT_BYTES_MAX, "what a Set makes is an output");
 _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");

@@ -28,6 +28,15 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
     return bytes <= ORDER_OUTPUTS_BYTES_MAX;
 }
 
+bool order_takes_input(const struct order *order, uint32_t index, struct text input)
+{
+    uint64_t bytes = input.size;
+    assert(index < order->step_count);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        bytes += i != index ? order->steps[i].input.size : 0;
+    return bytes <= ORDER_STEP_INPUTS_BYTES_MAX;
+}
+
 bool order_step_queued(const struct order *order, const struct step *step)
 {
     enum order_state state =
@@ -75,6 +84,7 @@ static void step_copy(const struct step *step, struct arena *arena, struct step 
     ret_step->name = arena_text(arena, step->name);
     ret_step->agent = arena_text(arena, step->agent);
     ret_step->locked_by = arena_text(arena, step->locked_by);
+    ret_step->input = arena_text(arena, step->input);
     ret_step->output = arena_text(arena, step->output);
     ret_step->error_name = arena_text(arena, step->error_name);
     ret_step->error_message = arena_text(arena, step->error_message);
@@ -89,6 +99,8 @@ void order_copy(const struct order *order, struct arena *arena, struct order *re
     copy.steps = order->step_count == 0 ? NULL : ARENA_ARRAY(arena, struct step, order->step_count);
     for (uint32_t i = 0; i < order->step_count; i++)
         step_copy(&order->steps[i], arena, &copy.steps[i]);
+    copy.output = arena_text(arena, order->output);
+    copy.output_problem = arena_text(arena, order->output_problem);
     copy.reason_code = arena_text(arena, order->reason_code);
     copy.reason = arena_text(arena, order->reason);
     copy.reason_by = arena_text(arena, order->reason_by);

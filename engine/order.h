@@ -22,10 +22,12 @@ enum order_state {
 enum step_state {
     STEP_PENDING, /* no attempt runs: step_wait() says what it waits for */
     STEP_PROCESSING,
-    STEP_PROCESSED,
+    STEP_PROCESSED,   /* only then it has an output, which may be null */
     STEP_ERROR,       /* its policy is exhausted */
     STEP_COMPENSATED, /* undone */
-    STEP_SKIPPED,     /* never started, or nothing to undo, when compensation began */
+    STEP_SKIPPED, /* its When was false, an operator had the order go on without it, or it was never
+                         started, or left nothing to undo, when compensation began */
+    STEP_CAUGHT,  /* it failed, and a Catch lets the order go on */
     STEP_STATE_COUNT
 };
 
@@ -104,10 +106,12 @@ struct step {
     uint64_t started_version;             /* order version of the latest forward start */
     uint64_t completed_version;           /* order version at which it was known to be applied */
     int64_t started_at;                   /* of the latest attempt */
+    struct text input;         /* canonical JSON that its Input made: the attempts' until it is
+                                  finished; empty: none */
     int64_t inputs;            /* of the latest attempt: the steps as StepStarted has it */
     uint32_t workflow_version; /* of the latest attempt: the order's when it started */
     int64_t ended_at;          /* of the latest ended attempt */
-    struct text output;        /* JSON, of the successful forward attempt */
+    struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
 };
@@ -124,7 +128,9 @@ struct order {
     int64_t complete_by; /* of the whole order; 0 = none (any more) */
     int64_t margin_ms;
     int64_t ended_at;   /* 0 until PROCESSED or COMPENSATED */
-    struct step *steps; /* same index as in the workflow */
+    struct text output; /* canonical JSON that the workflow's Output made; empty: none, or null */
+    struct text output_problem; /* why it could not be made */
+    struct step *steps;         /* same index as in the workflow */
     uint32_t step_count;
     bool alert_open;
     bool cancelled;
@@ -184,6 +190,8 @@ bool order_step_queued(const struct order *order, const struct step *step);
 int order_find_step(const struct order *order, struct text name);
 /* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. */
 bool order_takes_output(const struct order *order, uint32_t index, struct text output);
+/* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. */
+bool order_takes_input(const struct order *order, uint32_t index, struct text input);
 
 struct arena;
 /* A deep copy that lives wholly in `arena`. */

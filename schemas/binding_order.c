@@ -63,6 +63,7 @@ static const struct field_binding step_fields[] = {
     F_JSON(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES),
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES),
+    F_JSON(OPTIONAL, struct step, input, STEP_INPUT_BYTES),
 };
 const struct record_binding binding_step_row = BINDING(struct step, step_fields);
 
@@ -87,5 +88,7 @@ static const struct field_binding row_fields[] = {
     F_TIME(OPTIONAL, struct order, paused_at),
     F_TEXT(OPTIONAL, struct order, paused_by, WHO_BYTES),
     F_TEXT(OPTIONAL, struct order, pause_reason, MESSAGE_BYTES),
+    F_JSON(OPTIONAL, struct order, output, STEP_OUTPUT_BYTES),
+    F_TEXT(OPTIONAL, struct order, output_problem, MESSAGE_BYTES),
 };
 const struct record_binding binding_order_row = BINDING(struct order, row_fields);

@@ -148,6 +148,7 @@ static const struct field_binding request_fields[] = {
     F_UUID(struct step_request, claim_id),
     F_I64(REQUIRED, struct step_request, decision_offset),
     F_U64(REQUIRED, struct step_request, order_version),
+    F_JSON(OPTIONAL, struct step_request, input, STEP_INPUT_BYTES),
 };
 static const struct record_binding step_request = BINDING(struct step_request, request_fields);
 
@@ -172,6 +173,7 @@ static const struct field_binding status_fields[] = {
     F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES),
     F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS, step_change),
+    F_JSON(OPTIONAL, struct status_update, output, STEP_OUTPUT_BYTES),
 };
 static const struct record_binding status_update = BINDING(struct status_update, status_fields);
 

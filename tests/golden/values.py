@@ -63,7 +63,8 @@ EVENTS = [
     ("OrderStarted", marked(2)),
     ("StepStarted", {**ref(3), "generation": 31, "agent": "bank", "action": "refund",
                      "locked_by": "scheduler-1", "complete_by": at(7), "margin_ms": 1002,
-                     "routing_reason": "bank: 4 of 16 free", "inputs": 5}),
+                     "routing_reason": "bank: 4 of 16 free", "inputs": 5,
+                     "input": '{"amount":100.1}'}),
     ("StepSucceeded", {**ref(4), "output": '{"ok":true}', "by": "payment-1"}),
     ("StepFailed", {**ref(5), "error_name": "Declined", "error_message": "no money",
                     "effect": "applied", "failure_count": 51, "by": "payment-2"}),
@@ -77,7 +78,7 @@ EVENTS = [
     ("OrderCancelled", marked(12)),
     ("OrderTimedOut", marked(13)),
     ("CompensationStarted", marked(14)),
-    ("OrderProcessed", marked(15)),
+    ("OrderProcessed", {**marked(15), "output": '{"paid":true}', "problem": "no member x"}),
     ("OrderCompensated", marked(16)),
     ("OrderFailed", marked(17)),
     ("OrderResumed", marked(18)),
@@ -111,6 +112,8 @@ EVENTS = [
         {"name": "ReserveStock", "agent": "stock", "retries_used": [0, 2]},
         {"name": "CheckCredit", "agent": "credit", "retries_used": []}],
         "moves_retries": True, "by": "ann", "reason": "it was wrong"}),
+    ("StepPassed", {**ref(34), "output": '{"total":7}'}),
+    ("StepCaught", {**ref(35), "reason": "a Catch matches Declined"}),
 ]
 
 DECISION = {
@@ -124,7 +127,7 @@ def small_started(step, agent):
     return ("StepStarted", {
         **ref(1, step, "do"), "generation": 0, "agent": agent, "action": step,
         "locked_by": "scheduler-1", "complete_by": at(30000), "margin_ms": 1000,
-        "routing_reason": "", "inputs": 0})
+        "routing_reason": "", "inputs": 0, "input": ""})
 
 
 SMALL_DECISION = {
@@ -147,7 +150,7 @@ def row_step(name, agent, **fields):
         "effect": "none", "undo_effect": "none", "do_generation": 0, "undo_generation": 0,
         "retries_used": [], "started_version": 0, "completed_version": 0, "started_at": 0,
         "inputs": 0, "workflow_version": 0, "ended_at": 0, "output": "",
-        "error_name": "", "error_message": "", **fields}
+        "error_name": "", "error_message": "", "input": "", **fields}
 
 
 ORDER_ROW = {
@@ -165,10 +168,11 @@ ORDER_ROW = {
             do_generation=93, undo_generation=94, retries_used=[0, 2, 0, 1], started_version=95,
             completed_version=96, started_at=at(22), inputs=97, workflow_version=98,
             ended_at=at(23), output="[1]",
-            error_name="Declined", error_message="no money"),
+            error_name="Declined", error_message="no money", input='{"amount":100.1}'),
         row_step("BookCarrier", "carrier", retries_used=[1, 2, 3, 4, 5, 6, 7, 8])],
     "alert_open": True, "cancelled": True, "reason_code": "Cancelled", "reason": "ordered twice",
     "reason_by": "ann", "paused_at": at(46), "paused_by": "carol", "pause_reason": "a stocktaking",
+    "output": '{"paid":true}', "output_problem": "no member x",
 }
 
 # name of the golden file (up to '-': of the record) -> value
@@ -227,14 +231,16 @@ RECORDS = {
         "complete_by": at(15), "extension": True, "order": details("536365", 3),
         "outputs": [{"step": "ReserveStock", "output": '{"reserved":6}'},
                     {"step": "TakePayment", "output": "{}"}],
-        "claim_id": uid(6), "decision_offset": 61, "order_version": 62},
+        "claim_id": uid(6), "decision_offset": 61, "order_version": 62,
+        "input": '{"amount":100.1}'},
     "StatusUpdate": {
         **ID, "kind": "Resumed", "order_state": "Error", "order_version": 71,
         "decided_at": at(16), "command_partition": 11, "command_offset": 72, "decision_offset": 73,
         "code": "PaymentDeclined", "message": "no money",
         "steps": [
             {**ref(1, "ReserveStock", "do"), "state": "Processed", "error_name": ""},
-            {**ref(2), "state": "Error", "error_name": "Declined"}]},
+            {**ref(2), "state": "Error", "error_name": "Declined"}],
+        "output": '{"paid":true}'},
     "OperatorAlert": {
         **ID, "raised": True, "code": "PaymentDeclined", "message": "look at it",
         "step": "TakePayment", "by": "bob", "order_version": 81, "partition": 10,

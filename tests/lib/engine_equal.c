@@ -74,6 +74,7 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME(inputs);
     SAME(workflow_version);
     SAME(ended_at);
+    SAME_TEXT(input);
     SAME_TEXT(output);
     SAME_TEXT(error_name);
     SAME_TEXT(error_message);
@@ -103,6 +104,8 @@ const char *order_difference(const struct order *a, const struct order *b)
     SAME_TEXT(reason_by);
     SAME_TEXT(paused_by);
     SAME_TEXT(pause_reason);
+    SAME_TEXT(output);
+    SAME_TEXT(output_problem);
     for (uint32_t i = 0; i < a->step_count; i++) {
         difference = step_difference(&a->steps[i], &b->steps[i]);
         if (difference != NULL)

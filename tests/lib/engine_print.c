@@ -37,6 +37,15 @@ static void add_queued(struct line *line, const struct step_queued *queued, int6
         line_add(line, " since%+lld", (long long)(queued->queued_at - decided_at));
 }
 
+/* Its beginning. */
+static void add_json(struct line *line, const char *before, struct text json)
+{
+    enum { SHOWN_BYTES = 200 };
+    if (!text_empty(json))
+        line_add(line, "%s%.*s", before, json.size < SHOWN_BYTES ? (int)json.size : SHOWN_BYTES,
+                 json.data);
+}
+
 static void add_step_event(struct line *line, const struct event *event, int64_t decided_at)
 {
     add_ref(line, event_ref(event));
@@ -44,6 +53,10 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
         line_add(line, " g%u", (unsigned)event->step_started.generation);
     if (event->kind == EVENT_STEP_STARTED && !text_equal(event->step_started.agent, TEXT("agent")))
         line_add(line, " @%.*s", TEXT_ARG(event->step_started.agent));
+    if (event->kind == EVENT_STEP_STARTED)
+        add_json(line, " with ", event->step_started.input);
+    if (event->kind == EVENT_STEP_PASSED)
+        add_json(line, " ", event->step_passed.output);
     if (event->kind == EVENT_STEP_QUEUED)
         add_queued(line, &event->step_queued, decided_at);
     if (event->kind == EVENT_STEP_EXTENDED)
@@ -76,6 +89,8 @@ static void add_event(struct line *line, const struct event *event, int64_t deci
     }
     if (event->kind == EVENT_ORDER_DEADLINE_SET)
         line_add(line, "(+%lld)", (long long)(event->order_deadline_set.complete_by - decided_at));
+    if (event->kind == EVENT_ORDER_PROCESSED)
+        add_json(line, " ", event->order_processed.output);
     if (event->kind == EVENT_COMMAND_REJECTED)
         code = event->command_rejected.code;
     else if (event->kind == EVENT_REPORT_IGNORED)
@@ -135,6 +150,7 @@ void line_add_requests(struct line *line, const struct effects *effects)
             line_add(line, " @%.*s", TEXT_ARG(request->agent));
         if (request->ref.direction == DIRECTION_UNDO)
             line_add(line, " of %.*s", TEXT_ARG(request->do_key));
+        add_json(line, " with ", request->input);
         line_add(line, ")");
     }
     if (effects->request_count == 0)
@@ -159,6 +175,7 @@ void line_add_status(struct line *line, const struct effects *effects)
             line_add(line, " %.*s", TEXT_ARG(change->error_name));
         line_add(line, ")");
     }
+    add_json(line, " ", status->output);
 }
 
 void line_add_alert(struct line *line, const struct effects *effects)

@@ -153,11 +153,19 @@ static void append_step_resubmitted(struct sentence *sentence, const struct even
     append(sentence, " (generation %u)", (unsigned)resubmitted->generation);
 }
 
+static void append_step_passed(struct sentence *sentence, const struct event *event)
+{
+    append_step(sentence, event);
+}
+
+/* It waits for an agent, or, since no time, for a Decision that has the time for it. */
 static void append_step_queued(struct sentence *sentence, const struct event *event)
 {
     const struct step_queued *queued = &event->step_queued;
     append_step(sentence, event);
-    append(sentence, queued->retry_at == 0 ? " free capacity of an agent" : " a healthy agent");
+    append(sentence, queued->queued_at == 0  ? " its turn"
+                     : queued->retry_at == 0 ? " free capacity of an agent"
+                                             : " a healthy agent");
     append_time(sentence, " since ", queued->queued_at);
     append_time(sentence, ", checked again at ", queued->retry_at);
     append_text(sentence, ": ", queued->reason);
@@ -217,6 +225,12 @@ static void append_order_migrated(struct sentence *sentence, const struct event 
            (unsigned)migrated->step_count, migrated->step_count == 1 ? "" : "s");
     append_text(sentence, ", by ", migrated->by);
     append_text(sentence, ": ", migrated->reason);
+}
+
+static void append_order_processed(struct sentence *sentence, const struct event *event)
+{
+    append(sentence, "%s", event_words(event->kind));
+    append_text(sentence, " without its output: ", event->order_processed.problem);
 }
 
 static void append_order_accepted(struct sentence *sentence, const struct event *event)

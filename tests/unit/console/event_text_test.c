@@ -40,12 +40,12 @@ static const struct {
      "order accepted: 7 lines, workflow shop version 3, 1 step, to be completed by "
      "2023-11-14T22:13:20.005Z"},
     {{EVENT_ORDER_STARTED, .order_marked = {.code = T("")}}, 0, "order started"},
-    {{EVENT_STEP_STARTED,
-      .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0), 1000, T(""), 0}},
+    {{EVENT_STEP_STARTED, .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0),
+                                           1000, T(""), 0, T("")}},
      COMMAND_START_STEP,
      "Pay: attempt 2 requested from agent bank, until 2023-11-14T22:13:20.000Z, by scheduler-1"},
-    {{EVENT_STEP_STARTED,
-      .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0), 1000, T(""), 0}},
+    {{EVENT_STEP_STARTED, .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0),
+                                           1000, T(""), 0, T("")}},
      COMMAND_START_STEP,
      "undo of Pay: attempt 1 requested from agent bank as Refund, until 2023-11-14T22:13:20.000Z, "
      "by "
@@ -84,7 +84,18 @@ static const struct {
     {{EVENT_COMPENSATION_STARTED, .order_marked = {T("Declined"), T("no funds"), T(""), T("Pay")}},
      COMMAND_COMPENSATE_ORDER,
      "compensation started: Declined: no funds"},
-    {{EVENT_ORDER_PROCESSED, .order_marked = {.code = T("")}}, 0, "order processed"},
+    {{EVENT_ORDER_PROCESSED, .order_processed = {.code = T("")}}, 0, "order processed"},
+    {{EVENT_ORDER_PROCESSED, .order_processed = {.problem = T("there is no member x")}},
+     0,
+     "order processed without its output: there is no member x"},
+    {{EVENT_STEP_PASSED, .step_passed = {REF, T("7")}}, 0, "Pay passed"},
+    {{EVENT_STEP_CAUGHT, .step_marked = {REF, T("a Catch matches Declined")}},
+     0,
+     "Pay is given up, and the order goes on: a Catch matches Declined"},
+    {{EVENT_STEP_FAILED_UNSTARTED,
+      .step_failed_unstarted = {REF, T("LoanDeclined"), 1, T(""), T("too risky")}},
+     COMMAND_FAIL_STEP,
+     "Pay failed: LoanDeclined: too risky (failure 1)"},
     {{EVENT_ORDER_COMPENSATED, .order_marked = {T("Cancelled"), T("twice"), T("ann"), T("")}},
      0,
      "order compensated by ann: Cancelled: twice"},
@@ -199,7 +210,7 @@ Test(console_event_text, describes_a_decision_in_one_line)
     struct heap_arena heap;
     struct event events[] = {
         {EVENT_ORDER_STARTED, .order_marked = {.code = T("")}},
-        {EVENT_ORDER_PROCESSED, .order_marked = {.code = T("")}},
+        {EVENT_ORDER_PROCESSED, .order_processed = {.code = T("")}},
     };
     struct decision decision = {.events = events, .event_count = 2};
     heap_arena_init(&heap, 4096);

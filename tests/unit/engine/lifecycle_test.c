@@ -15,8 +15,9 @@ static const char *const order_matrix[ORDER_STATE_COUNT] = {
 };
 
 static const char *const step_matrix[STEP_STATE_COUNT] = {
-    [STEP_PENDING] = ".xxxxx", [STEP_PROCESSING] = "x.x.x.",  [STEP_PROCESSED] = "xx....",
-    [STEP_ERROR] = "xxx.xx",   [STEP_COMPENSATED] = "......", [STEP_SKIPPED] = "......",
+    [STEP_PENDING] = ".xxxxxx", [STEP_PROCESSING] = "x.x.x..",  [STEP_PROCESSED] = "xx.....",
+    [STEP_ERROR] = "xxx.xx.",   [STEP_COMPENSATED] = ".......", [STEP_SKIPPED] = ".......",
+    [STEP_CAUGHT] = ".......",
 };
 
 Test(engine_lifecycle, allows_exactly_the_order_transitions_of_the_matrix)

@@ -180,8 +180,9 @@ static struct command_header command_headers[] = {{T("trace"), T("\xff\x00")}, {
 static struct event events[] = {
     {EVENT_ORDER_ACCEPTED, .order_accepted = {DETAILS("536365", 3), plans, 2, AT(6), 1001}},
     {EVENT_ORDER_STARTED, .order_marked = MARK("2")},
-    {EVENT_STEP_STARTED, .step_started = {REF(3), 31, T("bank"), T("refund"), T("scheduler-1"),
-                                          AT(7), 1002, T("bank: 4 of 16 free"), 5}},
+    {EVENT_STEP_STARTED,
+     .step_started = {REF(3), 31, T("bank"), T("refund"), T("scheduler-1"), AT(7), 1002,
+                      T("bank: 4 of 16 free"), 5, T("{\"amount\":100.1}")}},
     {EVENT_STEP_SUCCEEDED, .step_succeeded = {REF(4), T("{\"ok\":true}"), T("payment-1")}},
     {EVENT_STEP_FAILED,
      .step_failed = {REF(5), T("Declined"), T("no money"), EFFECT_APPLIED, 51, T("payment-2")}},
@@ -195,7 +196,8 @@ static struct event events[] = {
     {EVENT_ORDER_CANCELLED, .order_marked = MARK("12")},
     {EVENT_ORDER_TIMED_OUT, .order_marked = MARK("13")},
     {EVENT_COMPENSATION_STARTED, .order_marked = MARK("14")},
-    {EVENT_ORDER_PROCESSED, .order_marked = MARK("15")},
+    {EVENT_ORDER_PROCESSED, .order_processed = {T("code15"), T("reason15"), T("by15"), T("step15"),
+                                                T("{\"paid\":true}"), T("no member x")}},
     {EVENT_ORDER_COMPENSATED, .order_marked = MARK("16")},
     {EVENT_ORDER_FAILED, .order_marked = MARK("17")},
     {EVENT_ORDER_RESUMED, .order_marked = MARK("18")},
@@ -231,6 +233,8 @@ static struct event events[] = {
     {EVENT_ORDER_PAUSE_ENDED, .order_marked = MARK("33")},
     {EVENT_ORDER_MIGRATED, .order_migrated = {3, 4, migrated_plans, COUNT(migrated_plans), true,
                                               T("ann"), T("it was wrong")}},
+    {EVENT_STEP_PASSED, .step_passed = {REF(34), T("{\"total\":7}")}},
+    {EVENT_STEP_CAUGHT, .step_marked = {REF(35), T("a Catch matches Declined")}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -305,6 +309,7 @@ static const struct step_request step_request = {
     .claim_id = UUID(6),
     .decision_offset = 61,
     .order_version = 62,
+    .input = T("{\"amount\":100.1}"),
 };
 static struct step_change changes[] = {
     {T("ReserveStock"), DIRECTION_DO, STEP_PROCESSED, 1, T("")},
@@ -323,6 +328,7 @@ static const struct status_update status_update = {
     .message = T("no money"),
     .steps = changes,
     .step_count = COUNT(changes),
+    .output = T("{\"paid\":true}"),
 };
 static const struct operator_alert operator_alert = {
     .order_id = T("536365"),
@@ -407,7 +413,8 @@ static struct step steps[] = {
      .ended_at = AT(23),
      .output = T("[1]"),
      .error_name = T("Declined"),
-     .error_message = T("no money")},
+     .error_message = T("no money"),
+     .input = T("{\"amount\":100.1}")},
     {.name = T("BookCarrier"), .agent = T("carrier"), .retries_used = {1, 2, 3, 4, 5, 6, 7, 8}},
 };
 #define ORDER_ROW                                                                             \
@@ -418,7 +425,8 @@ static struct step steps[] = {
         .ended_at = AT(27), .steps = steps, .step_count = COUNT(steps), .alert_open = true,   \
         .cancelled = true, .reason_code = T("Cancelled"), .reason = T("ordered twice"),       \
         .reason_by = T("ann"), .paused_at = AT(46), .paused_by = T("carol"),                  \
-        .pause_reason = T("a stocktaking"),                                                   \
+        .pause_reason = T("a stocktaking"), .output = T("{\"paid\":true}"),                   \
+        .output_problem = T("no member x"),                                                   \
     }
 static const struct order order_row = ORDER_ROW;
 static const struct statement statement = {

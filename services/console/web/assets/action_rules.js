@@ -9,7 +9,7 @@ export function stepsFor(action, order, workflow) {
   if (ended(order)) return [];
   const direction = phase(order) === 'Compensating' ? 'undo' : 'do';
   const settled = new Set(order.steps.filter((step) =>
-    ['Processed', 'Skipped'].includes(step.state)).map((step) => step.step));
+    ['Processed', 'Skipped', 'Caught'].includes(step.state)).map((step) => step.step));
   return order.steps.filter((step) => {
     const definition = workflow?.steps.find((each) => each.step === step.step);
     if (step.direction !== direction || !['Pending', 'Error'].includes(step.state)) return false;

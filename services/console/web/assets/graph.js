@@ -54,7 +54,7 @@ export function stepStatus(step, order, hands) {
   const hand = hands?.has(step.step) ? 'by hand' : '';
   if (step.state === 'Error') return { state: 'Error', words: [step.error_name ?? 'failed', hand].filter((part) => part).join(', ') };
   if (step.state === 'Pending') return { state: 'Pending', words: 'not started' };
-  if (step.state === 'Compensated' || step.state === 'Skipped') return { state: step.state, words: hand };
+  if (['Compensated', 'Skipped', 'Caught'].includes(step.state)) return { state: step.state, words: hand };
   return { state: step.state, words: hand || (step.attempt > 1 ? `attempt ${step.attempt}` : '') };
 }
 
@@ -133,7 +133,7 @@ export function graph(workflow, order, changed = new Set(), hands = new Map()) {
   for (const step of steps)
     for (const name of step.after ?? [])
       if (places.has(name)) {
-        const done = ['Processed', 'Skipped'].includes(states.get(name)?.state);
+        const done = ['Processed', 'Skipped', 'Caught'].includes(states.get(name)?.state);
         edges.push(edge(places.get(name), places.get(step.step), done));
       }
   return h('div', { class: 'scroll graph', tabindex: '0', role: 'region',

@@ -8,7 +8,7 @@ export const ORDER_STATES =
 
 const SIGNS = { // a colour alone says nothing to some readers
   Pending: '○', Processing: '▶', Processed: '✓', Compensating: '◀', Compensated: '↩', Error: '!',
-  Skipped: '–', Waiting: '◷', ok: '✓', growing: '▲', stalled: '!', stopped: '■',
+  Skipped: '–', Caught: '⤳', Waiting: '◷', ok: '✓', growing: '▲', stalled: '!', stopped: '■',
 };
 
 export function sign(state) {
