@@ -94,7 +94,10 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
     if (workflow == NULL || workflow->step_count != order->step_count)
         return false;
     for (uint32_t i = 0; i < order->step_count; i++) {
-        if (!text_equal(workflow->steps[i].name, order->steps[i].name))
+        const struct step *step = &order->steps[i];
+        bool acts = step->state == STEP_PROCESSING || step->direction == DIRECTION_UNDO;
+        if (!text_equal(workflow->steps[i].name, step->name) ||
+            (acts && workflow->steps[i].agent_count == 0))
             return false;
     }
     return true;

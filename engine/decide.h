@@ -22,6 +22,9 @@ struct decide_ctx {
     struct decision *decision;
     uint32_t capacity;     /* of decision->events */
     uint64_t next_version; /* of the order, if this Decision changes it */
+    /* Work that expressions took: of each step, and of all that began. */
+    uint32_t step_units[WORKFLOW_STEPS_MAX];
+    uint32_t units_used;
 };
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
@@ -75,16 +78,29 @@ void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marke
 
 /* decide_progress.c: starts whatever may start now, ends the order when nothing is left. */
 void decide_advance(struct decide_ctx *ctx);
-/* The turn of the Pending step has come, or its wait may be over. */
-void decide_proceed(struct decide_ctx *ctx, uint32_t index);
-/* The steps after which others may start: Processed, or Skipped by an operator. */
+/* The steps after which others may start: Processed, Skipped or Caught. */
 uint64_t decide_finished_steps(const struct order *order);
 
 /* The steps whose outputs an attempt in that direction is sent, as StepStarted has them. */
 int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
-/* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, compensate or Error. */
+/* decide_begin.c: the turn of the Pending step has come, or its wait may be over. False where it
+ * waits as it did. */
+bool decide_proceed(struct decide_ctx *ctx, uint32_t index);
+
+/* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, go on, compensate or
+ * Error. */
 void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name);
+/* The same without a retry, which would change nothing. */
+void decide_give_up(struct decide_ctx *ctx, uint32_t index, struct text error_name);
+/* Why a step fails that no agent failed. */
+struct decide_fault {
+    struct text error_name;
+    struct text message;
+};
+/* StepFailedUnstarted and what follows, without a retry. */
+void decide_fail_unstarted(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                           const struct decide_fault *fault);
 /* What is known of an attempt's direction after one more report or timeout. */
 enum effect step_effect_after(const struct step *step, enum effect reported);
 /* OrderFailed and AlertRaised. `step` is empty when the order as a whole is at fault. */
@@ -103,6 +119,36 @@ static inline bool order_can_be_undone(const struct order *order, const struct w
 {
     return order_past_pivot(order, workflow) < 0;
 }
+
+/* ---- expressions (decide_evaluate.c) ---- */
+
+/* Each is false after it filled *ret_fault, and nothing else. Texts may be borrowed from the order
+ * and the workflow. */
+
+/* Whether expressions have left time for another step. */
+bool decide_has_units(const struct decide_ctx *ctx);
+/* The step's When, which it has. */
+bool decide_test_when(struct decide_ctx *ctx, uint32_t index, bool *ret_yes,
+                      struct decide_fault *ret_fault);
+/* A template of the step, as canonical JSON of at most `bytes_max` bytes; `result`: what it may read
+ * by this name. */
+bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
+                      const struct expression_template *template, struct text result,
+                      uint32_t bytes_max, struct text *ret_json, struct decide_fault *ret_fault);
+/* The same as a text. */
+bool decide_make_text(struct decide_ctx *ctx, uint32_t index,
+                      const struct expression_template *template, uint32_t bytes_max,
+                      struct text *ret_text, struct decide_fault *ret_fault);
+/* The workflow's Output, which it has. */
+bool decide_make_order_output(struct decide_ctx *ctx, struct text *ret_json,
+                              struct decide_fault *ret_fault);
+/* Outputs that are null are kept as an empty text. */
+struct text decide_without_null(struct text json);
+/* Whether the order can keep this output of the step, or this input of its attempts. */
+bool decide_keeps_output(const struct decide_ctx *ctx, uint32_t index, struct text output,
+                         struct decide_fault *ret_fault);
+bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, struct text input,
+                        struct decide_fault *ret_fault);
 
 /* ---- small questions ---- */
 

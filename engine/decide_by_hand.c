@@ -199,10 +199,10 @@ void decide_fail_step(struct decide_ctx *ctx)
     decide_emit(ctx,
                 &(struct event){.kind = EVENT_STEP_FAILED_UNSTARTED,
                                 .step_failed_unstarted = {.ref = step_attempt_ref(step),
-                                                        .error_name = error_name,
-                                                        .failure_count = step->failure_count + 1,
-                                                        .by = cmd->by,
-                                                        .reason = cmd->reason}});
+                                                          .error_name = error_name,
+                                                          .failure_count = step->failure_count + 1,
+                                                          .by = cmd->by,
+                                                          .reason = cmd->reason}});
     assert(step->state == STEP_PENDING);
     assert(step_wait(step).kind == WAIT_NONE);
     decide_follow_failure(ctx, index, error_name);

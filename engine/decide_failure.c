@@ -91,10 +91,13 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
     struct text why = message_format(
         ctx->arena, catcher != NULL ? "a Catch matches %.*s" : "no retries are left for %.*s",
         TEXT_ARG(error_name));
+    bool caught = outcome == OUTCOME_CONTINUE;
     decide_emit(ctx,
-                &(struct event){.kind = EVENT_STEP_EXHAUSTED,
+                &(struct event){.kind = caught ? EVENT_STEP_CAUGHT : EVENT_STEP_EXHAUSTED,
                                 .step_marked = {.ref = step_attempt_ref(step), .reason = why}});
-    assert(step->state == STEP_ERROR);
+    assert(step->state == (caught ? STEP_CAUGHT : STEP_ERROR));
+    if (caught)
+        return;
     if (ctx->order->state == ORDER_ERROR)
         return; /* one alert is open already: the operator decides */
     struct text reason = decide_kind_of(ctx, index)->describe(ctx, index);
@@ -107,7 +110,8 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
     assert(step->direction == DIRECTION_DO || ctx->order->alert_open); /* never in silence */
 }
 
-void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)
+/* `again`: a retry may help. */
+static void follow(struct decide_ctx *ctx, uint32_t index, struct text error_name, bool again)
 {
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
@@ -120,9 +124,36 @@ void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text e
     }
     const struct retry_policy *policy =
         step->direction == DIRECTION_DO ? &plan->retry : &plan->compensate.retry;
-    int number = retry_policy_match(policy, step->retries_used, error_name);
+    int number = again ? retry_policy_match(policy, step->retries_used, error_name) : -1;
     if (number >= 0)
         schedule_retry(ctx, index, (uint32_t)number, &policy->retriers[number]);
     else
         exhaust(ctx, index, error_name);
+}
+
+void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)
+{
+    follow(ctx, index, error_name, true);
+}
+
+void decide_give_up(struct decide_ctx *ctx, uint32_t index, struct text error_name)
+{
+    follow(ctx, index, error_name, false);
+}
+
+void decide_fail_unstarted(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                           const struct decide_fault *fault)
+{
+    const struct step *step = &ctx->order->steps[index];
+    bool same = step->direction == direction;
+    assert(step->state != STEP_PROCESSING);
+    assert(!text_empty(fault->error_name));
+    decide_emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED_UNSTARTED,
+                                     .step_failed_unstarted = {
+                                         .ref = {step->name, direction, same ? step->attempt : 0},
+                                         .error_name = fault->error_name,
+                                         .failure_count = same ? step->failure_count + 1 : 1,
+                                         .reason = fault->message}});
+    assert(step->state == STEP_PENDING && step->direction == direction);
+    decide_give_up(ctx, index, fault->error_name);
 }

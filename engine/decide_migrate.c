@@ -83,7 +83,7 @@ static bool may_take(struct decide_ctx *ctx)
 static bool counts(const struct step *step)
 {
     return step->state == STEP_PROCESSING || step->state == STEP_PROCESSED ||
-           step->state == STEP_SKIPPED || step->effect != EFFECT_NONE;
+           step->state == STEP_SKIPPED || step->state == STEP_CAUGHT || step->effect != EFFECT_NONE;
 }
 
 static bool has_only_steps(const struct workflow *workflow, uint64_t set)
@@ -121,11 +121,9 @@ static const char *step_difference(const struct decide_ctx *ctx, uint32_t index,
         return "comes after other steps";
     if (plan->pivot != target->pivot)
         return target->pivot ? "is the pivot" : "is not the pivot";
-    if (!acts)
-        return NULL;
-    if (plan->kind != target->kind)
+    if (plan->kind != target->kind && (acts || step->state != STEP_SKIPPED))
         return "is of another kind";
-    return decide_kind_of(ctx, index)->differs(step, plan, target);
+    return acts ? decide_kind_of(ctx, index)->differs(step, plan, target) : NULL;
 }
 
 /* "Processed", or what is known of it where that says more. */

@@ -2,6 +2,7 @@
 /* Advancing an order: steps whose turn has come begin; an order with nothing left to do ends. A
  * step that ends as it begins gives others their turn, so this goes on until no step has one. */
 #include "engine/decide.h"
+#include "engine/message.h"
 
 #include <assert.h>
 
@@ -11,7 +12,8 @@ uint64_t decide_finished_steps(const struct order *order)
     assert(order->step_count <= 64); /* a bit for each */
     for (uint32_t i = 0; i < order->step_count; i++) {
         enum step_state state = order->steps[i].state;
-        finished |= (uint64_t)(state == STEP_PROCESSED || state == STEP_SKIPPED) << i;
+        bool is = state == STEP_PROCESSED || state == STEP_SKIPPED || state == STEP_CAUGHT;
+        finished |= (uint64_t)is << i;
     }
     return finished;
 }
@@ -19,7 +21,10 @@ uint64_t decide_finished_steps(const struct order *order)
 int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction)
 {
     uint64_t inputs = 0;
-    uint64_t next = decide_plan_of(ctx, index)->after;
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    bool undo = direction == DIRECTION_UNDO;
+    bool mapped = plan->input != NULL || (undo && plan->compensate.input != NULL);
+    uint64_t next = mapped ? 0 : plan->after; /* Input is instead of outputs */
     uint64_t all = UINT64_MAX >> (64 - ctx->order->step_count);
     assert(index < ctx->order->step_count);
     while (next != 0) { /* each step once */
@@ -33,22 +38,24 @@ int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum directi
     }
     assert((inputs >> index & 1) == 0); /* the graph has no cycle */
     assert((inputs & ~all) == 0);
-    if (direction == DIRECTION_UNDO)
+    if (undo)
         inputs |= UINT64_C(1) << index;
     return (int64_t)inputs;
 }
 
-void decide_proceed(struct decide_ctx *ctx, uint32_t index)
+/* All steps are finished. An Output that cannot be made keeps no order from ending. */
+static void end_order(struct decide_ctx *ctx)
 {
-    const struct step *step = &ctx->order->steps[index];
-    const struct step_kind_row *kind = decide_kind_of(ctx, index);
-    assert(step->state == STEP_PENDING && decide_may_start(ctx, step));
-    if (step_wait(step).kind != WAIT_NONE)
-        kind->due(ctx, index);
-    else if (step->direction == DIRECTION_UNDO)
-        kind->undo(ctx, index);
-    else
-        kind->start(ctx, index);
+    const struct order *order = ctx->order;
+    struct event event = {.kind = EVENT_ORDER_PROCESSED};
+    struct decide_fault fault;
+    if (ctx->workflow->output != NULL &&
+        !decide_make_order_output(ctx, &event.order_processed.output, &fault))
+        event.order_processed.problem = message_format(
+            ctx->arena, "%.*s: %.*s", TEXT_ARG(fault.error_name), TEXT_ARG(fault.message));
+    decide_emit(ctx, &event);
+    assert(order->state == ORDER_PROCESSED);
+    assert(order->ended_at == ctx->input->now);
 }
 
 static void advance_processing(struct decide_ctx *ctx)
@@ -59,9 +66,7 @@ static void advance_processing(struct decide_ctx *ctx)
     uint64_t all = UINT64_MAX >> (64 - order->step_count);
     assert((finished & ~all) == 0);
     if (finished == all) {
-        decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
-        assert(order->state == ORDER_PROCESSED);
-        assert(order->ended_at == ctx->input->now);
+        end_order(ctx);
         return;
     }
     if (order->paused_at != 0)

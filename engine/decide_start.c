@@ -54,7 +54,7 @@ void decide_start(struct decide_ctx *ctx)
     }
     assert(step->state == STEP_PENDING && step->complete_by == 0);
     assert(wait.kind == WAIT_QUEUE || wait.until <= ctx->input->now);
-    if (decide_kind_of(ctx, index)->due(ctx, index))
+    if (decide_proceed(ctx, index))
         decide_advance(ctx);
     else
         reject_no_capacity(ctx, step);

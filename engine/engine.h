@@ -50,6 +50,9 @@ struct decide_input {
     /* An order that is submitted later than this after its append is refused: it may have been
      * known, and expired. 0 = not checked */
     int64_t submission_age_ms_max;
+    /* The command has ended its owners: every evaluation of an expression fails, and so does its
+     * step. */
+    bool no_expressions;
     int64_t command_offset;
     int64_t command_time;
 };

@@ -47,6 +47,7 @@ enum {
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
     COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
+    EXPRESSION_TRIES_MAX = 3, /* of them, Attempts that evaluate expressions */
 
     /* sizes of whole things, in bytes */
     ORDER_DETAILS_BYTES_MAX = 640 * 1024,      /* an order as submitted, encoded */

@@ -11,7 +11,7 @@
 struct text output_truncated(uint64_t bytes, struct arena *arena)
 {
     char text[64];
-    int size = snprintf(text, sizeof(text), "{\"truncated\":true,\"bytes\":%" PRIu64 "}", bytes);
+    int size = snprintf(text, sizeof(text), "{\"bytes\":%" PRIu64 ",\"truncated\":true}", bytes);
     assert(size > 0 && (size_t)size < sizeof(text));
     return arena_text(arena, (struct text){text, (uint32_t)size});
 }

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 /* The JSON text `json` as an output. Where its canonical text is longer than `bytes_max`, that is
- * {"truncated":true,"bytes":N}; null and what is not JSON become empty. Borrowed where it is
+ * {"bytes":N,"truncated":true}; null and what is not JSON become empty. Borrowed where it is
  * canonical, else new in `arena`. */
 struct text output_canonical(struct text json, uint32_t bytes_max, struct arena *arena);
 /* What stands for an output of `bytes`, of which only a part was kept. New in `arena`. */

@@ -4,7 +4,7 @@
 #ifndef ENGINE_WORKFLOW_H
 #define ENGINE_WORKFLOW_H
 
-#include "base/text.h"
+#include "engine/expression/expression.h"
 #include "engine/limits.h"
 
 enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
@@ -13,7 +13,6 @@ enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 #define ERROR_ALL "States.ALL"
 #define ERROR_TIMEOUT "States.Timeout"
 #define ERROR_TASK_FAILED "States.TaskFailed"
-#define ERROR_DATA_LIMIT "States.DataLimitExceeded"
 
 struct error_set {
     struct text names[ERRORS_EQUAL_MAX];
@@ -32,7 +31,12 @@ struct retrier {
 };
 
 /* Of a Catch and of OnExhausted. */
-enum outcome { OUTCOME_COMPENSATE, OUTCOME_ERROR, OUTCOME_COUNT };
+enum outcome {
+    OUTCOME_COMPENSATE,
+    OUTCOME_ERROR,
+    OUTCOME_CONTINUE, /* of a Catch alone: the step is Caught, and the order goes on */
+    OUTCOME_COUNT
+};
 
 struct catcher {
     struct error_set errors;
@@ -53,9 +57,17 @@ enum step_kind {
 struct workflow_step {
     struct text name;
     enum step_kind kind;
-    const struct text *agents; /* of a task: at least 1; any of them can do it */
+    uint64_t after;                /* bit i: begins only when step i is finished; 0 = at once */
+    const struct expression *when; /* begins only if it is true, else it is skipped; NULL: always */
+    const struct text *agents; /* of a task: at least 1; any of them can do it. Other kinds: none */
     uint32_t agent_count;
-    uint64_t after; /* bit i: starts only when step i is Processed; 0 = at once */
+    const struct expression_template *input;  /* of a task: what its requests carry; NULL: all */
+    const struct expression_template *output; /* of a task: what it keeps; NULL: what it answered */
+    const struct expression_template *set;    /* of a Set: its output */
+    struct {                                  /* of a Fail */
+        struct text error;
+        const struct expression_template *message; /* NULL: none */
+    } fail;
     int64_t timeout_ms;
     int64_t max_extension_ms; /* how much longer an attempt may last through ExtendStep */
     struct retry_policy retry;
@@ -69,6 +81,7 @@ struct workflow_step {
         int64_t timeout_ms;
         int64_t max_extension_ms;
         struct retry_policy retry;
+        const struct expression_template *input; /* instead of the step's; NULL: the step's */
     } compensate;
 };
 
@@ -85,7 +98,8 @@ struct workflow {
     const struct shape *input_shape; /* of the orders' input; NULL: there may be any */
     const struct workflow_step *steps;
     uint32_t step_count;
-    int pivot; /* index, or -1 */
+    int pivot;                                /* index, or -1 */
+    const struct expression_template *output; /* of the order; NULL: none */
 };
 
 /* For messages: "ERROR must be " ERROR_NAME_EXPECTED. */

@@ -110,8 +110,9 @@ static void add_retry(struct value *value, const struct retry_policy *policy)
 
 static const char *outcome_word(enum outcome outcome)
 {
-    static const char *const words[] = {
-        [OUTCOME_COMPENSATE] = "compensate", [OUTCOME_ERROR] = "error"};
+    static const char *const words[] = {[OUTCOME_COMPENSATE] = "compensate",
+                                        [OUTCOME_ERROR] = "error",
+                                        [OUTCOME_CONTINUE] = "continue"};
     _Static_assert(sizeof(words) / sizeof(words[0]) == OUTCOME_COUNT, "every outcome has a word");
     return words[outcome];
 }

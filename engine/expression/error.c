@@ -86,8 +86,8 @@ static int format_what(const struct expression_error *error, char *line, size_t 
     case EXPRESSION_TOO_DEEP:
         return snprintf(line, size, "the result is nested more than 32 deep");
     case EXPRESSION_TRUNCATED:
-        return snprintf(line, size, "the output of step %.*s was too large to be kept",
-                        SHOWN(error->name));
+        return snprintf(line, size, "the output%s%.*s was too large to be kept",
+                        text_empty(error->name) ? "" : " of step ", SHOWN(error->name));
     case EXPRESSION_TOO_LARGE:
         return snprintf(line, size, "the result is more than the limit of %" PRId64, error->number);
     case EXPRESSION_BUDGET_SPENT:
@@ -150,5 +150,5 @@ struct text expression_error_message(const struct expression_error *error, struc
 struct text expression_error_name(const struct expression_error *error)
 {
     bool limit = error->code == EXPRESSION_TRUNCATED || error->code == EXPRESSION_TOO_LARGE;
-    return limit ? TEXT("States.DataLimitExceeded") : TEXT("States.QueryEvaluationError");
+    return limit ? TEXT(ERROR_DATA_LIMIT) : TEXT(ERROR_QUERY_EVALUATION);
 }

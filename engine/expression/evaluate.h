@@ -86,7 +86,7 @@ enum expression_error_code {
     EXPRESSION_NOT_JSON,     /* data is not canonical: it was damaged */
     EXPRESSION_NOT_WRITABLE, /* a number with more than 40 digits */
     EXPRESSION_TOO_DEEP,     /* data deeper than JSON's limit */
-    EXPRESSION_TRUNCATED,    /* reads an output that was too large to be kept */
+    EXPRESSION_TRUNCATED,    /* reads an output, or a result, that was too large to be kept */
     EXPRESSION_TOO_LARGE,    /* the result, for its place */
     EXPRESSION_BUDGET_SPENT,
     EXPRESSION_DISABLED,

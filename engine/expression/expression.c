@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for what expressions consist of. See expression.h. */
+/* Comparing templates, and the words for what expressions consist of. See expression.h. */
 #include "engine/expression/expression.h"
 
 #include <assert.h>
+
+/* As deep as a workflow file may be. */
+bool template_equal(const struct expression_template *a, const struct expression_template *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->kind != b->kind || !text_equal(a->name, b->name) || !text_equal(a->data, b->data))
+        return false;
+    if (a->kind == TEMPLATE_EXPRESSION)
+        return text_equal(a->expression->source, b->expression->source);
+    const struct expression_template *left = a->first, *right = b->first;
+    while (left != NULL && right != NULL && template_equal(left, right)) {
+        left = left->next;
+        right = right->next;
+    }
+    return left == NULL && right == NULL;
+}
 
 const char *value_kind_phrase(enum value_kind kind)
 {

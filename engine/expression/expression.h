@@ -129,6 +129,11 @@ struct expression {
     uint16_t slot_count; /* variables that are visible at once, at most */
 };
 
+/* ---- errors that steps have: not those of agents, and no retry changes them ---- */
+
+#define ERROR_QUERY_EVALUATION "States.QueryEvaluationError"
+#define ERROR_DATA_LIMIT "States.DataLimitExceeded" /* the result, or what is read, is too large */
+
 /* ---- templates: data with expressions in it ---- */
 
 enum template_kind {
@@ -148,6 +153,9 @@ struct expression_template {
     struct expression_template *first; /* child */
     struct expression_template *next;  /* sibling */
 };
+
+/* Whether they say the same, in other places perhaps. NULL: there is none. */
+bool template_equal(const struct expression_template *a, const struct expression_template *b);
 
 const char *value_kind_phrase(enum value_kind kind); /* "a number", "null" ... for messages */
 const char *expression_operator_text(enum expression_operator operator);

@@ -95,6 +95,9 @@ bool evaluate_name(struct evaluation *evaluation, const struct expression_node *
         *ret_value = value_of_whole(scope->index);
         return true;
     case NAME_RESULT:
+        if (is_truncated(scope->result))
+            return evaluation_fail_name(evaluation, EXPRESSION_TRUNCATED, node->at,
+                                        (struct text){0});
         *ret_value = value_of_json_text(scope->result);
         return true;
     case NAME_TICK:

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
+#include "engine/output.h"
 
 #include <assert.h>
 
@@ -153,6 +154,24 @@ static struct text reason_of(const struct decide_ctx *ctx, const struct candidat
 
 /* ---- starting and queueing ---- */
 
+/* What Input makes for the first attempt of a direction, and of a generation: the step keeps it for
+ * those that follow. Empty where there is nothing to make. */
+static bool make_input(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                       struct text *ret_input, struct decide_fault *ret_fault)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    bool undo = direction == DIRECTION_UNDO;
+    bool own = undo && plan->compensate.input != NULL;
+    const struct expression_template *template = own ? plan->compensate.input : plan->input;
+    *ret_input = (struct text){0};
+    if (template == NULL || (step->direction == direction && !text_empty(step->input)))
+        return true;
+    return decide_make_json(ctx, index, template, undo ? step->output : (struct text){0},
+                            STEP_INPUT_BYTES_MAX, ret_input, ret_fault) &&
+           decide_keeps_input(ctx, index, *ret_input, ret_fault);
+}
+
 static void start(struct decide_ctx *ctx, uint32_t index, enum direction direction,
                   struct text agent, struct text reason)
 {
@@ -161,8 +180,14 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
     bool undo = direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     uint32_t last = step->direction == direction ? step->attempt : 0;
+    struct decide_fault fault;
+    struct text input;
     assert(step->state != STEP_PROCESSING);
     assert(timeout > 0 && timeout <= DURATION_MS_MAX);
+    if (!make_input(ctx, index, direction, &input, &fault)) {
+        decide_fail_unstarted(ctx, index, direction, &fault);
+        return;
+    }
     decide_emit(
         ctx, &(struct event){.kind = EVENT_STEP_STARTED,
                              .step_started = {.ref = {step->name, direction, last + 1},
@@ -173,7 +198,8 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
                                               .complete_by = ctx->input->now + timeout,
                                               .margin_ms = ctx->input->margin_ms,
                                               .routing_reason = reason,
-                                              .inputs = decide_inputs(ctx, index, direction)}});
+                                              .inputs = decide_inputs(ctx, index, direction),
+                                              .input = input}});
     assert(step->state == STEP_PROCESSING);
     assert(step->direction == direction && step->attempt == last + 1);
     assert(step->complete_by > ctx->input->now);
@@ -301,16 +327,15 @@ bool task_due(struct decide_ctx *ctx, uint32_t index)
     return true;
 }
 
-static void succeed(struct decide_ctx *ctx, const struct step *step)
+static void succeed(struct decide_ctx *ctx, const struct step *step, struct text output)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     struct attempt_ref ref = step_attempt_ref(step);
     assert(report->succeeded);
     assert(step->state == STEP_PROCESSING);
-    decide_emit(
-        ctx, &(struct event){
-                 .kind = EVENT_STEP_SUCCEEDED,
-                 .step_succeeded = {.ref = ref, .output = report->output, .by = report->instance}});
+    decide_emit(ctx, &(struct event){
+                         .kind = EVENT_STEP_SUCCEEDED,
+                         .step_succeeded = {.ref = ref, .output = output, .by = report->instance}});
     if (ref.direction == DIRECTION_UNDO)
         decide_emit(ctx,
                     &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
@@ -318,45 +343,64 @@ static void succeed(struct decide_ctx *ctx, const struct step *step)
     assert(step->complete_by == 0);
 }
 
-static void fail(struct decide_ctx *ctx, uint32_t index, struct text error_name,
-                 struct text error_message, enum effect effect)
+static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fault *fault,
+                 enum effect effect)
 {
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     assert(step->state == STEP_PROCESSING);
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED,
                                      .step_failed = {.ref = step_attempt_ref(step),
-                                                     .error_name = error_name,
-                                                     .error_message = error_message,
+                                                     .error_name = fault->error_name,
+                                                     .error_message = fault->message,
                                                      .effect = step_effect_after(step, effect),
                                                      .failure_count = step->failure_count + 1,
                                                      .by = ctx->cmd->report_step.instance}});
-    decide_follow_failure(ctx, index, error_name);
 }
 
-/* The service has done its work, but the order cannot keep what it answered. */
-static void fail_for_its_output(struct decide_ctx *ctx, uint32_t index)
+/* What the step keeps of its service's answer. */
+static bool make_output(struct decide_ctx *ctx, uint32_t index, struct text *ret_output,
+                        struct decide_fault *ret_fault)
 {
-    struct text message = message_format(
-        ctx->arena, "the output is %u bytes; the outputs of all steps may have %d together",
-        ctx->cmd->report_step.output.size, ORDER_OUTPUTS_BYTES_MAX);
-    fail(ctx, index, TEXT(ERROR_DATA_LIMIT), message, EFFECT_APPLIED);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    struct text answer = ctx->cmd->report_step.output;
+    struct text output = answer;
+    if (ctx->order->steps[index].direction == DIRECTION_UNDO) {
+        *ret_output = answer;
+        return true;
+    }
+    if (plan->output != NULL) {
+        if (!decide_make_json(ctx, index, plan->output, answer, REPORT_BYTES_MAX, &output,
+                              ret_fault))
+            return false;
+        if (output.size > STEP_OUTPUT_BYTES_MAX)
+            output = output_truncated(output.size, ctx->arena);
+    }
+    if (!decide_keeps_output(ctx, index, output, ret_fault))
+        return false;
+    *ret_output = decide_without_null(output);
+    return true;
 }
 
+/* A service that has done its work does not do it again because of what the order makes of its
+ * answer, and would answer the same. */
 void task_end(struct decide_ctx *ctx, uint32_t index)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     const struct step *step = &ctx->order->steps[index];
-    bool fits =
-        step->direction == DIRECTION_UNDO || order_takes_output(ctx->order, index, report->output);
-    if (report->succeeded && fits)
-        succeed(ctx, step);
-    else if (report->succeeded)
-        fail_for_its_output(ctx, index);
-    else
-        fail(ctx, index,
-             text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name,
-             report->error_message, report->effect);
+    struct decide_fault fault = {report->error_name, report->error_message};
+    struct text output;
+    if (!report->succeeded) {
+        if (text_empty(fault.error_name))
+            fault.error_name = TEXT(ERROR_TASK_FAILED);
+        fail(ctx, index, &fault, report->effect);
+        decide_follow_failure(ctx, index, fault.error_name);
+    } else if (make_output(ctx, index, &output, &fault)) {
+        succeed(ctx, step, output);
+    } else {
+        fail(ctx, index, &fault, EFFECT_APPLIED);
+        decide_give_up(ctx, index, fault.error_name);
+    }
 }
 
 /* ---- another version ---- */
@@ -384,6 +428,8 @@ const char *task_differs(const struct step *step, const struct workflow_step *pl
 {
     if (!has_agent(target, step->agent))
         return "has other agents than the one that it was given to";
+    if (!template_equal(plan->input, target->input))
+        return "has another Input";
     return same_undo(plan, target) ? NULL : "is undone in another way";
 }
 

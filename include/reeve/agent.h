@@ -255,7 +255,7 @@ struct reeve_agent_failure {
 /* Each of these three finishes the call: it is invalid from then on. */
 
 /* `output` is the step's output: JSON of up to 65536 bytes, or NULL. Since the operation is done,
- * it is reported in any case: with {"truncated":true,"bytes":N} if the output is longer, without an
+ * it is reported in any case: with {"bytes":N,"truncated":true} if the output is longer, without an
  * output if it is not JSON. */
 REEVE_API void reeve_agent_call_succeed(struct reeve_agent_call *call, const char *output);
 REEVE_API void reeve_agent_call_fail(struct reeve_agent_call *call,

@@ -85,7 +85,7 @@ static void add_catchers(struct dice *dice, struct arena *arena, struct workflow
         return;
     struct catcher *catchers = ARENA_ARRAY(arena, struct catcher, count);
     for (uint32_t i = 0; i < count; i++)
-        catchers[i] = (struct catcher){random_errors(dice), dice_roll(dice, OUTCOME_COUNT)};
+        catchers[i] = (struct catcher){random_errors(dice), dice_roll(dice, OUTCOME_CONTINUE)};
     step->catchers = catchers;
     step->catcher_count = count;
 }

@@ -43,6 +43,7 @@ static struct decision decide(struct api *api, const struct order *order,
         .workflow = workflow_registry_find(registry, details->workflow, details->workflow_version),
         .target = target != NULL ? target->workflow : NULL,
         .target_retired = target != NULL && target->retired,
+        .no_expressions = true, /* whether it is accepted depends on none */
     };
     cmd.migrate_order = *migrate;
     engine_decide(order, &cmd, &input, &api->scratch.arena, &decision);

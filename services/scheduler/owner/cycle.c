@@ -74,6 +74,7 @@ static enum decide_result decide_head(struct owner *owner)
     item->begun_us = clock_mono_us(owner->cluster->service->clock);
     input.now = owner_now(owner, item->begun_us, pending->timestamp);
     assert(input.now >= follower_checkpoint(owner->follower)->newest_decided_at);
+    input.no_expressions = owner_is_to_spare_expressions(owner);
     bool quarantine = owner_is_to_be_quarantined(owner);
     if (quarantine)
         owner_quarantine_command(owner, &cmd);

@@ -109,6 +109,14 @@ bool owner_is_to_be_quarantined(const struct owner *owner)
            !owner->guard.guarded;
 }
 
+bool owner_is_to_spare_expressions(const struct owner *owner)
+{
+    const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
+    const struct pending_command *head = owner_queue_head(owner);
+    assert(head != NULL);
+    return checkpoint->guarded_offset == head->offset && checkpoint->guards > EXPRESSION_TRIES_MAX;
+}
+
 static void on_guarded(struct owner *owner, int64_t offset)
 {
     (void)offset;

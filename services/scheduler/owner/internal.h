@@ -340,6 +340,8 @@ void owner_queue_clear(struct owner *owner);
 /* guard.c */
 /* The first command has cost as many schedulers as it may: it is not decided. */
 bool owner_is_to_be_quarantined(const struct owner *owner);
+/* Whether the next command is decided without its expressions: one may have crashed its owners. */
+bool owner_is_to_spare_expressions(const struct owner *owner);
 /* A claim begins, or ends. */
 void owner_guard_begin(struct owner *owner, uint32_t careful);
 void owner_guard_end(struct owner *owner);

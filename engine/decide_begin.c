@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The beginning of a step: its turn has come, and its When decides whether it starts. */
+#include "engine/decide.h"
+
+#include "engine/message.h"
+
+#include <assert.h>
+
+/* The reason of a skipped step is one line. */
+static struct text on_one_line(struct text text, struct arena *arena)
+{
+    struct text line = arena_text(arena, text);
+    char *at = (char *)(uintptr_t)line.data;
+    for (uint32_t i = 0; i < line.size; i++) {
+        if ((unsigned char)at[i] < ' ')
+            at[i] = ' ';
+    }
+    return line;
+}
+
+static void skip(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    struct text source = on_one_line(decide_plan_of(ctx, index)->when->source, ctx->arena);
+    struct text reason = message_format(ctx->arena, "When: %.*s", TEXT_ARG(source));
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_STEP_SKIPPED,
+                                .step_marked = {.ref = step_attempt_ref(step), .reason = reason}});
+    assert(step->state == STEP_SKIPPED);
+}
+
+/* The Decision has done enough: the step waits for the next one, which a supervisor asks for. False
+ * where one is to ask anyway. */
+static bool defer(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    if (step_wait(step).kind == WAIT_RETRY)
+        return false;
+    decide_emit(ctx,
+                &(struct event){
+                    .kind = EVENT_STEP_QUEUED,
+                    .step_queued = {
+                        .ref = step_attempt_ref(step),
+                        .retry_at = ctx->input->now,
+                        .reason = TEXT("the expressions of other steps have taken their time")}});
+    assert(step->state == STEP_PENDING && step_wait(step).kind == WAIT_RETRY);
+    return true;
+}
+
+static void begin(struct decide_ctx *ctx, uint32_t index)
+{
+    struct decide_fault fault;
+    bool yes = true;
+    if (decide_plan_of(ctx, index)->when != NULL && !decide_test_when(ctx, index, &yes, &fault))
+        decide_fail_unstarted(ctx, index, DIRECTION_DO, &fault);
+    else if (yes)
+        decide_kind_of(ctx, index)->start(ctx, index);
+    else
+        skip(ctx, index);
+}
+
+bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    enum wait_kind wait = step_wait(step).kind;
+    bool forward = step->direction == DIRECTION_DO;
+    assert(step->state == STEP_PENDING && decide_may_start(ctx, step));
+    if (wait == WAIT_QUEUE)
+        return decide_kind_of(ctx, index)->due(ctx, index);
+    if (forward && !decide_has_units(ctx))
+        return defer(ctx, index);
+    if (forward && (step->attempt == 0 || plan->agent_count == 0))
+        begin(ctx, index);
+    else if (wait != WAIT_NONE)
+        return decide_kind_of(ctx, index)->due(ctx, index);
+    else if (forward)
+        decide_kind_of(ctx, index)->start(ctx, index);
+    else
+        decide_kind_of(ctx, index)->undo(ctx, index);
+    return true;
+}
