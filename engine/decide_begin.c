@@ -80,3 +80,28 @@ bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
         decide_kind_of(ctx, index)->undo(ctx, index);
     return true;
 }
+
+/* ---- kinds without attempts ---- */
+
+bool decide_begin_again(struct decide_ctx *ctx, uint32_t index)
+{
+    assert(ctx->order->steps[index].state == STEP_PENDING);
+    decide_kind_of(ctx, index)->start(ctx, index);
+    return true;
+}
+
+void decide_no_attempt(struct decide_ctx *ctx, uint32_t index)
+{
+    (void)ctx;
+    (void)index;
+    assert(false && "a step that has attempts"); /* see is_orders_workflow() */
+}
+
+const char *decide_no_change(const struct step *step, const struct workflow_step *plan,
+                             const struct workflow_step *target)
+{
+    (void)step;
+    (void)plan;
+    (void)target;
+    return NULL;
+}

@@ -54,14 +54,20 @@ static void find_cycle(struct workflow_compiler *compiler, uint64_t waiting)
     report_cycle(compiler, cycle, size);
 }
 
-/* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */
-static bool find_ancestors(struct workflow_compiler *compiler,
-                           uint64_t ret_before[WORKFLOW_STEPS_MAX])
+static uint64_t all_drafts(const struct workflow_compiler *compiler)
 {
-    uint64_t done = 0;
     uint64_t all = 0;
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         all |= BIT(i);
+    return all;
+}
+
+/* The same as workflow_find_before(); returns those of which it is known. */
+static uint64_t find_ancestors(const struct workflow_compiler *compiler,
+                               uint64_t ret_before[WORKFLOW_STEPS_MAX])
+{
+    uint64_t done = 0;
+    uint64_t all = all_drafts(compiler);
     for (bool progress = true; progress && done != all;) {
         progress = false;
         for (uint32_t i = 0; i < compiler->draft_count; i++) {
@@ -75,9 +81,13 @@ static bool find_ancestors(struct workflow_compiler *compiler,
             progress = true;
         }
     }
-    if (done != all)
-        find_cycle(compiler, all & ~done);
-    return done == all;
+    return done;
+}
+
+bool workflow_find_before(const struct workflow_compiler *compiler,
+                          uint64_t ret_before[WORKFLOW_STEPS_MAX])
+{
+    return find_ancestors(compiler, ret_before) == all_drafts(compiler);
 }
 
 /* ---- the pivot ---- */
@@ -119,7 +129,8 @@ static void close_way_back(struct workflow_compiler *compiler, struct draft *dra
                 "step %.*s comes after the pivot, where there is no way back: $compensate "
                 "is not possible",
                 TEXT_ARG(draft->step.name));
-        catchers[i].next = OUTCOME_ERROR;
+        if (catchers[i].next == OUTCOME_COMPENSATE)
+            catchers[i].next = OUTCOME_ERROR;
     }
     draft->step.catchers = catchers;
 }
@@ -148,8 +159,11 @@ void workflow_check_graph(struct workflow_compiler *compiler)
 {
     uint64_t before[WORKFLOW_STEPS_MAX] = {0};
     find_pivot(compiler);
-    if (!find_ancestors(compiler, before))
+    uint64_t waiting = all_drafts(compiler) & ~find_ancestors(compiler, before);
+    if (waiting != 0) {
+        find_cycle(compiler, waiting);
         return;
+    }
     workflow_check_timeouts(compiler);
     for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++) {
         uint32_t pivot = (uint32_t)compiler->pivot;

@@ -43,7 +43,7 @@ static void read_defaults(struct workflow_compiler *compiler, const struct yaml_
     if (fields.of[FIELD_RETRY] != NULL)
         compile_retry(values, fields.of[FIELD_RETRY], &defaults->retry);
     if (fields.of[FIELD_CATCH] != NULL)
-        compile_catch(values, fields.of[FIELD_CATCH], &defaults->catchers,
+        compile_catch(values, fields.of[FIELD_CATCH], PLACE_DEFAULTS, &defaults->catchers,
                       &defaults->catcher_count);
     if (fields.of[FIELD_ON_EXHAUSTED] != NULL)
         compile_on_exhausted(values, fields.of[FIELD_ON_EXHAUSTED], &defaults->on_exhausted);
@@ -85,7 +85,9 @@ static void compile(struct workflow_compiler *compiler, const struct yaml_node *
     read_defaults(compiler, fields.of[FIELD_DEFAULTS]);
     if (fields.of[FIELD_STEPS] == NULL)
         return;
-    compile_steps(compiler, fields.of[FIELD_STEPS], scratch);
+    compile_steps(compiler, fields.of[FIELD_STEPS], workflow->input_shape, scratch);
+    if (compiler->draft_count > 0)
+        workflow->output = compile_output(compiler, fields.of[FIELD_OUTPUT]);
     workflow_check_graph(compiler);
 
     struct workflow_step *steps =

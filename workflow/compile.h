@@ -4,6 +4,7 @@
 #define WORKFLOW_COMPILE_H
 
 #include "engine/shape.h"
+#include "workflow/expression.h"
 #include "workflow/fields.h"
 #include "workflow/step_compiler.h"
 #include "workflow/values.h"
@@ -28,11 +29,20 @@ struct draft {
     bool own_on_exhausted;
 };
 
+/* Where the expressions of a workflow stand. */
+struct expression_place {
+    uint64_t before[WORKFLOW_STEPS_MAX]; /* of each draft, all steps that come before it */
+    struct expression_known_step known[WORKFLOW_STEPS_MAX];
+    struct expression_guards guards;
+    const struct expression_shape *input; /* NULL: any */
+};
+
 struct workflow_compiler {
     struct values values; /* the arena that the workflow lives in, the problems */
     struct defaults defaults;
     struct draft *drafts; /* in scratch memory */
     uint32_t draft_count;
+    struct expression_place place;
     int64_t timeout_ms; /* of the order */
     struct mark timeout_mark;
     int pivot;
@@ -49,8 +59,10 @@ struct workflow_compiler {
 
 bool compile_retry(const struct values *values, const struct yaml_node *node,
                    struct retry_policy *ret_policy);
+/* `place`: of a step, or of Defaults, where no catcher lets orders go on. */
 bool compile_catch(const struct values *values, const struct yaml_node *node,
-                   const struct catcher **ret_catchers, uint32_t *ret_count);
+                   enum workflow_place place, const struct catcher **ret_catchers,
+                   uint32_t *ret_count);
 bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome);
 struct retry_policy compile_default_undo_policy(struct arena *arena);
@@ -58,13 +70,32 @@ struct retry_policy compile_default_undo_policy(struct arena *arena);
 /* ---- compile_steps.c ---- */
 /* Drafts of all steps; After refers to them. */
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
-                   struct arena *scratch);
+                   const struct shape *input_shape, struct arena *scratch);
+
+/* ---- compile_expressions.c ---- */
+/* After, Catch and the kind are known for all drafts. */
+void compile_expressions_begin(struct workflow_compiler *compiler, const struct shape *input_shape,
+                               struct arena *scratch);
+/* Before the draft's other expressions. */
+void compile_when(struct workflow_compiler *compiler, struct draft *draft);
+/* NULL without a node, or after a problem. `more`: names besides those that stand everywhere. */
+const struct expression_template *compile_step_template(struct workflow_compiler *compiler,
+                                                        const struct draft *draft,
+                                                        const struct yaml_node *node,
+                                                        const char *what, uint32_t more,
+                                                        bool as_text);
+/* Of the workflow. */
+const struct expression_template *compile_output(struct workflow_compiler *compiler,
+                                                 const struct yaml_node *node);
 
 /* ---- compile_shape.c ---- */
 /* The InputShape; lives in the values' arena. NULL after a problem. */
 const struct shape *compile_shape(const struct values *values, const struct yaml_node *node);
 
 /* ---- check_graph.c ---- */
+/* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */
+bool workflow_find_before(const struct workflow_compiler *compiler,
+                          uint64_t ret_before[WORKFLOW_STEPS_MAX]);
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);
 

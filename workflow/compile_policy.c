@@ -4,11 +4,13 @@
 #include "base/utf8.h"
 #include "workflow/compile.h"
 
-static const struct text reserved[] = {TEXT_CONST(ERROR_ALL), TEXT_CONST(ERROR_TIMEOUT),
-                                       TEXT_CONST(ERROR_TASK_FAILED)};
+static const struct text reserved[] = {
+    TEXT_CONST(ERROR_ALL), TEXT_CONST(ERROR_TIMEOUT), TEXT_CONST(ERROR_TASK_FAILED),
+    TEXT_CONST(ERROR_QUERY_EVALUATION), TEXT_CONST(ERROR_DATA_LIMIT)};
 /* The same without their prefix. */
 static const struct text bare[] = {TEXT_CONST("ALL"), TEXT_CONST("Timeout"),
-                                   TEXT_CONST("TaskFailed")};
+                                   TEXT_CONST("TaskFailed"), TEXT_CONST("QueryEvaluationError"),
+                                   TEXT_CONST("DataLimitExceeded")};
 enum { RESERVED_COUNT = sizeof(reserved) / sizeof(reserved[0]) };
 
 /* ---- ErrorEquals ---- */
@@ -51,7 +53,8 @@ static bool check_reserved(const struct values *values, const struct yaml_node *
         else
             problems_add_error(values->problems, node->mark,
                                "%.*s is not one of the reserved errors: States.ALL, "
-                               "States.Timeout and States.TaskFailed",
+                               "States.Timeout, States.TaskFailed, States.QueryEvaluationError "
+                               "and States.DataLimitExceeded",
                                QUOTE_ARG(name));
         return false;
     }
@@ -112,6 +115,19 @@ static void read_errors(const struct values *values, const struct yaml_node *nod
 
 /* ---- Retry ---- */
 
+/* They are what they are however often the step is tried. */
+static void check_retried(const struct values *values, const struct yaml_node *node,
+                          const struct error_set *errors)
+{
+    static const struct text never[] = {TEXT_CONST(ERROR_QUERY_EVALUATION),
+                                        TEXT_CONST(ERROR_DATA_LIMIT)};
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+        if (set_has(errors, never[i]))
+            problems_add_error(values->problems, node->mark,
+                               "%.*s is never retried: name it in Catch", TEXT_ARG(never[i]));
+    }
+}
+
 static void read_retrier(const struct values *values, const struct yaml_node *node,
                          struct retrier *retrier)
 {
@@ -127,6 +143,7 @@ static void read_retrier(const struct values *values, const struct yaml_node *no
     if (!workflow_fields_take(node, PLACE_RETRIER, values->problems, &fields))
         return;
     read_errors(values, fields.of[FIELD_ERROR_EQUALS], &retrier->errors);
+    check_retried(values, node, &retrier->errors);
     if (fields.of[FIELD_INTERVAL_SECONDS] != NULL)
         value_duration(values, fields.of[FIELD_INTERVAL_SECONDS], "IntervalSeconds",
                        &retrier->interval_ms);
@@ -230,10 +247,13 @@ static bool is_covered(const struct error_set *errors, const struct catcher *bef
 }
 
 bool compile_catch(const struct values *values, const struct yaml_node *node,
-                   const struct catcher **ret_catchers, uint32_t *ret_count)
+                   enum workflow_place place, const struct catcher **ret_catchers,
+                   uint32_t *ret_count)
 {
-    static const struct text nexts[OUTCOME_COUNT] = {
-        [OUTCOME_COMPENSATE] = TEXT_CONST("$compensate"), [OUTCOME_ERROR] = TEXT_CONST("$error")};
+    static const struct text nexts[OUTCOME_COUNT] = {[OUTCOME_COMPENSATE] =
+                                                         TEXT_CONST("$compensate"),
+                                                     [OUTCOME_ERROR] = TEXT_CONST("$error"),
+                                                     [OUTCOME_CONTINUE] = TEXT_CONST("$continue")};
     if (!check_list(values, node, "Catch", CATCHERS_MAX))
         return false;
     struct catcher *catchers = ARENA_ARRAY(values->arena, struct catcher, node->count);
@@ -248,6 +268,10 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
         if (fields.of[FIELD_NEXT] != NULL &&
             value_word(values, fields.of[FIELD_NEXT], "Next", nexts, OUTCOME_COUNT, &next))
             catcher->next = (enum outcome)next;
+        if (catcher->next == OUTCOME_CONTINUE && place == PLACE_DEFAULTS)
+            problems_add_error(values->problems, fields.of[FIELD_NEXT]->mark,
+                               "$continue is not allowed in Defaults: each step that the order can "
+                               "do without says so itself");
         if (is_covered(&catcher->errors, catchers, count))
             problems_add_error(
                 values->problems, child->mark,
@@ -262,10 +286,11 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
 bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome)
 {
-    static const struct text outcomes[OUTCOME_COUNT] = {
+    static const struct text outcomes[] = {
         [OUTCOME_COMPENSATE] = TEXT_CONST("compensate"), [OUTCOME_ERROR] = TEXT_CONST("error")};
     uint32_t outcome = OUTCOME_COMPENSATE;
-    if (!value_word(values, node, "OnExhausted", outcomes, OUTCOME_COUNT, &outcome))
+    if (!value_word(values, node, "OnExhausted", outcomes, sizeof(outcomes) / sizeof(outcomes[0]),
+                    &outcome))
         return false;
     *ret_outcome = (enum outcome)outcome;
     return true;

@@ -95,6 +95,35 @@ static void read_after(struct workflow_compiler *compiler, uint32_t index)
 
 /* ---- the rest of a step ---- */
 
+static enum field first_of(uint64_t fields)
+{
+    return (enum field)__builtin_ctzll(fields);
+}
+
+/* What the step has that its kind has not: the mark of another kind, or a field of one. */
+static void check_kind(struct workflow_compiler *compiler, const struct draft *draft)
+{
+    const struct step_compiler *kind = &step_compilers[draft->step.kind];
+    uint64_t given = draft->fields.given;
+    if ((kind->marks & given) == 0)
+        return; /* reported: it has none */
+    const char *mark = workflow_field_name(first_of(kind->marks & given));
+    for (uint64_t rest = given & step_kinds_fields() & ~kind->marks & ~kind->fields; rest != 0;
+         rest &= rest - 1) {
+        enum field field = first_of(rest);
+        const struct yaml_node *node = draft->fields.of[field];
+        struct mark where = node != NULL ? node->key->mark : draft->fields.mark;
+        if ((step_marks() & FIELD_BIT(field)) != 0)
+            problems_add_error(compiler->values.problems, where,
+                               "a step has %s or %s, not both: make two steps of it", mark,
+                               workflow_field_name(field));
+        else
+            problems_add_error(compiler->values.problems, where,
+                               "%s does not belong to a step with %s", workflow_field_name(field),
+                               mark);
+    }
+}
+
 static void read_step(struct workflow_compiler *compiler, uint32_t index)
 {
     const struct values *values = &compiler->values;
@@ -109,17 +138,17 @@ static void read_step(struct workflow_compiler *compiler, uint32_t index)
     step->catcher_count = defaults->catcher_count;
     draft->own_catch = of[FIELD_CATCH] != NULL;
     if (draft->own_catch)
-        compile_catch(values, of[FIELD_CATCH], &step->catchers, &step->catcher_count);
+        compile_catch(values, of[FIELD_CATCH], PLACE_STEP, &step->catchers, &step->catcher_count);
     step->on_exhausted = defaults->on_exhausted;
     draft->own_on_exhausted = of[FIELD_ON_EXHAUSTED] != NULL;
     if (draft->own_on_exhausted)
         compile_on_exhausted(values, of[FIELD_ON_EXHAUSTED], &step->on_exhausted);
     step->kind = step_kind_of(draft->fields.given);
-    step_compilers[step->kind].compile(compiler, draft);
+    check_kind(compiler, draft);
 }
 
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
-                   struct arena *scratch)
+                   const struct shape *input_shape, struct arena *scratch)
 {
     struct workflow_problems *problems = compiler->values.problems;
     if (node->kind != NODE_SEQUENCE) {
@@ -142,4 +171,10 @@ void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *n
     }
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         read_step(compiler, i);
+    compile_expressions_begin(compiler, input_shape, scratch);
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        struct draft *draft = &compiler->drafts[i];
+        compile_when(compiler, draft);
+        step_compilers[draft->step.kind].compile(compiler, draft);
+    }
 }

@@ -128,11 +128,68 @@ static void add_catch(struct value *value, const struct workflow_step *step)
         add(value, "none");
 }
 
+static void add_expression(struct value *value, const struct expression *expression)
+{
+    if (expression != NULL)
+        add(value, "%.*s", TEXT_ARG(expression->source));
+    else
+        add(value, "none");
+}
+
+/* As it stands in a file, in one line. As deep as a file may be. */
+static void add_template(struct value *value, const struct expression_template *template)
+{
+    const struct expression_template *child = template != NULL ? template->first : NULL;
+    if (template == NULL) {
+        add(value, "none");
+        return;
+    }
+    switch (template->kind) {
+    case TEMPLATE_DATA:
+        add(value, "%.*s", TEXT_ARG(template->data));
+        return;
+    case TEMPLATE_EXPRESSION:
+        add(value, "${%.*s}", TEXT_ARG(template->expression->source));
+        return;
+    case TEMPLATE_TEXT:
+        for (; child != NULL; child = child->next)
+            add_template(value, child);
+        return;
+    case TEMPLATE_LIST:
+    case TEMPLATE_MAP:
+        add(value, "%s", template->kind == TEMPLATE_MAP ? "{" : "[");
+        for (; child != NULL; child = child->next) {
+            if (template->kind == TEMPLATE_MAP)
+                add(value, "%.*s: ", TEXT_ARG(child->name));
+            add_template(value, child);
+            add(value, "%s", child->next != NULL ? ", " : "");
+        }
+        add(value, "%s", template->kind == TEMPLATE_MAP ? "}" : "]");
+        return;
+    }
+    assert(false && "a kind of template");
+}
+
+/* "LoanDeclined: too risky" */
+static void add_fail(struct value *value, const struct workflow_step *step)
+{
+    add(value, "%s%.*s", text_empty(step->fail.error) ? "none" : "", TEXT_ARG(step->fail.error));
+    if (step->fail.message != NULL) {
+        add(value, ": ");
+        add_template(value, step->fail.message);
+    }
+}
+
 /* ---- fields ---- */
 
 enum diff_field {
     AGENT,
     AFTER,
+    WHEN,
+    SET,
+    FAIL,
+    INPUT,
+    OUTPUT,
     TIMEOUT,
     MAX_EXTENSION,
     RETRY,
@@ -143,12 +200,18 @@ enum diff_field {
     UNDO_TIMEOUT,
     UNDO_MAX_EXTENSION,
     UNDO_RETRY,
+    UNDO_INPUT,
     FIELDS
 };
 
 static const char *const step_fields[FIELDS] = {
     [AGENT] = "Agent",
     [AFTER] = "After",
+    [WHEN] = "When",
+    [SET] = "Set",
+    [FAIL] = "Fail",
+    [INPUT] = "Input",
+    [OUTPUT] = "Output",
     [TIMEOUT] = "TimeoutSeconds",
     [MAX_EXTENSION] = "MaxExtensionSeconds",
     [RETRY] = "Retry",
@@ -159,6 +222,7 @@ static const char *const step_fields[FIELDS] = {
     [UNDO_TIMEOUT] = "Compensate.TimeoutSeconds",
     [UNDO_MAX_EXTENSION] = "Compensate.MaxExtensionSeconds",
     [UNDO_RETRY] = "Compensate.Retry",
+    [UNDO_INPUT] = "Compensate.Input",
 };
 
 /* A step that nothing undoes has no such fields. */
@@ -174,6 +238,21 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
         return;
     case AFTER:
         add_after(value, workflow, step->after);
+        return;
+    case WHEN:
+        add_expression(value, step->when);
+        return;
+    case SET:
+        add_template(value, step->set);
+        return;
+    case FAIL:
+        add_fail(value, step);
+        return;
+    case INPUT:
+        add_template(value, step->input);
+        return;
+    case OUTPUT:
+        add_template(value, step->output);
         return;
     case TIMEOUT:
         add_seconds(value, step->timeout_ms);
@@ -204,6 +283,10 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
         return;
     case UNDO_RETRY:
         add_retry(value, &step->compensate.retry);
+        return;
+    case UNDO_INPUT:
+        if (step->compensate.input != NULL)
+            add_template(value, step->compensate.input);
         return;
     case FIELDS:
         break;
@@ -259,6 +342,23 @@ static void compare_timeouts(struct differences *differences, const struct workf
             arena_text(differences->arena, (struct text){values[i].data, (uint32_t)values[i].size});
     differ(differences, none, "TimeoutSeconds", left->timeout_ms == 0 ? none : texts[0],
            right->timeout_ms == 0 ? none : texts[1]);
+}
+
+static void compare_outputs(struct differences *differences, const struct workflow *left,
+                            const struct workflow *right)
+{
+    struct value values[2];
+    struct text texts[2], none = {0};
+    const struct expression_template *const templates[2] = {left->output, right->output};
+    for (int i = 0; i < 2; i++) {
+        values[i].size = 0;
+        add_template(&values[i], templates[i]);
+        texts[i] =
+            arena_text(differences->arena, (struct text){values[i].data, (uint32_t)values[i].size});
+    }
+    if (!text_equal(texts[0], texts[1]))
+        differ(differences, none, "Output", left->output == NULL ? none : texts[0],
+               right->output == NULL ? none : texts[1]);
 }
 
 static void compare_steps(struct differences *differences, const struct workflow *left, uint32_t i,
@@ -348,13 +448,14 @@ static void compare_shapes(struct differences *differences, const char *path,
 uint32_t workflow_diff(const struct workflow *left, const struct workflow *right,
                        struct arena *arena, const struct workflow_difference **ret_differences)
 {
-    uint32_t most = 1 + left->step_count * FIELDS + right->step_count +
+    uint32_t most = 2 + left->step_count * FIELDS + right->step_count +
                     shape_size(left->input_shape) + shape_size(right->input_shape);
     struct differences differences = {ARENA_ARRAY(arena, struct workflow_difference, most), 0,
                                       arena};
     struct text none = {0};
     compare_timeouts(&differences, left, right);
     compare_shapes(&differences, "InputShape", left->input_shape, right->input_shape);
+    compare_outputs(&differences, left, right);
     for (uint32_t i = 0; i < left->step_count; i++) {
         int j = find_step(right, left->steps[i].name);
         if (j < 0)

@@ -23,7 +23,7 @@ static const struct {
     [PLACE_WORKFLOW] = {"the workflow",
                         BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_VERSION) |
                             BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_INPUT_SHAPE) |
-                            BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS),
+                            BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS) | BIT(FIELD_OUTPUT),
                         BIT(FIELD_NAME) | BIT(FIELD_VERSION) | BIT(FIELD_STEPS)},
     [PLACE_DEFAULTS] = {"Defaults",
                         BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_RETRY) |
@@ -35,13 +35,16 @@ static const struct {
                                    0},
     /* Of every step; its kind has more. */
     [PLACE_STEP] = {"a step",
-                    BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AFTER) | BIT(FIELD_CATCH) |
-                        BIT(FIELD_ON_EXHAUSTED),
+                    BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AFTER) | BIT(FIELD_WHEN) |
+                        BIT(FIELD_CATCH) | BIT(FIELD_ON_EXHAUSTED),
                     BIT(FIELD_NAME)},
     [PLACE_COMPENSATE] = {"Compensate of a step",
                           BIT(FIELD_COMMENT) | BIT(FIELD_ACTION) | BIT(FIELD_TIMEOUT_SECONDS) |
-                              BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY),
+                              BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY) |
+                              BIT(FIELD_INPUT),
                           BIT(FIELD_ACTION)},
+    [PLACE_FAIL] = {"Fail of a step", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR) | BIT(FIELD_MESSAGE),
+                    BIT(FIELD_ERROR)},
     [PLACE_RETRIER] = {"a retrier",
                        BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
                            BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
@@ -50,6 +53,12 @@ static const struct {
     [PLACE_CATCHER] = {"a catcher", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT),
                        BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT)},
 };
+
+const char *workflow_field_name(enum field field)
+{
+    assert((unsigned)field < FIELD_COUNT);
+    return field_names[field].data;
+}
 
 static bool is_known(int field, enum workflow_place place)
 {
@@ -64,9 +73,11 @@ static const struct {
 } foreign[] = {
     {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
     {TEXT_CONST("States"), "the steps are listed in Steps"},
-    {TEXT_CONST("Type"), "every step is a task"},
+    {TEXT_CONST("Type"), "Agent, Set or Fail says what a step does"},
     {TEXT_CONST("Resource"), "Agent names the agent that does the step"},
-    {TEXT_CONST("Parameters"), "a request has the order and the outputs of earlier steps"},
+    {TEXT_CONST("Parameters"), "Input says what a request carries"},
+    {TEXT_CONST("ResultSelector"), "Output says what a step keeps of an answer"},
+    {TEXT_CONST("Choices"), "each step of a choice has a When"},
     {TEXT_CONST("Next"), "After names the steps that come before"},
     {TEXT_CONST("End"), "an order ends when all its steps are done"},
     {TEXT_CONST("HeartbeatSeconds"),

@@ -11,6 +11,7 @@ enum workflow_place {
     PLACE_DEFAULTS_COMPENSATE,
     PLACE_STEP,
     PLACE_COMPENSATE,
+    PLACE_FAIL,
     PLACE_RETRIER,
     PLACE_CATCHER,
     PLACE_COUNT
@@ -33,6 +34,7 @@ struct workflow_fields {
     uint64_t given; /* these and those that have no value */
 };
 
+const char *workflow_field_name(enum field field);
 /* Sorts out the fields of `node`, which stands at `place`, and tells what is unknown, missing or
  * empty. False: it is not a mapping. */
 bool workflow_fields_take(const struct yaml_node *node, enum workflow_place place,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the compiler does with the steps of one kind. Each kind of engine/kinds.def is a row
- * of kinds.def and a file in kinds/; nothing else in workflow/ knows one by its name. */
+ * of kinds.def and a file in kinds/; nothing else in workflow/ knows one by its name, but that a
+ * Fail has no output. */
 #ifndef WORKFLOW_STEP_COMPILER_H
 #define WORKFLOW_STEP_COMPILER_H
 

@@ -89,6 +89,23 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
                             &step->compensate.max_extension_ms);
     if (fields.of[FIELD_RETRY] != NULL)
         compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
+    step->compensate.input = compile_step_template(compiler, draft, fields.of[FIELD_INPUT], "Input",
+                                                   1U << NAME_RESULT, false);
+}
+
+/* What an attempt of a step that is given up may have applied would stay. */
+static void check_continue(struct workflow_compiler *compiler, const struct draft *draft)
+{
+    const struct workflow_step *step = &draft->step;
+    for (uint32_t i = 0; i < step->catcher_count; i++) {
+        if (step->catchers[i].next == OUTCOME_CONTINUE && step->has_compensate) {
+            problems_add_error(compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
+                               "step %.*s has $continue and Compensate: what its attempts may have "
+                               "applied would stay",
+                               TEXT_ARG(step->name));
+            return;
+        }
+    }
 }
 
 /* ---- the whole ---- */
@@ -111,7 +128,11 @@ void task_compile(struct workflow_compiler *compiler, struct draft *draft)
         compile_retry(values, of[FIELD_RETRY], &step->retry);
     if (of[FIELD_PIVOT] != NULL)
         value_boolean(values, of[FIELD_PIVOT], "Pivot", &step->pivot);
+    step->input = compile_step_template(compiler, draft, of[FIELD_INPUT], "Input", 0, false);
+    step->output = compile_step_template(compiler, draft, of[FIELD_OUTPUT], "Output",
+                                         1U << NAME_RESULT, false);
     read_compensate(compiler, draft);
+    check_continue(compiler, draft);
 }
 
 /* From the first request to the last report that may come. */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The expressions of a workflow: what each may refer to follows from its step's place in the graph,
+ * and what it may read without a guard from the Whens of the steps. */
+#include "workflow/compile.h"
+
+#include <assert.h>
+
+#define BIT(index) (UINT64_C(1) << (index))
+
+static bool continues(const struct workflow_step *step)
+{
+    for (uint32_t i = 0; i < step->catcher_count; i++) {
+        if (step->catchers[i].next == OUTCOME_CONTINUE)
+            return true;
+    }
+    return false;
+}
+
+/* Of the expressions of the draft at `index`; beyond the last one: of the workflow as a whole. */
+static struct expression_names names_of(struct workflow_compiler *compiler, uint32_t index,
+                                        uint32_t more)
+{
+    struct expression_place *place = &compiler->place;
+    bool whole = index >= compiler->draft_count;
+    for (uint32_t i = 0; i < compiler->draft_count; i++)
+        place->known[i].before = whole || (place->before[index] & BIT(i)) != 0;
+    return (struct expression_names){
+        .allowed = EXPRESSION_NAMES_ALWAYS | more,
+        .steps = place->known,
+        .step_count = compiler->draft_count,
+        .input = place->input,
+    };
+}
+
+/* What the Whens say is needed before any expression is checked. Their problems are reported when
+ * they are compiled again. */
+static void find_guards(struct workflow_compiler *compiler, struct arena *scratch)
+{
+    struct workflow_problems *unseen = ARENA_NEW(scratch, struct workflow_problems);
+    struct values values = {scratch, unseen, compiler->values.deployed};
+    struct expression_guards *guards = &compiler->place.guards;
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        const struct draft *draft = &compiler->drafts[i];
+        const struct yaml_node *node = draft->fields.of[FIELD_WHEN];
+        if ((draft->fields.given & FIELD_BIT(FIELD_WHEN)) == 0 && !continues(&draft->step) &&
+            draft->step.kind != STEP_KIND_FAIL)
+            guards->always |= BIT(i);
+        if (node == NULL)
+            continue;
+        struct expression_names names = names_of(compiler, i, 0);
+        const struct expression *when =
+            compile_expression(&values, node, "When", &names, KIND_SET(BOOL));
+        if (when != NULL)
+            expression_guards_add(guards, i, when);
+    }
+}
+
+void compile_expressions_begin(struct workflow_compiler *compiler, const struct shape *input_shape,
+                               struct arena *scratch)
+{
+    struct expression_place *place = &compiler->place;
+    bool cycle = !workflow_find_before(compiler, place->before);
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        const struct workflow_step *step = &compiler->drafts[i].step;
+        if (cycle) /* reported elsewhere */
+            place->before[i] = UINT64_MAX;
+        place->known[i].name = step->name;
+        place->known[i].fails = continues(step);
+    }
+    place->input = expression_shape_of(input_shape, scratch);
+    find_guards(compiler, scratch);
+}
+
+void compile_when(struct workflow_compiler *compiler, struct draft *draft)
+{
+    const struct yaml_node *node = draft->fields.of[FIELD_WHEN];
+    if (node == NULL)
+        return;
+    struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), 0);
+    compiler->place.guards.own_when = NULL;
+    names.guards = &compiler->place.guards;
+    draft->step.when = compile_expression(&compiler->values, node, "When", &names, KIND_SET(BOOL));
+}
+
+const struct expression_template *compile_step_template(struct workflow_compiler *compiler,
+                                                        const struct draft *draft,
+                                                        const struct yaml_node *node,
+                                                        const char *what, uint32_t more,
+                                                        bool as_text)
+{
+    struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
+    if (node == NULL)
+        return NULL;
+    compiler->place.guards.own_when = draft->step.when;
+    names.guards = &compiler->place.guards;
+    return compile_template(&compiler->values, node, what, &names, as_text);
+}
+
+const struct expression_template *compile_output(struct workflow_compiler *compiler,
+                                                 const struct yaml_node *node)
+{
+    struct expression_names names = names_of(compiler, compiler->draft_count, 0);
+    if (node == NULL)
+        return NULL;
+    compiler->place.guards.own_when = NULL;
+    names.guards = &compiler->place.guards;
+    return compile_template(&compiler->values, node, "Output", &names, false);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step that computes its output. */
+#include "workflow/compile.h"
+
+void set_compile(struct workflow_compiler *compiler, struct draft *draft)
+{
+    const struct yaml_node *node = draft->fields.of[FIELD_SET];
+    draft->step.set = compile_step_template(compiler, draft, node, "Set", 0, false);
+}
+
+int64_t set_longest_ms(const struct workflow_step *step)
+{
+    (void)step;
+    return 0; /* at once */
+}
