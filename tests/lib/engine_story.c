@@ -32,6 +32,7 @@ struct story {
     uint32_t agent_count;
     struct decision log[STORY_DECISIONS_MAX];
     uint32_t decisions;
+    bool spared;            /* the next command is decided without expressions */
     struct effects effects; /* of the last one */
     struct line told;       /* everything so far */
     bool failed;
@@ -39,7 +40,7 @@ struct story {
 
 struct words {
     const char *at[WORDS_MAX]; /* "" beyond the last one */
-    char text[256];
+    char text[1024];
 };
 
 static void split(const char *line, size_t size, struct words *ret_words)
@@ -100,6 +101,8 @@ static struct order_details details_of(struct story *story, const struct words *
                                     .priority = PRIORITY_NORMAL,
                                     .reply_to = TEXT("orders.replies.shop"),
                                     .workflow = TEXT("test")};
+    if (is(words->at[1], "with"))
+        details.input = keep(story, words->at[2]);
     if (has(words, "other"))
         details.content_hash.bytes[15] = 1;
     if (has(words, "elsewhere"))
@@ -116,13 +119,15 @@ static const struct step *named_step(const struct story *story, const char *name
     return index >= 0 ? &story->order.steps[index] : NULL;
 }
 
-/* A JSON text of "BYTES bytes", the last words. */
+/* A JSON text of "BYTES bytes", the last words, or the one "with" which it comes. */
 static struct text output_of(struct story *story, const struct words *words)
 {
     int at = 3;
-    while (at < WORDS_MAX && !is(words->at[at], "bytes"))
+    while (at < WORDS_MAX - 1 && !is(words->at[at], "bytes") && !is(words->at[at], "with"))
         at++;
-    if (at == WORDS_MAX)
+    if (is(words->at[at], "with"))
+        return is(words->at[at + 1], "nothing") ? TEXT("") : keep(story, words->at[at + 1]);
+    if (!is(words->at[at], "bytes"))
         return TEXT("{\"done\":true}");
     uint32_t size = (uint32_t)strtoul(words->at[at - 1], NULL, 10);
     char *text = arena_bytes(&story->memory.arena, size);
@@ -366,6 +371,7 @@ static void command(struct story *story, const struct words *words, enum known_w
                                  .target = target_of(story, &cmd),
                                  .target_retired = has(words, "retired"),
                                  .routing = story->routed ? &routing : NULL,
+                                 .no_expressions = story->spared,
                                  .command_offset = story->decisions,
                                  .command_time = story->now - 1};
     assert(story->decisions < STORY_DECISIONS_MAX);
@@ -403,8 +409,13 @@ static void check_said(struct story *story, const char *expected)
             line_add(&actual, "%.*s\n", TEXT_ARG(event->step_queued.reason));
         else if (event->kind == EVENT_STEP_STARTED)
             line_add(&actual, "%.*s\n", TEXT_ARG(event->step_started.routing_reason));
-        else if (event->kind == EVENT_STEP_SKIPPED || event->kind == EVENT_STEP_EXHAUSTED)
+        else if (event->kind == EVENT_STEP_SKIPPED || event->kind == EVENT_STEP_EXHAUSTED ||
+                 event->kind == EVENT_STEP_CAUGHT)
             line_add(&actual, "%.*s\n", TEXT_ARG(event->step_marked.reason));
+        else if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->step_failed_unstarted.reason));
+        else if (event->kind == EVENT_STEP_FAILED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->step_failed.error_message));
     }
     bool nothing = is(expected, "nothing");
     if (nothing ? strspn(actual.text, " \n") != strlen(actual.text)
@@ -422,9 +433,26 @@ static void add_queued_steps(struct line *actual, const struct order *order)
     }
 }
 
-static bool add_actual(struct story *story, const char *what, struct line *actual)
+/* What the row of a step has; false: not a question about one. */
+static bool add_of_step(struct story *story, const struct words *words, struct line *actual)
+{
+    const struct step *step = named_step(story, words->at[1]);
+    const char *what = words->at[0];
+    if (!is(what, "input") && !is(what, "output") && !is(what, "error"))
+        return false;
+    assert(step != NULL);
+    line_add(actual, "%.*s ", TEXT_ARG(step->name));
+    if (is(what, "error"))
+        line_add(actual, "%.*s %.*s", TEXT_ARG(step->error_name), TEXT_ARG(step->error_message));
+    else
+        line_add(actual, "%.*s", TEXT_ARG(is(what, "input") ? step->input : step->output));
+    return true;
+}
+
+static bool add_actual(struct story *story, const struct words *words, struct line *actual)
 {
     const struct order *order = &story->order;
+    const char *what = words->at[0];
     const struct decision *last = &story->log[story->decisions - 1];
     if (is(what, "order"))
         line_add_order(actual, order);
@@ -442,10 +470,14 @@ static bool add_actual(struct story *story, const char *what, struct line *actua
         line_add(actual, "%.*s", TEXT_ARG(story->effects.status.message));
     else if (is(what, "queued"))
         add_queued_steps(actual, order);
+    else if (is(what, "result"))
+        line_add(actual, "%.*s", TEXT_ARG(order->output));
+    else if (is(what, "problem"))
+        line_add(actual, "%.*s", TEXT_ARG(order->output_problem));
     else if (is(what, "reason"))
         line_add(actual, "%.*s %.*s", TEXT_ARG(order->reason_code), TEXT_ARG(order->reason));
     else
-        return false;
+        return add_of_step(story, words, actual);
     return true;
 }
 
@@ -513,7 +545,8 @@ static void tell_line(struct story *story, const char *line)
         enum known_workflow known = strncmp(line, "blind ", 6) == 0      ? UNKNOWN
                                     : strncmp(line, "replaced ", 9) == 0 ? KNOWN_TO_DIFFER
                                                                          : KNOWN;
-        const char *begin = known == KNOWN ? line : line + strcspn(line, " ") + 1;
+        story->spared = strncmp(line, "spared ", 7) == 0;
+        const char *begin = known == KNOWN && !story->spared ? line : line + strcspn(line, " ") + 1;
         split(begin, (size_t)(arrow - begin), &words);
         command(story, &words, known);
         line_add_decision(&actual, &story->log[story->decisions - 1]);
@@ -534,7 +567,7 @@ static void tell_line(struct story *story, const char *line)
         set_capacity(story, &words);
     } else if (is(words.at[0], "said")) {
         check_said(story, rest + 1);
-    } else if (!add_actual(story, words.at[0], &actual)) {
+    } else if (!add_actual(story, &words, &actual)) {
         fail(story, "is not a line of a story", "", line);
     } else if (!same_words(rest, actual.text)) {
         fail(story, "is not so", rest, actual.text);
@@ -542,17 +575,20 @@ static void tell_line(struct story *story, const char *line)
     free(actual.text);
 }
 
-char *story_tell(const char *workflow, const char *lines)
+static struct story *story_new(void)
 {
     struct story *story = calloc(1, sizeof(*story));
     assert(story != NULL);
     test_arena_init(&story->memory);
     story->now = 1000000;
-    story->versions[1] = workflow_of(&story->memory.arena, workflow);
+    return story;
+}
+
+static char *tell(struct story *story, const char *lines)
+{
     story->workflow = story->versions[1];
-    line_add(&story->told, "workflow %s\n", workflow);
     while (*lines != '\0' && !story->failed) {
-        char line[512];
+        char line[1024];
         size_t size = strcspn(lines, "\n");
         assert(size > 0 && size < sizeof(line) && lines[size] == '\n');
         memcpy(line, lines, size);
@@ -566,4 +602,21 @@ char *story_tell(const char *workflow, const char *lines)
     test_arena_deinit(&story->memory);
     free(story);
     return told;
+}
+
+char *story_tell(const char *workflow, const char *lines)
+{
+    struct story *story = story_new();
+    story->versions[1] = workflow_of(&story->memory.arena, workflow);
+    line_add(&story->told, "workflow %s\n", workflow);
+    return tell(story, lines);
+}
+
+char *story_tell_versions(struct workflow *const *versions, int count, const char *lines)
+{
+    struct story *story = story_new();
+    assert(count >= 1 && count <= VERSIONS_MAX);
+    for (int i = 0; i < count; i++)
+        story->versions[i + 1] = versions[i];
+    return tell(story, lines);
 }

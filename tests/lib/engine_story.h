@@ -12,8 +12,9 @@
  *          "order Processing A=Processed(do 1) B=Processing(do 2)\n");
  *
  * Commands: submit | submit other | submit elsewhere (unknown workflow) | submit as TOKEN
+ *     submit with INPUT
  *     submit misplaced (wrong key)
- *     ok STEP ATTEMPT [undo] [BYTES bytes] (of its output)
+ *     ok STEP ATTEMPT [undo] [BYTES bytes | with OUTPUT] (OUTPUT: JSON, or nothing)
  *     fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
  *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [new-key]
@@ -22,9 +23,11 @@
  *     migrate VERSION [retired | from VERSION | of WORKFLOW]
  *     extend STEP ATTEMPT MS [undo] (from now)
  * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
- * the same name and version. Checks, of the order or of the last command:
+ * the same name and version; "spared ": it evaluates no expressions. Checks, of the order or of the
+ * last command:
  *     order ... | deadlines ... | requests ... | status ... | alert ... (see engine_print.h)
  *     reply TOPIC | reason CODE TEXT | queued STEP... | message TEXT (of the status)
+ *     input STEP JSON | output STEP JSON | error STEP NAME TEXT | result JSON | problem TEXT
  *     said TEXT (part of what the events of the last command say) | said nothing
  * Also:
  *     wait MS
@@ -37,6 +40,9 @@
 
 /* NULL when all came as told, else what did not, below the whole story; free it. */
 char *story_tell(const char *workflow, const char *lines);
+/* The same with compiled workflows, the versions 1, 2 ... of one. */
+struct workflow;
+char *story_tell_versions(struct workflow *const *versions, int count, const char *lines);
 
 /* For Criterion. */
 #define TELL(workflow, lines)                                  \

@@ -64,6 +64,23 @@ Test(diff, compares_shapes_by_member)
                      ".InputShape: a map | \n");
 }
 
+Test(diff, tells_expressions)
+{
+    cr_assert_str_eq(diff("Name: w\nVersion: 1\nSteps:\n  - {Name: A, Agent: x, When: input.a}\n"
+                          "  - {Name: B, Set: {a: 1, b: \"x ${input.b}\"}}\n"
+                          "  - {Name: C, Fail: {Error: No}}\n",
+                          "Name: w\nVersion: 2\nSteps:\n"
+                          "  - {Name: A, Agent: x, When: input.a > 1, Input: [\"${input.b}\", 2]}\n"
+                          "  - {Name: B, Set: {a: 1, b: \"${input.b}\"}}\n"
+                          "  - {Name: C, Fail: {Error: No, Message: never}}\n"
+                          "Output: \"${output.B}\"\n"),
+                     ".Output:  | ${output.B}\n"
+                     "A.When: input.a | input.a > 1\n"
+                     "A.Input: none | [${input.b}, 2]\n"
+                     "B.Set: {a: 1, b: x ${input.b}} | {a: 1, b: ${input.b}}\n"
+                     "C.Fail: No | No: never\n");
+}
+
 Test(diff, tells_fields_with_both_values)
 {
     cr_assert_str_eq(

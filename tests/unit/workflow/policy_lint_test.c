@@ -55,7 +55,8 @@ Test(workflow_policy_lint, checks_reserved_error_names)
           "6:28: error: states.all is not one of the reserved errors: did you mean States.ALL?\n"},
          {RETRY("{ErrorEquals: [States.Permissions]}"),
           "6:28: error: States.Permissions is not one of the reserved errors: States.ALL, "
-          "States.Timeout and States.TaskFailed\n"},
+          "States.Timeout, States.TaskFailed, States.QueryEvaluationError and "
+          "States.DataLimitExceeded\n"},
          {RETRY("{ErrorEquals: [Timeout]}"), "6:28: warning: Timeout counts as an error of the "
                                              "agent's own: did you mean States.Timeout?\n"},
          {RETRY("{ErrorEquals: [State.TaskFailed]}"),
@@ -75,7 +76,7 @@ Test(workflow_policy_lint, checks_catchers)
     LINT({CATCH("{ErrorEquals: [X], Next: compensate}"),
           "6:38: error: Next \"compensate\" is unknown: did you mean $compensate?\n"},
          {CATCH("{ErrorEquals: [X], Next: B}"),
-          "6:38: error: Next must be $compensate or $error, not a text (B)\n"},
+          "6:38: error: Next must be $compensate, $error or $continue, not a text (B)\n"},
          {CATCH("{ErrorEquals: [X]}"), "6:13: error: a catcher has no Next\n"},
          {CATCH("{ErrorEquals: [States.ALL], Next: $error}, {ErrorEquals: [X], Next: $error}"),
           "6:56: error: this catcher is never reached: earlier ones catch all that it names\n"},

@@ -6,6 +6,7 @@ reeve_test(workflow
     SOURCES
         compile_test.c
         diff_test.c
+        expressions_test.c
         graph_test.c
         hostile_test.c
         kit.c

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Orders whose workflows have expressions: compiled from files, decided, folded.
+
+reeve_test(decision
+    SOURCES
+        budget_test.c
+        catch_test.c
+        flows_test.c
+        input_test.c
+        kit.c
+        output_test.c
+        set_test.c
+        when_test.c
+    LIBS reeve-test-engine reeve-workflow)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole workflows, as somebody would write them. */
+#include "kit.h"
+
+#include <criterion/criterion.h>
+
+#define TRIP(nights)                        \
+    "{\"from\":\"GRZ\",\"nights\":" #nights \
+    ",\"to\":\"LIS\",\"traveller\":{\"email\":\"a@example.org\",\"name\":\"Anna\"}}"
+
+Test(decision_flows, travel_books_what_is_wanted_and_adds_it_up)
+{
+    kit_tell(kit_flow("travel"), NULL,
+             "submit with " TRIP(
+                 2) " => OrderAccepted OrderStarted"
+                    " StepStarted(BookFlight do 1 @flight) StepStarted(BookHotel do 1 @hotel)\n"
+                    "ok BookHotel 1 with {\"price\":200.05} => StepSucceeded(BookHotel do 1)\n"
+                    "ok BookFlight 1 with {\"id\":\"f-1\",\"price\":100.1} => "
+                    "StepSucceeded(BookFlight do 1)"
+                    " StepPassed(Price do 0 {\"total\":300.15})"
+                    " StepStarted(Pay do 1 @payment with "
+                    "{\"amount\":300.15,\"email\":\"a@example.org\"})\n"
+                    "ok Pay 1 => StepSucceeded(Pay do 1) StepStarted(SendTickets do 1 @mail)\n"
+                    "ok SendTickets 1 => StepSucceeded(SendTickets do 1)"
+                    " OrderProcessed {\"flight\":\"f-1\",\"paid\":300.15}\n");
+    kit_tell(
+        kit_flow("travel"), NULL,
+        "submit with " TRIP(
+            0) " => OrderAccepted OrderStarted"
+               " StepStarted(BookFlight do 1 @flight) StepSkipped(BookHotel do 0)\n"
+               "said When: input.nights > 0\n"
+               "ok BookFlight 1 with {\"id\":\"f-1\",\"price\":100} => StepSucceeded(BookFlight do "
+               "1)"
+               " StepPassed(Price do 0 {\"total\":100})"
+               " StepStarted(Pay do 1 @payment with {\"amount\":100,\"email\":\"a@example.org\"})\n"
+               "fail Pay 1 CardDeclined => StepFailed(Pay do 1 CardDeclined none x1)"
+               " StepExhausted(Pay do 1) CompensationStarted(CardDeclined)"
+               " StepSkipped(SendTickets do 0) StepStarted(BookFlight undo 1 @flight)\n"
+               "ok BookFlight 1 undo => StepSucceeded(BookFlight undo 1)"
+               " StepCompensated(BookFlight undo 1) OrderCompensated(CardDeclined)\n");
+}
+
+Test(decision_flows, travel_fails_where_a_service_leaves_out_the_price)
+{
+    kit_tell(kit_flow("travel"), NULL,
+             "submit with " TRIP(
+                 0) " => OrderAccepted OrderStarted"
+                    " StepStarted(BookFlight do 1 @flight) StepSkipped(BookHotel do 0)\n"
+                    "ok BookFlight 1 with nothing => StepSucceeded(BookFlight do 1)"
+                    " StepFailedUnstarted(Price do 0 States.QueryEvaluationError x1)"
+                    " StepExhausted(Price do 0) CompensationStarted(States.QueryEvaluationError)"
+                    " StepSkipped(Pay do 0) StepSkipped(SendTickets do 0)"
+                    " StepStarted(BookFlight undo 1 @flight)\n");
+}
+
+Test(decision_flows, loan_declines_on_purpose)
+{
+    kit_tell(kit_flow("loan"), NULL,
+             "submit with {\"amount\":9000,\"applicant\":\"Anna\"} => OrderAccepted OrderStarted"
+             " StepStarted(Score do 1 @scoring)\n"
+             "ok Score 1 with {\"value\":0.9} => StepSucceeded(Score do 1)"
+             " StepStarted(ReserveCapital do 1 @treasury)\n"
+             "ok ReserveCapital 1 => StepSucceeded(ReserveCapital do 1)"
+             " StepPassed(Lane do 0 \"refuse\") StepFailedUnstarted(Refuse do 0 LoanDeclined x1)"
+             " StepExhausted(Refuse do 0) CompensationStarted(LoanDeclined)"
+             " StepSkipped(PayOut do 0) StepSkipped(Bonus do 0) StepSkipped(Sorry do 0)"
+             " StepStarted(ReserveCapital undo 1 @treasury)\n"
+             "error Refuse LoanDeclined no 9000 for Anna\n");
+}
+
+Test(decision_flows, loan_goes_on_without_what_is_nice_to_have)
+{
+    kit_tell(kit_flow("loan"), NULL,
+             "submit with {\"amount\":5000,\"applicant\":\"Anna\"} => OrderAccepted OrderStarted"
+             " StepStarted(Score do 1 @scoring)\n"
+             "ok Score 1 with {\"value\":0.9} => StepSucceeded(Score do 1)"
+             " StepStarted(ReserveCapital do 1 @treasury)\n"
+             "ok ReserveCapital 1 => StepSucceeded(ReserveCapital do 1)"
+             " StepPassed(Lane do 0 \"pay\") StepSkipped(Refuse do 0)"
+             " StepStarted(PayOut do 1 @bank with {\"amount\":5000,\"lane\":\"pay\"})\n"
+             "ok PayOut 1 => StepSucceeded(PayOut do 1) StepStarted(Bonus do 1 @marketing)\n"
+             "fail Bonus 1 Down unknown => StepFailed(Bonus do 1 Down unknown x1)"
+             " StepCaught(Bonus do 1)"
+             " StepStarted(Sorry do 1 @mail with {\"why\":\"Down: said the service\"})\n"
+             "ok Sorry 1 => StepSucceeded(Sorry do 1)"
+             " OrderProcessed {\"bonus\":false,\"lane\":\"pay\"}\n");
+}
+
+/* Without anything new: as ever. */
+Test(decision_flows, order_fulfilment_is_as_it_was)
+{
+    kit_tell(kit_flow("order-fulfilment"), NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(ReserveStock do 1 @stock)"
+             " StepStarted(CheckFraud do 1 @payment)\n"
+             "ok ReserveStock 1 => StepSucceeded(ReserveStock do 1)\n"
+             "ok CheckFraud 1 => StepSucceeded(CheckFraud do 1)"
+             " StepStarted(TakePayment do 1 @payment)\n"
+             "ok TakePayment 1 => StepSucceeded(TakePayment do 1)"
+             " StepStarted(ShipOrder do 1 @carrier)\n"
+             "ok ShipOrder 1 => StepSucceeded(ShipOrder do 1) OrderProcessed\n");
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input: what a step's requests carry, made once for all attempts of a generation. */
+#include "kit.h"
+
+#include <criterion/criterion.h>
+
+static const char mapped[] =
+    HEAD "  - {Name: A, Agent: agent}\n"
+         "  - Name: B\n"
+         "    Agent: agent\n"
+         "    Input: {id: \"${output.A.id}\", of: \"${order.customer}\", n: \"${input.n}\"}\n"
+         "    Retry: [{ErrorEquals: [Busy], MaxAttempts: 2, JitterStrategy: NONE}]\n"
+         "    OnExhausted: error\n"
+         "    Compensate: {Action: UndoB}\n"
+         "  - {Name: C, Agent: agent}\n";
+
+Test(decision_input, is_the_same_for_all_attempts)
+{
+    kit_tell(mapped, NULL,
+             "submit with {\"n\":100.1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "requests A(do 1 o-1/A/do/0)\n"
+             "ok A 1 with {\"id\":7} => StepSucceeded(A do 1) StepStarted(B do 1 with "
+             "{\"id\":7,\"n\":100.1,\"of\":\"17850\"})\n"
+             "requests B(do 1 o-1/B/do/0 with {\"id\":7,\"n\":100.1,\"of\":\"17850\"})\n"
+             "fail B 1 Busy => StepFailed(B do 1 Busy none x1) StepRetryScheduled(B do 1 +1000)\n"
+             "wait 1000\n"
+             /* Made before, so nothing is evaluated. */
+             "spared start B => StepStarted(B do 2)\n"
+             "requests B(do 2 o-1/B/do/0 with {\"id\":7,\"n\":100.1,\"of\":\"17850\"})\n"
+             "input B {\"id\":7,\"n\":100.1,\"of\":\"17850\"}\n"
+             "ok B 2 => StepSucceeded(B do 2) StepStarted(C do 1)\n"
+             "input B \n"
+             "requests C(do 1 o-1/C/do/0)\n");
+}
+
+Test(decision_input, is_made_afresh_after_a_resubmission_and_for_an_undo)
+{
+    kit_tell(mapped, NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "ok A 1 with {\"id\":7} => StepSucceeded(A do 1) StepStarted(B do 1 with "
+             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+             " AlertRaised(No)\n"
+             "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted) StepStarted(B do 2 g1 with "
+             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+             "ok B 2 => StepSucceeded(B do 2) StepStarted(C do 1)\n"
+             "fail C 1 No => StepFailed(C do 1 No none x1) StepExhausted(C do 1)"
+             " CompensationStarted(No) StepStarted(B undo 1 with "
+             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+             "requests B(undo 1 o-1/B/undo/0 of o-1/B/do/1 with "
+             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+             "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
+             " OrderCompensated(No)\n"
+             "input B \n");
+}
+
+Test(decision_input, of_an_undo_may_be_another)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
+                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
+                  "  - {Name: B, Fail: {Error: No}}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "ok A 1 with {\"id\":\"x\"} => StepSucceeded(A do 1)"
+             " StepFailedUnstarted(B do 0 No x1) StepExhausted(B do 0) CompensationStarted(No)"
+             " StepStarted(A undo 1 with {\"id\":\"x\"})\n");
+}
+
+/* An undo that cannot be asked for is an Error, never silence. */
+Test(decision_input, of_an_undo_that_fails_is_an_error)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
+                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
+                  "  - {Name: B, Fail: {Error: No}}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "ok A 1 with {} => StepSucceeded(A do 1) StepFailedUnstarted(B do 0 No x1)"
+             " StepExhausted(B do 0) CompensationStarted(No)"
+             " StepFailedUnstarted(A undo 0 States.QueryEvaluationError x1)"
+             " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
+             " AlertRaised(States.QueryEvaluationError)\n"
+             "alert raised(States.QueryEvaluationError A)\n"
+             "error A States.QueryEvaluationError there is no member id: column 8 of result.id\n"
+             "order Error A=Error B=Error\n"
+             "resubmit => StepResubmitted(A undo 0 g1) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted)"
+             " StepFailedUnstarted(A undo 0 States.QueryEvaluationError x1)"
+             " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
+             " AlertRaised(States.QueryEvaluationError)\n"
+             "complete A => StepCompletedByHand(A undo 0) OrderResumed(Completed)"
+             " AlertClosed(Completed) OrderCompensated(No)\n");
+}
+
+Test(decision_input, that_fails_starts_no_attempt)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {id: \"${input.a.id}\"}\n"
+                  "    Retry: [{ErrorEquals: [States.ALL], JitterStrategy: NONE}]\n"
+                  "    Catch: [{ErrorEquals: [States.QueryEvaluationError], Next: $continue}]\n"
+                  "  - {Name: B, Agent: agent}\n",
+             NULL,
+             "submit with {\"a\":{}} => OrderAccepted OrderStarted"
+             " StepFailedUnstarted(A do 0 States.QueryEvaluationError x1) StepCaught(A do 0)"
+             " StepStarted(B do 1)\n"
+             "order Processing A=Caught B=Processing(do 1)\n");
+}
+
+Test(decision_input, is_made_when_a_queued_step_starts)
+{
+    kit_tell(HEAD "  - {Name: A, Agent: agent, Input: {n: 1}}\n", NULL,
+             "capacity agent=0\n"
+             "submit => OrderAccepted OrderStarted StepQueued(A do 0 capacity)\n"
+             "input A \n"
+             "capacity agent=1\n"
+             "start A => StepStarted(A do 1 with {\"n\":1})\n");
+}
+
+Test(decision_input, must_be_the_same_in_another_version_once_an_attempt_may_have_acted)
+{
+    static const char first[] = HEAD "  - {Name: A, Agent: agent, Input: {n: 1}}\n"
+                                     "  - {Name: B, Agent: agent, Input: {n: 1}}\n";
+    static const char second[] = HEAD_2 "  - {Name: A, Agent: agent, Input: {n: 1}}\n"
+                                        "  - {Name: B, Agent: agent, Input: {n: 2}}\n";
+    kit_tell(first, second,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "migrate 2 => OrderMigrated\n"
+             "requests none\n"
+             "input A {\"n\":1}\n"
+             "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 with {\"n\":2})\n");
+    kit_tell(first, second,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 with {\"n\":1})\n"
+             "migrate 2 => CommandRejected(StepsDiffer)\n"
+             "said step B is Processing, and in version 2 it has another Input\n");
+}
+
+Test(decision_input, has_a_limit)
+{
+    kit_tell(HEAD "  - {Name: A, Agent: agent}\n"
+                  "  - {Name: B, Agent: agent, Input: {a: \"${output.A}\"}, OnExhausted: error}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "ok A 1 33000 bytes => StepSucceeded(A do 1)"
+             " StepFailedUnstarted(B do 0 States.DataLimitExceeded x1) StepExhausted(B do 0)"
+             " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n");
+}

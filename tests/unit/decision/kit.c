@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kit.h"
+
+#include "tests/lib/engine_memory.h"
+#include "workflow/workflow_file.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct workflow *compiled(struct test_arena *memory, const char *source)
+{
+    static struct workflow_problems problems;
+    struct workflow *workflow = NULL;
+    bool done =
+        workflow_parse(text_of(source), WORKFLOW_YAML, &memory->arena, &problems, &workflow);
+    cr_assert(done && problems.count == 0, "%u:%u: %s", problems.items[0].line,
+              problems.items[0].column, problems.items[0].text);
+    return workflow;
+}
+
+void kit_tell(const char *first, const char *second, const char *lines)
+{
+    struct test_arena memory;
+    test_arena_init(&memory);
+    struct workflow *versions[2] = {compiled(&memory, first)};
+    if (second != NULL)
+        versions[1] = compiled(&memory, second);
+    char *failure = story_tell_versions(versions, second != NULL ? 2 : 1, lines);
+    cr_assert(failure == NULL, "\n%s", failure);
+    test_arena_deinit(&memory);
+}
+
+const char *kit_flow(const char *name)
+{
+    static char text[8192];
+    char path[1024];
+    const char *root = getenv("REEVE_SOURCE_DIR");
+    snprintf(path, sizeof(path), "%s/tests/unit/decision/flows/%s.yaml", root != NULL ? root : ".",
+             name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    return text;
+}

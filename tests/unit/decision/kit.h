@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of orders whose workflows are files: see tests/lib/engine_story.h. */
+#ifndef TESTS_UNIT_DECISION_KIT_H
+#define TESTS_UNIT_DECISION_KIT_H
+
+#include "tests/lib/engine_story.h"
+
+/* Asserts that all came as told. `second`: version 2, or NULL. Each begins with its Version. */
+void kit_tell(const char *first, const char *second, const char *lines);
+/* The text of a file in tests/unit/decision/flows. */
+const char *kit_flow(const char *name);
+
+/* The beginning of most workflows. */
+#define HEAD "Name: test\nVersion: 1\nSteps:\n"
+#define HEAD_2 "Name: test\nVersion: 2\nSteps:\n"
+
+#endif
