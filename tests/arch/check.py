@@ -208,6 +208,35 @@ def engine_links_only_string_and_format_functions():
                 yield source, 0, f"the engine must not need {name}"
 
 
+# Where expressions are evaluated: in decisions, and by the lint and the command that try one.
+EVALUATES = re.compile(r"engine/(decide|kinds/|expression/)|workflow/|cli/workflow/")
+EVALUATOR = "engine/expression/"
+
+
+@check
+def only_decisions_evaluate():
+    """What follows from an expression is in its event: a fold, an emitter or a page needs none."""
+    if args.build is None:
+        return
+    objects = {}
+    for path in args.build.glob("*/**/CMakeFiles/reeve-*.dir/**/*.c.o"):
+        folder, _, below = str(path.relative_to(args.build)).partition("/CMakeFiles/")
+        source = f"{folder}/{below.partition('/')[2].removesuffix('.o')}"
+        if source.split("/")[0] in LAYERS:
+            objects[str(path)] = source
+    if not any(source.startswith(EVALUATOR) for source in objects.values()):
+        yield str(args.build), 0, "not built"
+        return
+    listing = subprocess.run(["nm", "-A", *objects], capture_output=True, text=True,
+                             check=True).stdout
+    symbols = re.findall(r"^(\S+?\.o):\S*\s+(\w) (\S+)$", listing, re.M)
+    evaluator = {name for path, kind, name in symbols
+                 if kind.isupper() and kind != "U" and objects[path].startswith(EVALUATOR)}
+    for path, kind, name in symbols:
+        if kind == "U" and name in evaluator and not EVALUATES.match(objects[path]):
+            yield objects[path], 0, f"{name}() belongs to decisions: take its result from the event"
+
+
 def readelf(*arguments):
     return subprocess.run(
         ["readelf", "--wide", *arguments], capture_output=True, text=True, check=True
