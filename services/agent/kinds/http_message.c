@@ -51,20 +51,27 @@ struct text http_message_body(const struct step_request *request, struct arena *
                                                  "action",   "attempt", NULL};
     static const char *const order_fields[] = {"customer",   "currency", "lines",
                                                "attributes", "priority", NULL};
+    static const char *const mapped_fields[] = {"customer", "currency", "attributes", "priority",
+                                                NULL};
+    bool mapped = !text_empty(request->input); /* it has what the service needs of the order */
     struct text key = agent_header_text(request->idempotency_key, arena);
     struct text do_key = agent_header_text(request->do_key, arena);
     json_t *body = json_object();
     json_t *order = json_object();
     json_codec_add(body, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
                    0);
-    json_codec_add(order, &binding_order_details, request->order, order_fields, 0);
+    json_codec_add(order, &binding_order_details, request->order,
+                   mapped ? mapped_fields : order_fields, 0);
     if (!text_empty(request->order->input))
         json_object_set_new(order, "input", json_codec_json(request->order->input));
     json_object_set_new(body, "idempotency_key", json_codec_text(key));
     json_object_set_new(body, "do_key", json_codec_text(do_key));
     json_object_set_new(body, "complete_by", json_integer(request->complete_by));
+    if (mapped)
+        json_object_set_new(body, "input", json_codec_json(request->input));
     json_object_set_new(body, "order", order);
-    json_object_set_new(body, "outputs", outputs_json(request));
+    if (!mapped || request->output_count > 0)
+        json_object_set_new(body, "outputs", outputs_json(request));
     char *printed = json_tree_print(body, JSON_COMPACT);
     assert(printed != NULL);
     struct text text = arena_text(arena, text_of(printed));

@@ -248,6 +248,23 @@ Test(http_agent, sends_numbers_as_they_were_reported)
     expect_end(&request, "\"priority\":\"high\",\"input\":{\"total\":100.1}},\"outputs\":{}}");
 }
 
+/* What the step's Input made is instead of lines, input and outputs. */
+Test(http_agent, sends_the_input_of_a_step)
+{
+    struct order_details without = details;
+    struct step_request request = undo_request();
+    without.goods = NULL;
+    request.order = &without;
+    request.input = TEXT("{\"amount\":100.1}");
+    request.output_count = 0;
+    expect_end(&request, "\"complete_by\":1291191960000,\"input\":{\"amount\":100.1},"
+                         "\"order\":{\"customer\":\"17850\",\"currency\":\"\","
+                         "\"attributes\":{\"channel\":\"web\"},\"priority\":\"high\"}}");
+    request.output_count = 1; /* an undo has that of its own step */
+    expect_end(&request,
+               "\"priority\":\"high\"},\"outputs\":{\"ReserveStock\":{\"reservation\":\"R1\"}}}");
+}
+
 Test(http_agent, builds_headers)
 {
     struct step_request request = undo_request();
