@@ -99,9 +99,17 @@ struct widths {
     uint32_t agents;
 };
 
+/* What a step without agents does; empty: it has some. */
+static struct text kind_word(const struct workflow_step *step)
+{
+    if (step->agent_count > 0)
+        return (struct text){0};
+    return step->set != NULL ? TEXT("Set") : TEXT("Fail");
+}
+
 static uint32_t agents_width(const struct workflow_step *step)
 {
-    uint32_t width = 0;
+    uint32_t width = kind_word(step).size;
     for (uint32_t i = 0; i < step->agent_count; i++)
         width += step->agents[i].size + (i > 0);
     return width;
@@ -127,6 +135,7 @@ static void put_spaces(struct picture *picture, uint32_t count)
 
 static void put_agents(struct picture *picture, const struct workflow_step *step)
 {
+    picture_put(picture, kind_word(step));
     for (uint32_t i = 0; i < step->agent_count; i++) {
         picture_put(picture, i > 0 ? TEXT("|") : (struct text){0});
         put_plain(picture, step->agents[i]);
@@ -155,9 +164,14 @@ static void put_step_line(struct picture *picture, const struct workflow *workfl
     picture_put(picture, TEXT("["));
     put_agents(picture, step);
     picture_put(picture, TEXT("]"));
-    if (step->after != 0 || step->has_compensate || step->pivot)
+    if (step->after != 0 || step->has_compensate || step->pivot || step->when != NULL)
         put_spaces(picture, widths->agents - agents_width(step));
     put_predecessors(picture, workflow, step);
+    if (step->when != NULL) {
+        picture_put(picture, TEXT("  (when: "));
+        put_plain(picture, step->when->source);
+        picture_put(picture, TEXT(")"));
+    }
     if (step->pivot)
         picture_put(picture, TEXT("  (pivot)"));
     if (step->has_compensate) {
@@ -200,6 +214,7 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
     picture_put(picture, TEXT("\" [label=\""));
     picture_put_quoted(picture, step->name);
     picture_put(picture, TEXT("\\n"));
+    picture_put(picture, kind_word(step));
     for (uint32_t i = 0; i < step->agent_count; i++) {
         picture_put(picture, i > 0 ? TEXT(", ") : (struct text){0});
         picture_put_quoted(picture, step->agents[i]);
@@ -208,7 +223,13 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
         picture_put(picture, TEXT("\\nundo: "));
         picture_put_quoted(picture, step->compensate.action);
     }
-    picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2];\n") : TEXT("\"];\n"));
+    if (step->when != NULL) {
+        picture_put(picture, TEXT("\\nwhen: "));
+        picture_put_quoted(picture, step->when->source);
+    }
+    picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2") : TEXT("\""));
+    picture_put(picture,
+                step->when != NULL ? TEXT(", style=\"rounded,dashed\"];\n") : TEXT("];\n"));
 }
 
 static void picture_dot(struct picture *picture, const struct workflow *workflow)

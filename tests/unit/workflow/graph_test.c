@@ -51,6 +51,24 @@ Test(graph, names_steps_and_edges_in_dot)
                      "}\n");
 }
 
+Test(graph, shows_conditions_and_steps_without_agents)
+{
+    struct workflow *workflow =
+        kit_workflow(HEAD "  - {Name: Sum, Set: \"${input.a}\"}\n"
+                          "  - {Name: No, When: output.Sum == '1', Fail: {Error: No}}\n"
+                          "  - {Name: Pay, Agent: bank, When: input.pay, Pivot: true}\n");
+    cr_assert_str_eq(draw(workflow, GRAPH_TEXT),
+                     "w:1\n"
+                     "  1  Sum  [Set]\n"
+                     "  2  No   [Fail]  <- Sum  (when: output.Sum == '1')\n"
+                     "  3  Pay  [bank]  <- No  (when: input.pay)  (pivot)\n");
+    const char *dot = draw(workflow, GRAPH_DOT);
+    cr_assert_not_null(strstr(dot, "\"Sum\" [label=\"Sum\\nSet\"];\n"), "%s", dot);
+    cr_assert_not_null(strstr(dot, "\"Pay\" [label=\"Pay\\nbank\\nwhen: input.pay\\npivot\", "
+                                   "penwidth=2, style=\"rounded,dashed\"];\n"),
+                       "%s", dot);
+}
+
 Test(graph, puts_a_step_on_a_level_after_all_its_predecessors)
 {
     uint32_t levels[WORKFLOW_STEPS_MAX];
