@@ -254,7 +254,7 @@ void decide_note(struct decide_ctx *ctx)
     def test_follows_the_recipe_of_an_event(self):
         tree = self.tree
         tree.insert("engine/events.def", "/* clang-format on */", """
-ORDER_EVENT(34, ORDER_NOTED, OrderNoted, order_noted, "note written",
+ORDER_EVENT(36, ORDER_NOTED, OrderNoted, order_noted, "note written",
             COMMAND_UNDECODABLE, STATUS_NONE, ORDER_STAYS, order_noted, NULL)
 FIELDS(order_noted)
     BY_FIELD(order_noted)
