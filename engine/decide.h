@@ -130,8 +130,8 @@ bool decide_has_units(const struct decide_ctx *ctx);
 /* The step's When, which it has. */
 bool decide_test_when(struct decide_ctx *ctx, uint32_t index, bool *ret_yes,
                       struct decide_fault *ret_fault);
-/* A template of the step, as canonical JSON of at most `bytes_max` bytes; `result`: what it may read
- * by this name. */
+/* A template of the step, as canonical JSON of at most `bytes_max` bytes; `result`: what it may
+ * read by this name. */
 bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, struct text result,
                       uint32_t bytes_max, struct text *ret_json, struct decide_fault *ret_fault);

@@ -13,7 +13,7 @@
 #include <assert.h>
 
 /* One evaluation, with what it may read. */
-struct reading {
+struct step_reading {
     struct expression_step steps[WORKFLOW_STEPS_MAX];
     struct expression_scope scope;
     struct expression_run run;
@@ -21,7 +21,7 @@ struct reading {
 };
 
 static void begin(struct decide_ctx *ctx, uint32_t units, struct text result,
-                  struct reading *reading)
+                  struct step_reading *reading)
 {
     const struct order *order = ctx->order;
     assert(order->step_count <= WORKFLOW_STEPS_MAX && units <= EXPRESSION_BUDGET);
@@ -50,13 +50,13 @@ static void begin(struct decide_ctx *ctx, uint32_t units, struct text result,
 
 /* Of a step's budget. */
 static void begin_step(struct decide_ctx *ctx, uint32_t index, struct text result,
-                       struct reading *reading)
+                       struct step_reading *reading)
 {
     assert(index < ctx->order->step_count && ctx->step_units[index] <= EXPRESSION_BUDGET);
     begin(ctx, EXPRESSION_BUDGET - ctx->step_units[index], result, reading);
 }
 
-static void end_step(struct decide_ctx *ctx, uint32_t index, const struct reading *reading)
+static void end_step(struct decide_ctx *ctx, uint32_t index, const struct step_reading *reading)
 {
     uint32_t used = expression_run_used(&reading->run, reading->units);
     ctx->step_units[index] += used;
@@ -80,7 +80,7 @@ bool decide_has_units(const struct decide_ctx *ctx)
 bool decide_test_when(struct decide_ctx *ctx, uint32_t index, bool *ret_yes,
                       struct decide_fault *ret_fault)
 {
-    struct reading reading;
+    struct step_reading reading;
     struct expression_error error;
     begin_step(ctx, index, (struct text){0}, &reading);
     bool done =
@@ -95,7 +95,7 @@ bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, struct text result,
                       uint32_t bytes_max, struct text *ret_json, struct decide_fault *ret_fault)
 {
-    struct reading reading;
+    struct step_reading reading;
     struct expression_error error;
     begin_step(ctx, index, result, &reading);
     bool done = template_json(&reading.run, template, bytes_max, ret_json, &error);
@@ -109,7 +109,7 @@ bool decide_make_text(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, uint32_t bytes_max,
                       struct text *ret_text, struct decide_fault *ret_fault)
 {
-    struct reading reading;
+    struct step_reading reading;
     struct expression_error error;
     begin_step(ctx, index, (struct text){0}, &reading);
     bool done = template_text(&reading.run, template, bytes_max, ret_text, &error);
@@ -157,7 +157,7 @@ struct text decide_without_null(struct text json)
 bool decide_make_order_output(struct decide_ctx *ctx, struct text *ret_json,
                               struct decide_fault *ret_fault)
 {
-    struct reading reading;
+    struct step_reading reading;
     struct expression_error error;
     struct text json;
     begin(ctx, EXPRESSION_BUDGET, (struct text){0}, &reading);

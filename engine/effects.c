@@ -63,8 +63,8 @@ static const struct step *running(const struct order *order, const struct decisi
     return current && is_attempt_of(step, decision, event) ? step : NULL;
 }
 
-/* The order may have another version by now; a request stays as it was. One with an input of its own
- * has that instead of what the order has. */
+/* The order may have another version by now; a request stays as it was. One with an input of its
+ * own has that instead of what the order has. */
 static const struct order_details *details_at_start(const struct order *order,
                                                     const struct step *step, struct arena *arena)
 {
@@ -155,8 +155,8 @@ static bool is_last(enum status_kind kind)
     return kind == STATUS_PROCESSED || kind == STATUS_COMPENSATED || kind == STATUS_ERROR;
 }
 
-/* Received outranks everything but an end of the order, which steps without attempts can bring about
- * at once; else the last event about the order as a whole decides. */
+/* Received outranks everything but an end of the order, which steps without attempts can bring
+ * about at once; else the last event about the order as a whole decides. */
 static bool outranks(enum status_kind kind, enum status_kind than)
 {
     assert(kind != STATUS_NONE);

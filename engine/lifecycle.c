@@ -20,9 +20,10 @@ _Static_assert(sizeof(order_follows) / sizeof(order_follows[0]) == ORDER_STATE_C
                "one row per state of an order");
 
 /* Processing goes back to Pending when an attempt has failed; Pending to Error when it was the last
- * one, or to Caught. A step without attempts goes from Pending to Processed. Undoing leads through Processing again: from Processed, and, where it is not known whether
- * the attempts did anything, from Pending and Error; by way of Pending when the undo is queued.
- * Operators end by hand what is Pending or in Error. */
+ * one, or to Caught. A step without attempts goes from Pending to Processed. Undoing leads through
+ * Processing again: from Processed, and, where it is not known whether the attempts did anything,
+ * from Pending and Error; by way of Pending when the undo is queued. Operators end by hand what is
+ * Pending or in Error. */
 static const unsigned step_follows[] = {
     [STEP_PENDING] = BIT(STEP_PROCESSING) | BIT(STEP_ERROR) | BIT(STEP_SKIPPED) |
                      BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED) | BIT(STEP_CAUGHT),

@@ -111,7 +111,7 @@ _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEP
                        STEP_INPUT_BYTES_MAX <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
-/* An order with the texts of all its steps: names, outputs, inputs, two of who and what, numbers. */
+/* An order with the texts of all its steps: names, outputs, inputs, who and what, numbers. */
 _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
                        WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024) + 5 * MESSAGE_BYTES_MAX <
                    ORDER_RECORD_BYTES_READ_MAX,

@@ -269,9 +269,10 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
             value_word(values, fields.of[FIELD_NEXT], "Next", nexts, OUTCOME_COUNT, &next))
             catcher->next = (enum outcome)next;
         if (catcher->next == OUTCOME_CONTINUE && place == PLACE_DEFAULTS)
-            problems_add_error(values->problems, fields.of[FIELD_NEXT]->mark,
-                               "$continue is not allowed in Defaults: each step that the order can "
-                               "do without says so itself");
+            problems_add_error(
+                values->problems, fields.of[FIELD_NEXT]->mark,
+                "$continue is not allowed in Defaults: give it to the steps that the "
+                "order can do without");
         if (is_covered(&catcher->errors, catchers, count))
             problems_add_error(
                 values->problems, child->mark,

@@ -104,15 +104,4 @@ const struct expression_template *compile_template(const struct values *values,
                                                    const struct expression_names *names,
                                                    bool as_text);
 
-/* ---- walking what was compiled, for lint ---- */
-
-/* Sets of the workflow's steps whose output, or error, it reads, has() apart. */
-struct expression_reads {
-    uint64_t outputs;
-    uint64_t errors;
-    bool lines; /* order.lines */
-};
-void expression_add_reads(const struct expression *expression, struct expression_reads *reads);
-void template_add_reads(const struct expression_template *template, struct expression_reads *reads);
-
 #endif

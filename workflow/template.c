@@ -358,28 +358,3 @@ const struct expression_template *compile_template(const struct values *values,
     }
     return compile_text(&compiler, node, true);
 }
-
-/* ---- for lint ---- */
-
-void expression_add_reads(const struct expression *expression, struct expression_reads *reads)
-{
-    for (uint32_t i = 0; i < expression->node_count; i++) {
-        const struct expression_node *node = &expression->nodes[i];
-        if (node->kind != EXPR_NAME)
-            continue;
-        if (node->code == NAME_OUTPUT)
-            reads->outputs |= UINT64_C(1) << node->index;
-        if (node->code == NAME_ERROR)
-            reads->errors |= UINT64_C(1) << node->index;
-        if (node->code == NAME_ORDER && node->index == MEMBER_LINES)
-            reads->lines = true;
-    }
-}
-
-void template_add_reads(const struct expression_template *template, struct expression_reads *reads)
-{
-    if (template->kind == TEMPLATE_EXPRESSION)
-        expression_add_reads(template->expression, reads);
-    for (const struct expression_template *at = template->first; at != NULL; at = at->next)
-        template_add_reads(at, reads);
-}

@@ -365,24 +365,6 @@ bool expression_duration(struct expression_run *run, const struct expression *ex
     return end(&evaluation, done, ret_error);
 }
 
-static bool to_text(struct evaluation *evaluation, struct text *ret_text)
-{
-    struct expression_value value;
-    if (!evaluate_node(evaluation, 0, &value))
-        return false;
-    if (value.kind != VALUE_TEXT)
-        return evaluation_fail_type(evaluation, 0, TEXT("this field"), KIND_BIT(TEXT), &value);
-    return value_plain_text(evaluation, 0, &value, ret_text);
-}
-
-bool expression_text(struct expression_run *run, const struct expression *expression,
-                     struct text *ret_text, struct expression_error *ret_error)
-{
-    struct evaluation evaluation;
-    bool done = begin(&evaluation, run, expression) && to_text(&evaluation, ret_text);
-    return end(&evaluation, done, ret_error);
-}
-
 /* ---- for templates (template.c): one expression within one ---- */
 
 bool expression_write(struct expression_run *run, const struct expression *expression,

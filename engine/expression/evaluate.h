@@ -121,12 +121,9 @@ bool expression_test_when(struct expression_run *run, const struct expression *e
 /* Any value, as canonical JSON of at most `bytes_max` bytes; may borrow from the scope. Items. */
 bool expression_json(struct expression_run *run, const struct expression *expression,
                      uint32_t bytes_max, struct text *ret_json, struct expression_error *ret_error);
-/* A number of seconds, as milliseconds, rounded up; not negative, at most `ms_max`. */
+/* For tests: a number of seconds, as milliseconds, rounded up; not negative, at most `ms_max`. */
 bool expression_duration(struct expression_run *run, const struct expression *expression,
                          int64_t ms_max, int64_t *ret_ms, struct expression_error *ret_error);
-/* A text: Timestamp. Not JSON: unescaped. */
-bool expression_text(struct expression_run *run, const struct expression *expression,
-                     struct text *ret_text, struct expression_error *ret_error);
 
 /* Canonical JSON of at most `bytes_max` bytes: Input, Output, Set. */
 bool template_json(struct expression_run *run, const struct expression_template *template,

@@ -11,6 +11,8 @@ NAMESAKES = {
     ("cli/console/orders_get.c", "Paused"), ("cli/export/events.c", "Undecoded"),
     ("engine/names.c", "Rejected"), ("engine/names.c", "Skipped"),
     ("engine/names.c", "Undecodable"), ("workflow/compile_policy.c", "Timeout"),
+    ("workflow/compile_expressions.c", "Output"), ("workflow/diff.c", "Output"),
+    ("workflow/kinds/task.c", "Output"),
 }
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Catch ... $continue: the order goes on, and has(error.STEP) says so. */
+/* Catch ... $continue: the order goes on, and has(error.STEP) holds. */
 #include "kit.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole workflows, as somebody would write them. */
+/* Whole workflows. */
 #include "kit.h"
 
 #include <criterion/criterion.h>
@@ -61,7 +61,7 @@ Test(decision_flows, loan_declines_on_purpose)
              "ok Score 1 with {\"value\":0.9} => StepSucceeded(Score do 1)"
              " StepStarted(ReserveCapital do 1 @treasury)\n"
              "ok ReserveCapital 1 => StepSucceeded(ReserveCapital do 1)"
-             " StepPassed(Lane do 0 \"refuse\") StepFailedUnstarted(Refuse do 0 LoanDeclined x1)"
+             " StepPassed(Verdict do 0 \"refuse\") StepFailedUnstarted(Refuse do 0 LoanDeclined x1)"
              " StepExhausted(Refuse do 0) CompensationStarted(LoanDeclined)"
              " StepSkipped(PayOut do 0) StepSkipped(Bonus do 0) StepSkipped(Sorry do 0)"
              " StepStarted(ReserveCapital undo 1 @treasury)\n"
@@ -76,14 +76,14 @@ Test(decision_flows, loan_goes_on_without_what_is_nice_to_have)
              "ok Score 1 with {\"value\":0.9} => StepSucceeded(Score do 1)"
              " StepStarted(ReserveCapital do 1 @treasury)\n"
              "ok ReserveCapital 1 => StepSucceeded(ReserveCapital do 1)"
-             " StepPassed(Lane do 0 \"pay\") StepSkipped(Refuse do 0)"
-             " StepStarted(PayOut do 1 @bank with {\"amount\":5000,\"lane\":\"pay\"})\n"
+             " StepPassed(Verdict do 0 \"pay\") StepSkipped(Refuse do 0)"
+             " StepStarted(PayOut do 1 @bank with {\"amount\":5000,\"verdict\":\"pay\"})\n"
              "ok PayOut 1 => StepSucceeded(PayOut do 1) StepStarted(Bonus do 1 @marketing)\n"
              "fail Bonus 1 Down unknown => StepFailed(Bonus do 1 Down unknown x1)"
              " StepCaught(Bonus do 1)"
              " StepStarted(Sorry do 1 @mail with {\"why\":\"Down: said the service\"})\n"
              "ok Sorry 1 => StepSucceeded(Sorry do 1)"
-             " OrderProcessed {\"bonus\":false,\"lane\":\"pay\"}\n");
+             " OrderProcessed {\"bonus\":false,\"verdict\":\"pay\"}\n");
 }
 
 /* Without anything new: as ever. */

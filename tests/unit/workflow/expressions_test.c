@@ -62,8 +62,9 @@ Test(workflow_expressions, lets_a_catcher_continue_where_that_leaves_nothing_beh
 {
     LINT({"Name: w\nVersion: 1\nDefaults:\n  Catch: [{ErrorEquals: [E], Next: $continue}]\n"
           "Steps: [{Name: A, Agent: x}]\n",
-          "4:36: error: $continue is not allowed in Defaults: each step that the order can do "
-          "without says so itself\n"},
+          "4:36: error: $continue is not allowed in Defaults: give it to the steps that the order "
+          "can "
+          "do without\n"},
          {HEAD "  - Name: A\n    Agent: x\n    Compensate: {Action: Undo}\n"
                "    Catch: [{ErrorEquals: [E], Next: $continue}]\n",
           "7:12: error: step A has $continue and Compensate: what its attempts may have applied "
@@ -94,7 +95,7 @@ Test(workflow_expressions, refers_to_steps_that_come_before)
           "5:37: error: there is no member b: did you mean a?\n"});
 }
 
-/* Mistakes in the graph are told once. */
+/* The graph alone has the mistake. */
 Test(workflow_expressions, says_nothing_of_places_in_a_cycle)
 {
     LINT({HEAD "  - {Name: A, Agent: x, After: [B], When: output.B.ok}\n"
