@@ -267,6 +267,16 @@ UNDOS = {
             "A", NOW + 40, 0, direction="undo"), undone("A")[1], COMPENSATED))),
     "a step is skipped in a healthy order": ("I9: skipped in Processing", log(
         WAITING, at(5, "Processing", skipped("B")))),
+    "a step without a When is skipped because of it": ("I9: skipped in Processing", log(
+        at(0, "Processing", *begun(DECIDES), skipped("A", reason="When: false")))),
+    "a step is caught that has not failed": ("I3: caught without a failure", log(
+        at(0, "Processing", *begun(DECIDES), caught("A")))),
+    "a step passes that has an agent": ("I4: passes without a Set", log(
+        at(0, "Processing", *begun(), passed("A")))),
+    "what is to be caught ends in Error": ("I10: its Catch says otherwise", log(
+        at(0, "Error", *begun(DECIDES), unstarted("A"), exhausted("A", 0), *FAILED))),
+    "an expression is tried again": ("I10: the policy says otherwise", log(
+        at(0, "Processing", *begun(DECIDES), unstarted("A"), retry("A", NOW + 9, 0, attempt=0)))),
     "what was applied is skipped": ("I9: skipped, but is to be undone", log(
         *FORWARD, at(15, "Compensating", *UNDOING, skipped("A", 1)))),
     "Compensated while a step runs": ("I9: is Compensated while ['B'] run", log(

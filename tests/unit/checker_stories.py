@@ -38,6 +38,12 @@ PARALLEL = {"Name": "parallel", "Version": 1, "Steps": [
     {"Name": "B", "Agent": "one", "After": [], "Compensate": {"Action": "UndoB"}},
     {"Name": "C", "Agent": "one", "After": ["A", "B"]}],
             "Defaults": {"TimeoutSeconds": 0.1, "OnExhausted": "error"}}
+DECIDES = {"Name": "decides", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "Steps": [
+    {"Name": "A", "Agent": "one", "Input": {"n": 1}, "Retry": [{"ErrorEquals": ["States.ALL"]}],
+     "Catch": [{"ErrorEquals": ["Declined", "States.QueryEvaluationError"],
+                "Next": "$continue"}]},
+    {"Name": "B", "Set": 1}, {"Name": "C", "Agent": "one", "When": "has(output.A)"},
+    {"Name": "D", "Fail": {"Error": "No"}}]}
 UNDO_MS = {"two": {"A": 200, "B": 100}, "parallel": {"A": 100, "B": 100}}
 
 
@@ -55,7 +61,7 @@ BARE = {**TWO, "Version": 3, "Steps": [
     {"Name": "Z", "Agent": "one"},
     {"Name": "A", "Agents": ["one", "two"]}, {"Name": "B", "Agent": "one"}]}
 # The first definition counts.
-WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, {**TWO, "Steps": []})
+WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, {**TWO, "Steps": []})
 
 
 # ---- events ----
@@ -123,8 +129,20 @@ def exhausted(step, attempt=1, direction="do"):
     return of_step("StepExhausted", step, attempt, direction)
 
 
-def skipped(step, attempt=0):
-    return of_step("StepSkipped", step, attempt)
+def skipped(step, attempt=0, reason="never started"):
+    return of_step("StepSkipped", step, attempt, reason=reason)
+
+
+def passed(step, output="1"):
+    return of_step("StepPassed", step, 0, output=output)
+
+
+def caught(step, attempt=0):
+    return of_step("StepCaught", step, attempt, reason="a Catch matches it")
+
+
+def unstarted(step, error="States.QueryEvaluationError", count=1):
+    return of_step("StepFailedUnstarted", step, 0, error_name=error, failure_count=count, by="")
 
 
 def resubmitted(step, attempt=1, generation=0, by="ann", direction="do"):

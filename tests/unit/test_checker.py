@@ -90,6 +90,15 @@ GOOD = {
     "an order in Error is moved, and tries the step at once": [
         WAITING, at(5, "Processing", migrated(THREE), queued("A", since=NOW + 5)),
         at(10, "Processing", started("A", at=NOW + 10, reason="one: 1 free"))],
+    "an order decides": [
+        at(0, "Compensated", *begun(DECIDES), unstarted("A"), caught("A"), passed("B"),
+           skipped("C", reason="When: has(output.A)"), unstarted("D", "No"), exhausted("D", 0),
+           mark("CompensationStarted"), COMPENSATED)],
+    "a step waits for a free Decision": [
+        at(0, "Processing", *begun(DECIDES), unstarted("A"), caught("A"),
+           queued("B", since=0, retry_at=NOW)),
+        at(1, "Processing", passed("B"), skipped("C", reason="When: has(output.A)"),
+           queued("D", since=0, retry_at=NOW + 1))],
     "refusals": [START, at(5, "Processing", rejected()),
                  at(5, "Processing", {**mark("SubmissionRepeated"), "reason": ""}),
                  at(6, "Pending", dead(), order_id=""),

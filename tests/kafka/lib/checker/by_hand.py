@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules for work by hand: operators end steps outside of any attempt, and pause orders."""
 
-FINISHED = {"Processed", "Skipped"}  # the steps behind may start
+FINISHED = {"Processed", "Skipped", "Caught"}  # the steps behind may start
 
 
 class ByHandRules:
@@ -47,9 +47,15 @@ class ByHandRules:
         step.state, step.effect = "Skipped", "none"
 
     def on_StepFailedUnstarted(self, order, decision, event, offset):
-        step, direction = self.by_hand(order, event, offset), event["direction"]
-        if step.state == "Error":
-            self.find("I3", offset, f"{order.key}/{step.name}: fails by hand, but is in Error")
+        """By an operator, or because the step needs what cannot be had, or is a Fail."""
+        step, direction = order.step(event["step"]), event["direction"]
+        if event["by"]:
+            self.by_hand(order, event, offset)
+            if step.state == "Error":
+                self.find("I3", offset, f"{order.key}/{step.name}: fails by hand, but is in Error")
+        else:
+            self.turns_up(order, step, direction, "fails", offset)
+            step.queued[direction], step.retry_at = None, None
         step.failures[direction] += 1
         if event["failure_count"] != step.failures[direction]:
             self.find("I10", offset, f"{order.key}/{step.name}: failure_count by hand is "

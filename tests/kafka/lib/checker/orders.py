@@ -161,7 +161,8 @@ class OrderRules(ByHandRules):
         plan, direction = order.plan(step), event["direction"]
         outputs = None
         if plan is not None:
-            wanted = plan.before | ({step.name} if direction == "undo" else set())
+            wanted = set() if plan.mapped[direction] else set(plan.before)
+            wanted |= {step.name} if direction == "undo" else set()
             outputs = {name: order.step(name).output for name in wanted
                        if order.step(name).output}
         self.requests[offset, order.key, step.name, direction, attempt.number] = {
@@ -181,6 +182,9 @@ class OrderRules(ByHandRules):
         self.turns_up(order, step, direction, "is queued", offset)
         if direction == "undo" and step.effect == "none":
             self.find("I9", offset, f"{name}: an undo is queued, but there is nothing to undo")
+        if event["queued_at"] == 0:  # for a Decision with time for it, not for an agent
+            step.retry_at = event["retry_at"]
+            return
         since = step.queued[direction]
         if event["queued_at"] != (decision["decided_at"] if since is None else since):
             self.find("I3", offset, f"{name}: queued_at {event['queued_at']}, was {since}")
@@ -267,13 +271,14 @@ class OrderRules(ByHandRules):
     def follows(self, order, decision, event, step, error, offset):
         """The Decision in which an attempt failed also says what follows."""
         direction, name = event["direction"], f"{order.key}/{step.name}"
-        next_one = following(decision, event, "StepRetryScheduled", "StepExhausted", "StepSkipped")
+        next_one = following(decision, event, "StepRetryScheduled", "StepExhausted", "StepSkipped",
+                             "StepCaught")
         kind = next_one["_type"] if next_one else None
         if direction == "do" and order.state == "Compensating":
             if kind in ("StepRetryScheduled", "StepExhausted"):
                 self.find("I9", offset, f"{name}: {kind} after compensation began")
             return
-        if kind not in ("StepRetryScheduled", "StepExhausted"):
+        if kind not in ("StepRetryScheduled", "StepExhausted", "StepCaught"):
             self.find("I10", offset, f"{name}: failed, and neither a retry nor the end follows")
             return
         plan = order.plan(step)
@@ -281,14 +286,17 @@ class OrderRules(ByHandRules):
             return
         way, used = plan.ways[direction], step.used[direction]
         number = way.retrier(used, error)
-        if (number is None) != (kind == "StepExhausted"):
+        if (number is None) != (kind in ("StepExhausted", "StepCaught")):
             self.find("I10", offset, f"{name}: {kind} after {error}, the policy says otherwise")
         elif number is not None:
             self.waits(name, decision, next_one, way.retriers[number],
                        (number, used.get(number, 0) + 1), offset)
+        caught = direction == "do" and order.workflow.end(step.name, error) == "continue"
         if kind == "StepRetryScheduled":
             used[next_one["retrier"]] = next_one["retry"]
-        elif order.state != "Error":
+        elif (kind == "StepCaught") != caught:
+            self.find("I10", offset, f"{name}: {kind} after {error}, its Catch says otherwise")
+        elif kind == "StepExhausted" and order.state != "Error":
             self.ends(order, decision, next_one, error, offset)
 
     def waits(self, name, decision, event, retrier, number, offset):
@@ -324,6 +332,21 @@ class OrderRules(ByHandRules):
         if step.state != "Pending" or not step.failures[event["direction"]]:
             self.find("I3", offset, f"{order.key}/{step.name}: exhausted without a failure")
         step.state, step.retry_at = "Error", None
+
+    def on_StepCaught(self, order, decision, event, offset):
+        step = order.step(event["step"])
+        if step.state != "Pending" or not step.failures["do"]:
+            self.find("I3", offset, f"{order.key}/{step.name}: caught without a failure")
+        step.state, step.retry_at = "Caught", None
+
+    # ---- steps without attempts ----
+
+    def on_StepPassed(self, order, decision, event, offset):
+        step, plan = order.step(event["step"]), order.plan(order.step(event["step"]))
+        self.turns_up(order, step, "do", "passes", offset)
+        if plan is not None and not plan.sets:
+            self.find("I4", offset, f"{order.key}/{step.name}: passes without a Set")
+        step.state, step.output, step.retry_at = "Processed", event["output"], None
 
     # ---- compensation ----
 
@@ -370,7 +393,11 @@ class OrderRules(ByHandRules):
 
     def on_StepSkipped(self, order, decision, event, offset):
         step = order.step(event["step"])
-        if order.state != "Compensating":
+        plan = order.plan(step)
+        when = plan is not None and plan.when and event["reason"].startswith("When: ")
+        if when and order.state == "Processing":
+            self.turns_up(order, step, "do", "is skipped", offset)
+        elif order.state != "Compensating":
             self.find("I9", offset, f"{order.key}/{step.name}: skipped in {order.state}")
         if step.running("do") or self.to_undo(order, step):
             self.find("I9", offset, f"{order.key}/{step.name}: skipped, but is to be undone")

@@ -6,6 +6,7 @@ import json
 import yaml
 
 DAY_MS = 24 * 3600 * 1000
+NEVER_RETRIED = {"States.QueryEvaluationError", "States.DataLimitExceeded"}
 UNDO_RETRY = [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 5}]
 
 
@@ -46,6 +47,8 @@ class Way:
 
     def retrier(self, used, error):
         """Index of the first retrier that matches and has retries left, or None."""
+        if error in NEVER_RETRIED:
+            return None
         return next((number for number, retrier in enumerate(self.retriers)
                      if used.get(number, 0) < retrier.most and matches(retrier.errors, error)),
                     None)
@@ -56,7 +59,9 @@ class Plan:
 
     def __init__(self, fields, defaults, previous):
         self.name = fields["Name"]
-        self.agents = names(fields["Agents"]) if "Agents" in fields else [fields["Agent"]]
+        self.agents = names(fields.get("Agents", fields.get("Agent", [])))
+        self.when = "When" in fields
+        self.sets = "Set" in fields
         self.after = set(names(fields["After"]) if "After" in fields else previous)
         self.before = set()
         self.pivot = fields.get("Pivot", False)
@@ -68,12 +73,15 @@ class Plan:
                     **defaults.get("Compensate", {}), **fields["Compensate"]}
             self.ways["undo"] = Way(undo["Action"], undo["TimeoutSeconds"],
                                     undo.get("MaxExtensionSeconds", 0), undo["Retry"])
+        # Whose requests carry their Input instead of outputs.
+        self.mapped = {"do": "Input" in fields,
+                       "undo": "Input" in {**fields, **fields.get("Compensate", {})}}
         self.catchers = fields.get("Catch", defaults.get("Catch", []))
         self.own_end = fields.get("OnExhausted")
         self.default_end = defaults.get("OnExhausted", "compensate")
 
     def end(self, error, behind_pivot):
-        """"compensate" or "error": what follows this error when no retry is left."""
+        """"compensate", "error" or "continue": what follows this error when no retry is left."""
         for catcher in self.catchers:
             if matches(catcher["ErrorEquals"], error):
                 return catcher["Next"].removeprefix("$")
