@@ -309,6 +309,40 @@ Test(owner_log, quarantines_a_command_that_five_owners_have_tried)
     cr_assert_eq(dead_letters_after_guards(5), 1);
 }
 
+/* The state of an order whose only step has a When, after `count` owners have crashed while they
+ * decided its submission. */
+static enum order_state state_after_guards(int count)
+{
+    begin();
+    owner_kit_deploy(&kit, "decides", 1,
+                     "{\"Name\": \"decides\", \"Version\": 1, \"Steps\": [{\"Name\": \"A\", "
+                     "\"Agent\": \"agent\", \"When\": \"input.go\"}]}");
+    owner_kit_claim(&kit, 0, 9);
+    struct command_guard guard = {.command_offset = ORDERS};
+    struct command cmd = owner_kit_submission(id(ORDERS));
+    guard.claim_id.bytes[0] = 9;
+    for (int i = 0; i < count; i++)
+        owner_kit_send(&kit, "p.events", 0, TEXT("x"), RECORD_COMMAND_GUARD, &guard);
+    cmd.submit_order.workflow = TEXT("decides");
+    cmd.submit_order.workflow_version = 1;
+    cmd.submit_order.input = TEXT("{\"go\":true}");
+    cr_assert_eq(owner_kit_command(&kit, &cmd), ORDERS);
+    owner_kit_run_until(&kit, owner_kit_own(process, 0), OWNER_RUNNING, 10000);
+    owner_kit_run(&kit, 5000);
+    return owner_kit_decision(&kit, 0, id(ORDERS))->order_state;
+}
+
+/* The third Attempt evaluates, the fourth does not: the step fails, and nothing was done. */
+Test(owner_log, decides_a_command_that_two_owners_have_tried_as_ever)
+{
+    cr_assert_eq(state_after_guards(2), ORDER_PROCESSING);
+}
+
+Test(owner_log, spares_a_command_that_three_owners_have_tried_its_expressions)
+{
+    cr_assert_eq(state_after_guards(3), ORDER_COMPENSATED);
+}
+
 /* ---- the disk ---- */
 
 static int64_t free_now;
