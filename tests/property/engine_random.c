@@ -85,7 +85,9 @@ static void add_catchers(struct dice *dice, struct arena *arena, struct workflow
         return;
     struct catcher *catchers = ARENA_ARRAY(arena, struct catcher, count);
     for (uint32_t i = 0; i < count; i++)
-        catchers[i] = (struct catcher){random_errors(dice), dice_roll(dice, OUTCOME_CONTINUE)};
+        catchers[i] = (struct catcher){
+            random_errors(dice),
+            dice_roll(dice, step->has_compensate ? OUTCOME_CONTINUE : OUTCOME_COUNT)};
     step->catchers = catchers;
     step->catcher_count = count;
 }
@@ -182,7 +184,6 @@ const struct workflow *random_workflow(struct dice *dice, struct arena *arena)
         step->after = random_after(dice, i, pivot);
         step->timeout_ms = 500 + dice_roll(dice, 8000);
         step->retry = random_policy(dice, arena);
-        add_catchers(dice, arena, step);
         step->pivot = (int)i == pivot;
         step->on_exhausted =
             forgiving || dice_percent(dice, 50) ? OUTCOME_COMPENSATE : OUTCOME_ERROR;
@@ -192,6 +193,7 @@ const struct workflow *random_workflow(struct dice *dice, struct arena *arena)
             step->compensate.timeout_ms = 500 + dice_roll(dice, 8000);
             step->compensate.retry = random_policy(dice, arena);
         }
+        add_catchers(dice, arena, step);
     }
     *workflow =
         (struct workflow){.name = TEXT("random"),

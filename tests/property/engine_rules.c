@@ -30,6 +30,7 @@ static const char *const rare_names[] = {
     [RARE_OLD_KEY_RESUBMITTED] = "resubmitted with the old key",
     [RARE_NO_WAIT] = "retry without a wait",
     [RARE_CAUGHT] = "error caught",
+    [RARE_CONTINUED] = "error caught, and the order went on",
     [RARE_QUEUED_FOR_CAPACITY] = "queued for lack of capacity",
     [RARE_QUEUED_UNHEALTHY] = "queued as no agent is healthy",
     [RARE_QUEUED_AGAIN] = "queued again",

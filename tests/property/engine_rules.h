@@ -42,7 +42,7 @@ struct rules_step {
     struct way ways[DIRECTION_COUNT];
     struct text agent; /* of the last request */
     bool turned;       /* its undo has begun, or waits to begin */
-    bool skipped;      /* by an operator, or when compensation began */
+    bool skipped;      /* by an operator, or when compensation began; or caught */
     uint64_t started_version;
     uint64_t applied_version;
 };
@@ -75,6 +75,7 @@ enum rare {
     RARE_OLD_KEY_RESUBMITTED,
     RARE_NO_WAIT,
     RARE_CAUGHT,
+    RARE_CONTINUED,
     RARE_QUEUED_FOR_CAPACITY,
     RARE_QUEUED_UNHEALTHY,
     RARE_QUEUED_AGAIN,

@@ -212,8 +212,15 @@ static void check_exhausted(struct rules *rules, uint32_t index, enum direction 
         }
     }
     bool back = direction == DIRECTION_DO && outcome == OUTCOME_COMPENSATE && rules_way_back(rules);
+    bool on = direction == DIRECTION_DO && outcome == OUTCOME_CONTINUE;
     struct event next = rules_peek(rules, 1);
     struct event then = rules_peek(rules, 2);
+    if (on) {
+        RULE(rules, next.kind == EVENT_STEP_CAUGHT, "to be caught, but then %s",
+             event_kind_name(next.kind));
+        rules->rare[RARE_CONTINUED]++;
+        return;
+    }
     RULE(rules, next.kind == EVENT_STEP_EXHAUSTED, "no retry is left, but then %s",
          event_kind_name(next.kind));
     rules->rare[RARE_TIMEOUT_EXHAUSTS] += rules->cmd->kind == COMMAND_RECOVER_STEP;
@@ -408,6 +415,11 @@ void rules_step_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_STEP_EXHAUSTED) {
         RULE(rules, way->state == WAY_FAILED, "exhausted, but not failed");
         way->state = WAY_EXHAUSTED;
+    } else if (event->kind == EVENT_STEP_CAUGHT) {
+        RULE(rules, way->state == WAY_FAILED && ref->direction == DIRECTION_DO,
+             "caught, but not failed");
+        way->state = WAY_DONE;
+        rules->steps[at].skipped = true;
     } else if (event->kind == EVENT_STEP_SKIPPED)
         skipped(rules, at);
     else if (event->kind == EVENT_STEP_QUEUED)

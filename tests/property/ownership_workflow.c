@@ -51,7 +51,7 @@ static void repair_catchers(struct workflow_step *step, bool no_way_back, struct
         struct catcher *catcher = &catchers[count];
         *catcher = step->catchers[count];
         catcher->errors = repair_errors(&catcher->errors);
-        if (no_way_back)
+        if (no_way_back || catcher->next == OUTCOME_CONTINUE)
             catcher->next = OUTCOME_ERROR;
         count++;
         if (names(&catcher->errors, TEXT(ERROR_ALL)))
