@@ -53,36 +53,37 @@ Test(decision_catch, comes_after_the_last_retry)
 Test(decision_catch, stays_when_the_order_is_undone)
 {
     kit_tell(HEAD "  - {Name: A, Agent: agent, Compensate: {Action: UndoA}}\n"
-                  "  - {Name: B, Agent: agent, Catch: [{ErrorEquals: [No], Next: $continue}]}\n"
+                  "  - {Name: B, Agent: agent, Catch: [{ErrorEquals: [Nope], Next: $continue}]}\n"
                   "  - {Name: C, Agent: agent}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
              "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
-             "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepCaught(B do 1)"
+             "fail B 1 Nope unknown => StepFailed(B do 1 Nope unknown x1) StepCaught(B do 1)"
              " StepStarted(C do 1)\n"
              "skip B => CommandRejected(StepEnded)\n"
              "said step B is Caught\n"
-             "fail C 1 No => StepFailed(C do 1 No none x1) StepExhausted(C do 1)"
-             " CompensationStarted(No) StepStarted(A undo 1)\n"
+             "fail C 1 Nope => StepFailed(C do 1 Nope none x1) StepExhausted(C do 1)"
+             " CompensationStarted(Nope) StepStarted(A undo 1)\n"
              "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
-             " OrderCompensated(No)\n"
+             " OrderCompensated(Nope)\n"
              "order Compensated A=Compensated(undo 1) B=Caught(do 1) C=Error(do 1)\n");
 }
 
 Test(decision_catch, catches_while_the_order_is_in_error_and_goes_on_after_it)
 {
-    kit_tell(HEAD "  - {Name: A, Agent: agent, After: [], OnExhausted: error}\n"
-                  "  - Name: B\n    Agent: agent\n    After: []\n"
-                  "    Catch: [{ErrorEquals: [States.ALL], Next: $continue}]\n"
-                  "  - {Name: C, Agent: agent, After: [B], When: has(error.B)}\n",
-             NULL,
-             "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
-             "fail A 1 No => StepFailed(A do 1 No none x1) StepExhausted(A do 1) OrderFailed(No)"
-             " AlertRaised(No)\n"
-             "fail B 1 No => StepFailed(B do 1 No none x1) StepCaught(B do 1)\n"
-             "order Error A=Error(do 1) B=Caught(do 1) C=Pending\n"
-             "skip A => StepSkippedByHand(A do 1) OrderResumed(Skipped) AlertClosed(Skipped)"
-             " StepStarted(C do 1)\n");
+    kit_tell(
+        HEAD "  - {Name: A, Agent: agent, After: [], OnExhausted: error}\n"
+             "  - Name: B\n    Agent: agent\n    After: []\n"
+             "    Catch: [{ErrorEquals: [States.ALL], Next: $continue}]\n"
+             "  - {Name: C, Agent: agent, After: [B], When: has(error.B)}\n",
+        NULL,
+        "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+        "fail A 1 Nope => StepFailed(A do 1 Nope none x1) StepExhausted(A do 1) OrderFailed(Nope)"
+        " AlertRaised(Nope)\n"
+        "fail B 1 Nope => StepFailed(B do 1 Nope none x1) StepCaught(B do 1)\n"
+        "order Error A=Error(do 1) B=Caught(do 1) C=Pending\n"
+        "skip A => StepSkippedByHand(A do 1) OrderResumed(Skipped) AlertClosed(Skipped)"
+        " StepStarted(C do 1)\n");
 }
 
 Test(decision_catch, catches_expressions_that_fail_and_fails_of_purpose)
@@ -106,34 +107,35 @@ Test(decision_catch, of_the_pivot_keeps_the_way_back_only_while_nothing_was_appl
     static const char workflow[] =
         HEAD "  - {Name: A, Agent: agent, Compensate: {Action: UndoA}}\n"
              "  - Name: P\n    Agent: agent\n    Pivot: true\n    OnExhausted: error\n"
-             "    Catch: [{ErrorEquals: [No], Next: $continue}]\n"
+             "    Catch: [{ErrorEquals: [Nope], Next: $continue}]\n"
              "  - {Name: B, Agent: agent, When: input.go, OnExhausted: error}\n"
              "  - {Name: C, Agent: agent, After: [P], OnExhausted: error}\n";
     kit_tell(workflow, NULL,
              "submit with {\"go\":false} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
              "ok A 1 => StepSucceeded(A do 1) StepStarted(P do 1)\n"
-             "fail P 1 No none => StepFailed(P do 1 No none x1) StepCaught(P do 1)"
+             "fail P 1 Nope none => StepFailed(P do 1 Nope none x1) StepCaught(P do 1)"
              " StepSkipped(B do 0) StepStarted(C do 1)\n"
-             "fail C 1 No none => StepFailed(C do 1 No none x1) StepExhausted(C do 1)"
-             " OrderFailed(No) AlertRaised(No)\n"
+             "fail C 1 Nope none => StepFailed(C do 1 Nope none x1) StepExhausted(C do 1)"
+             " OrderFailed(Nope) AlertRaised(Nope)\n"
              "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
              " AlertClosed(Cancelled) StepStarted(A undo 1)\n");
     kit_tell(workflow, NULL,
              "submit with {\"go\":false} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
              "ok A 1 => StepSucceeded(A do 1) StepStarted(P do 1)\n"
-             "fail P 1 No unknown => StepFailed(P do 1 No unknown x1) StepCaught(P do 1)"
+             "fail P 1 Nope unknown => StepFailed(P do 1 Nope unknown x1) StepCaught(P do 1)"
              " StepSkipped(B do 0) StepStarted(C do 1)\n"
-             "fail C 1 No none => StepFailed(C do 1 No none x1) StepExhausted(C do 1)"
-             " OrderFailed(No) AlertRaised(No)\n"
+             "fail C 1 Nope none => StepFailed(C do 1 Nope none x1) StepExhausted(C do 1)"
+             " OrderFailed(Nope) AlertRaised(Nope)\n"
              "cancel => CommandRejected(PastPivot)\n");
 }
 
 Test(decision_catch, counts_as_begun_in_another_version)
 {
-    kit_tell(HEAD "  - {Name: A, Agent: agent, Catch: [{ErrorEquals: [No], Next: $continue}]}\n"
-                  "  - {Name: B, Agent: agent}\n",
-             HEAD_2 "  - {Name: A, Set: 1}\n  - {Name: B, Agent: agent}\n",
-             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-             "fail A 1 No => StepFailed(A do 1 No none x1) StepCaught(A do 1) StepStarted(B do 1)\n"
-             "migrate 2 => CommandRejected(StepsDiffer)\n");
+    kit_tell(
+        HEAD "  - {Name: A, Agent: agent, Catch: [{ErrorEquals: [Nope], Next: $continue}]}\n"
+             "  - {Name: B, Agent: agent}\n",
+        HEAD_2 "  - {Name: A, Set: 1}\n  - {Name: B, Agent: agent}\n",
+        "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+        "fail A 1 Nope => StepFailed(A do 1 Nope none x1) StepCaught(A do 1) StepStarted(B do 1)\n"
+        "migrate 2 => CommandRejected(StepsDiffer)\n");
 }

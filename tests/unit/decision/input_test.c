@@ -36,35 +36,36 @@ Test(decision_input, is_the_same_for_all_attempts)
 
 Test(decision_input, is_made_afresh_after_a_resubmission_and_for_an_undo)
 {
-    kit_tell(mapped, NULL,
-             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-             "ok A 1 with {\"id\":7} => StepSucceeded(A do 1) StepStarted(B do 1 with "
-             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
-             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
-             " AlertRaised(No)\n"
-             "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
-             " AlertClosed(Resubmitted) StepStarted(B do 2 g1 with "
-             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
-             "ok B 2 => StepSucceeded(B do 2) StepStarted(C do 1)\n"
-             "fail C 1 No => StepFailed(C do 1 No none x1) StepExhausted(C do 1)"
-             " CompensationStarted(No) StepStarted(B undo 1 with "
-             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
-             "requests B(undo 1 o-1/B/undo/0 of o-1/B/do/1 with "
-             "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
-             "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
-             " OrderCompensated(No)\n"
-             "input B \n");
+    kit_tell(
+        mapped, NULL,
+        "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+        "ok A 1 with {\"id\":7} => StepSucceeded(A do 1) StepStarted(B do 1 with "
+        "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+        "fail B 1 Nope => StepFailed(B do 1 Nope none x1) StepExhausted(B do 1) OrderFailed(Nope)"
+        " AlertRaised(Nope)\n"
+        "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
+        " AlertClosed(Resubmitted) StepStarted(B do 2 g1 with "
+        "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+        "ok B 2 => StepSucceeded(B do 2) StepStarted(C do 1)\n"
+        "fail C 1 Nope => StepFailed(C do 1 Nope none x1) StepExhausted(C do 1)"
+        " CompensationStarted(Nope) StepStarted(B undo 1 with "
+        "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+        "requests B(undo 1 o-1/B/undo/0 of o-1/B/do/1 with "
+        "{\"id\":7,\"n\":1,\"of\":\"17850\"})\n"
+        "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
+        " OrderCompensated(Nope)\n"
+        "input B \n");
 }
 
 Test(decision_input, of_an_undo_may_be_another)
 {
     kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
                   "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: No}}\n",
+                  "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
              "ok A 1 with {\"id\":\"x\"} => StepSucceeded(A do 1)"
-             " StepFailedUnstarted(B do 0 No x1) StepExhausted(B do 0) CompensationStarted(No)"
+             " StepFailedUnstarted(B do 0 Nope x1) StepExhausted(B do 0) CompensationStarted(Nope)"
              " StepStarted(A undo 1 with {\"id\":\"x\"})\n");
 }
 
@@ -73,11 +74,11 @@ Test(decision_input, of_an_undo_that_fails_is_an_error)
 {
     kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
                   "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: No}}\n",
+                  "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-             "ok A 1 with {} => StepSucceeded(A do 1) StepFailedUnstarted(B do 0 No x1)"
-             " StepExhausted(B do 0) CompensationStarted(No)"
+             "ok A 1 with {} => StepSucceeded(A do 1) StepFailedUnstarted(B do 0 Nope x1)"
+             " StepExhausted(B do 0) CompensationStarted(Nope)"
              " StepFailedUnstarted(A undo 0 States.QueryEvaluationError x1)"
              " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
              " AlertRaised(States.QueryEvaluationError)\n"
@@ -90,7 +91,7 @@ Test(decision_input, of_an_undo_that_fails_is_an_error)
              " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
              " AlertRaised(States.QueryEvaluationError)\n"
              "complete A => StepCompletedByHand(A undo 0) OrderResumed(Completed)"
-             " AlertClosed(Completed) OrderCompensated(No)\n");
+             " AlertClosed(Completed) OrderCompensated(Nope)\n");
 }
 
 Test(decision_input, that_fails_starts_no_attempt)

@@ -45,7 +45,7 @@ Test(decision_output, that_is_too_large_to_be_kept_is_missed_where_it_is_read)
              " StepFailedUnstarted(C do 0 States.DataLimitExceeded x1) StepExhausted(C do 0)"
              " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n"
              "error C States.DataLimitExceeded the output of step A was too large to be kept: "
-             "column 1 of output.A.size()\n");
+             "column 8 of output.A.size()\n");
 }
 
 #define ORDER_OUTPUT \

@@ -13,7 +13,9 @@ Test(decision_set, passes_with_its_value)
                   "  - {Name: Pay, Agent: agent}\n",
              NULL,
              "submit with {\"net\":100} => OrderAccepted OrderStarted StepPassed(Total do 0 "
-             "{\"cur\":\"EUR\",\"gross\":120,\"net\":100,\"text\":\"100 EUR\"})\n");
+             "{\"cur\":\"EUR\",\"gross\":120,\"net\":100,\"text\":\"100 EUR\"}) StepPassed(Twice "
+             "do 0 240)"
+             " StepStarted(Pay do 1)\n");
 }
 
 Test(decision_set, runs_to_a_fixed_point_in_one_decision)
@@ -74,15 +76,16 @@ Test(decision_set, fail_undoes_the_order)
 
 Test(decision_set, fail_waits_for_a_parallel_attempt_to_end)
 {
-    kit_tell(HEAD "  - {Name: A, Agent: agent, After: [], Compensate: {Action: UndoA}}\n"
-                  "  - {Name: F, After: [], Fail: {Error: No}}\n",
-             NULL,
-             "submit => OrderAccepted OrderStarted StepStarted(A do 1)"
-             " StepFailedUnstarted(F do 0 No x1) StepExhausted(F do 0) CompensationStarted(No)\n"
-             "status Received A=Processing(do 1) F=Error(do 0 No)\n"
-             "ok A 1 => StepSucceeded(A do 1) StepStarted(A undo 1)\n"
-             "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
-             " OrderCompensated(No)\n");
+    kit_tell(
+        HEAD "  - {Name: A, Agent: agent, After: [], Compensate: {Action: UndoA}}\n"
+             "  - {Name: F, After: [], Fail: {Error: Nope}}\n",
+        NULL,
+        "submit => OrderAccepted OrderStarted StepStarted(A do 1)"
+        " StepFailedUnstarted(F do 0 Nope x1) StepExhausted(F do 0) CompensationStarted(Nope)\n"
+        "status Received A=Processing(do 1) F=Error(do 0 Nope)\n"
+        "ok A 1 => StepSucceeded(A do 1) StepStarted(A undo 1)\n"
+        "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
+        " OrderCompensated(Nope)\n");
 }
 
 /* A pivot that was skipped, and nothing behind it applied: there is a way back. */
@@ -92,13 +95,13 @@ Test(decision_set, fail_behind_the_pivot_ends_in_error)
         HEAD "  - {Name: A, Agent: agent, Compensate: {Action: UndoA}}\n"
              "  - {Name: P, Agent: agent, When: input.pay, Pivot: true, OnExhausted: error}\n"
              "  - {Name: B, Agent: agent, When: input.more, OnExhausted: error}\n"
-             "  - {Name: F, Fail: {Error: No}}\n";
+             "  - {Name: F, Fail: {Error: Nope}}\n";
     kit_tell(workflow, NULL,
              "submit with {\"more\":false,\"pay\":false} => OrderAccepted OrderStarted"
              " StepStarted(A do 1)\n"
              "ok A 1 => StepSucceeded(A do 1) StepSkipped(P do 0) StepSkipped(B do 0)"
-             " StepFailedUnstarted(F do 0 No x1) StepExhausted(F do 0) OrderFailed(No)"
-             " AlertRaised(No)\n"
+             " StepFailedUnstarted(F do 0 Nope x1) StepExhausted(F do 0) OrderFailed(Nope)"
+             " AlertRaised(Nope)\n"
              "said `reeve compensate` undoes its steps\n"
              "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
              " StepStarted(A undo 1)\n");
@@ -107,8 +110,8 @@ Test(decision_set, fail_behind_the_pivot_ends_in_error)
              " StepStarted(A do 1)\n"
              "ok A 1 => StepSucceeded(A do 1) StepSkipped(P do 0) StepStarted(B do 1)\n"
              "cancel => CommandRejected(PastPivot)\n"
-             "ok B 1 => StepSucceeded(B do 1) StepFailedUnstarted(F do 0 No x1)"
-             " StepExhausted(F do 0) OrderFailed(No) AlertRaised(No)\n"
+             "ok B 1 => StepSucceeded(B do 1) StepFailedUnstarted(F do 0 Nope x1)"
+             " StepExhausted(F do 0) OrderFailed(Nope) AlertRaised(Nope)\n"
              "compensate => CommandRejected(PastPivot)\n");
 }
 

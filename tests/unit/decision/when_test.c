@@ -93,7 +93,7 @@ Test(decision_when, is_false_where_nothing_but_an_output_is_missing)
              " StepSkipped(B do 0) StepFailedUnstarted(C do 0 States.QueryEvaluationError x1)"
              " StepExhausted(C do 0) OrderFailed(States.QueryEvaluationError)"
              " AlertRaised(States.QueryEvaluationError)\n"
-             "error C States.QueryEvaluationError step A has no output: column 1 of output.A.ok\n");
+             "error C States.QueryEvaluationError step A has no output: column 8 of output.A.ok\n");
 }
 
 /* A step without an answer was done: its output is null. */
