@@ -35,6 +35,7 @@ struct expression_place {
     struct expression_known_step known[WORKFLOW_STEPS_MAX];
     struct expression_guards guards;
     const struct expression_shape *input; /* NULL: any */
+    bool cycle; /* in After: the order of the steps is not known, so every step is before each */
 };
 
 struct workflow_compiler {

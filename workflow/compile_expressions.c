@@ -59,10 +59,10 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
                                struct arena *scratch)
 {
     struct expression_place *place = &compiler->place;
-    bool cycle = !workflow_find_before(compiler, place->before);
+    place->cycle = !workflow_find_before(compiler, place->before);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct workflow_step *step = &compiler->drafts[i].step;
-        if (cycle) /* reported elsewhere */
+        if (place->cycle) /* reported elsewhere */
             place->before[i] = UINT64_MAX;
         place->known[i].name = step->name;
         place->known[i].fails = continues(step);
@@ -71,14 +71,22 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
     find_guards(compiler, scratch);
 }
 
+/* `own_when`: of the step, or NULL. */
+static void check_guards(struct workflow_compiler *compiler, const struct expression *own_when,
+                         struct expression_names *names)
+{
+    compiler->place.guards.own_when = own_when;
+    if (!compiler->place.cycle)
+        names->guards = &compiler->place.guards;
+}
+
 void compile_when(struct workflow_compiler *compiler, struct draft *draft)
 {
     const struct yaml_node *node = draft->fields.of[FIELD_WHEN];
     if (node == NULL)
         return;
     struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), 0);
-    compiler->place.guards.own_when = NULL;
-    names.guards = &compiler->place.guards;
+    check_guards(compiler, NULL, &names);
     draft->step.when = compile_expression(&compiler->values, node, "When", &names, KIND_SET(BOOL));
 }
 
@@ -91,8 +99,7 @@ const struct expression_template *compile_step_template(struct workflow_compiler
     struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
     if (node == NULL)
         return NULL;
-    compiler->place.guards.own_when = draft->step.when;
-    names.guards = &compiler->place.guards;
+    check_guards(compiler, draft->step.when, &names);
     return compile_template(&compiler->values, node, what, &names, as_text);
 }
 
@@ -102,7 +109,6 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
     struct expression_names names = names_of(compiler, compiler->draft_count, 0);
     if (node == NULL)
         return NULL;
-    compiler->place.guards.own_when = NULL;
-    names.guards = &compiler->place.guards;
+    check_guards(compiler, NULL, &names);
     return compile_template(&compiler->values, node, "Output", &names, false);
 }

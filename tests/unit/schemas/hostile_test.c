@@ -335,9 +335,9 @@ static void refuses_byte(const char *golden, uint32_t from_end, uint8_t byte, en
 Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
 {
     /* OrderRow ends: ... alert_open, cancelled, 10 "Cancelled", 14 "ordered twice", 4 "ann",
-     * 6 paused_at, 6 "carol", 14 "a stocktaking" */
-    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 2, CODE_BAD_VALUE);
-    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 0xff, CODE_BAD_VALUE);
+     * 6 paused_at, 6 "carol", 14 "a stocktaking", 14 output, 12 output_problem */
+    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 1, 2, CODE_BAD_VALUE);
+    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 1, 0xff, CODE_BAD_VALUE);
     /* SubmitOrder-least ends: priority, reply_to, 12 workflow, version, traceparent, hash,
      * submitted_by, time, input */
     refuses_byte("SubmitOrder-least", 20, 6, CODE_BAD_VALUE); /* the fourth priority */

@@ -68,17 +68,17 @@ Test(diff, tells_expressions)
 {
     cr_assert_str_eq(diff("Name: w\nVersion: 1\nSteps:\n  - {Name: A, Agent: x, When: input.a}\n"
                           "  - {Name: B, Set: {a: 1, b: \"x ${input.b}\"}}\n"
-                          "  - {Name: C, Fail: {Error: No}}\n",
+                          "  - {Name: C, Fail: {Error: Odd}}\n",
                           "Name: w\nVersion: 2\nSteps:\n"
                           "  - {Name: A, Agent: x, When: input.a > 1, Input: [\"${input.b}\", 2]}\n"
                           "  - {Name: B, Set: {a: 1, b: \"${input.b}\"}}\n"
-                          "  - {Name: C, Fail: {Error: No, Message: never}}\n"
+                          "  - {Name: C, Fail: {Error: Odd, Message: never}}\n"
                           "Output: \"${output.B}\"\n"),
                      ".Output:  | ${output.B}\n"
                      "A.When: input.a | input.a > 1\n"
                      "A.Input: none | [${input.b}, 2]\n"
                      "B.Set: {a: 1, b: x ${input.b}} | {a: 1, b: ${input.b}}\n"
-                     "C.Fail: No | No: never\n");
+                     "C.Fail: Odd | Odd: never\n");
 }
 
 Test(diff, tells_fields_with_both_values)

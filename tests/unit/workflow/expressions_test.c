@@ -39,12 +39,12 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
 {
     LINT(
         {HEAD "  - {Name: A, Set: 1, Agent: x}\n",
-         "4:14: error: a step has Agent or Set, not both: make two steps of it\n"},
+         "4:15: error: a step has Agent or Set, not both: make two steps of it\n"},
         {HEAD "  - {Name: A, Set: 1, Input: 2, Pivot: true}\n",
-         "4:22: error: Input does not belong to a step with Set\n"
-         "4:32: error: Pivot does not belong to a step with Set\n"},
+         "4:23: error: Input does not belong to a step with Set\n"
+         "4:33: error: Pivot does not belong to a step with Set\n"},
         {HEAD "  - {Name: A, Fail: {Error: E}, TimeoutSeconds: 3}\n",
-         "4:32: error: TimeoutSeconds does not belong to a step with Fail\n"},
+         "4:33: error: TimeoutSeconds does not belong to a step with Fail\n"},
         {HEAD "  - {Name: A, When: input.a}\n", "4:5: error: a step has no Agent\n"},
         {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
         {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
@@ -53,7 +53,7 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
         {HEAD "  - {Name: A, Fail: LoanDeclined}\n",
          "4:21: error: Fail of a step must be a mapping of fields, not a text\n"},
         {HEAD "  - {Name: A, Set: }\n",
-         "4:14: error: Set has no value: give it one or leave it out\n"});
+         "4:15: error: Set has no value: give it one or leave it out\n"});
 }
 
 /* ---- Catch ---- */
@@ -73,9 +73,9 @@ Test(workflow_expressions, lets_a_catcher_continue_where_that_leaves_nothing_beh
                "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [E], Next: $continue}]}\n",
           ""},
          {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [E], Next: $go}]}\n",
-          "4:56: error: Next must be $compensate, $error or $continue, not a text ($go)\n"},
+          "4:58: error: Next must be $compensate, $error or $continue, not a text ($go)\n"},
          {HEAD "  - {Name: A, Agent: x, Retry: [{ErrorEquals: [States.DataLimitExceeded]}]}\n",
-          "4:34: error: States.DataLimitExceeded is never retried: name it in Catch\n"});
+          "4:33: error: States.DataLimitExceeded is never retried: name it in Catch\n"});
 }
 
 /* ---- names ---- */
@@ -84,15 +84,15 @@ Test(workflow_expressions, refers_to_steps_that_come_before)
 {
     LINT({HEAD "  - {Name: A, Agent: x, After: [], When: output.B.ok}\n"
                "  - {Name: B, Agent: x, After: []}\n",
-          "4:43: error: output.B is not known here: step B does not come before this one\n"},
-         {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, When: output.Aa.ok}\n",
-          "5:38: error: there is no step Aa: did you mean A?\n"},
+          "4:49: error: output.B is not known here: step B does not come before this one\n"},
+         {HEAD "  - {Name: Check, Agent: x}\n  - {Name: B, Agent: x, When: output.Chek.ok}\n",
+          "5:38: error: there is no step Chek: did you mean Check?\n"},
          {HEAD "  - {Name: A, Set: \"${result}\"}\n",
           "4:23: error: result is not known here: it stands in Until, StopWhen, the Output of a "
           "step and Compensate.Input\n"},
-         {"Name: w\nVersion: 1\nInputShape: {a: number}\nSteps:\n"
-          "  - {Name: A, Agent: x, When: input.b}\n",
-          "5:37: error: there is no member b: did you mean a?\n"});
+         {"Name: w\nVersion: 1\nInputShape: {amount: number}\nSteps:\n"
+          "  - {Name: A, Agent: x, When: input.amuont}\n",
+          "5:37: error: there is no member amuont: did you mean amount?\n"});
 }
 
 /* The graph alone has the mistake. */
@@ -113,26 +113,26 @@ Test(workflow_expressions, says_nothing_of_places_in_a_cycle)
 Test(workflow_expressions, wants_guards_for_what_may_be_missing)
 {
     LINT({GUARD("  - {Name: D, Set: \"${output.A.x}\"}\n"),
-          "7:23: error: step A may have no output: write has(output.A) && ... or ? : around "
+          "7:30: error: step A may have no output: write has(output.A) && ... or ? : around "
           "this\n"},
          {GUARD("  - {Name: D, Set: \"${output.B.x}\"}\n"),
-          "7:23: error: step B may have no output: write has(output.B) && ... or ? : around "
+          "7:30: error: step B may have no output: write has(output.B) && ... or ? : around "
           "this\n"},
          {GUARD("  - {Name: D, Set: \"${error.B.name}\"}\n"),
-          "7:23: error: step B may have no error: write has(error.B) && ... or ? : around this\n"},
+          "7:29: error: step B may have no error: write has(error.B) && ... or ? : around this\n"},
          {GUARD("  - {Name: D, Agent: x, When: has(error.B), Input: {n: \"${error.B.name}\"}}\n"),
           ""},
          /* C runs only if A has an output. */
          {GUARD("  - {Name: D, Set: \"${has(output.C) ? output.A.x : 0}\"}\n"), ""},
          {GUARD("  - {Name: D, Set: 1}\nOutput: {b: \"${output.B}\"}\n"),
-          "8:17: error: step B may have no output: write has(output.B) && ... or ? : around "
+          "8:23: error: step B may have no output: write has(output.B) && ... or ? : around "
           "this\n"},
          {GUARD("  - {Name: D, Set: 1}\nOutput: {b: \"${has(output.B) ? output.B : null}\", "
                 "d: \"${output.D}\"}\n"),
           ""},
          {HEAD "  - {Name: F, Fail: {Error: E}, When: input.f}\n"
                "  - {Name: G, Set: \"${output.F}\"}\n",
-          "5:23: error: step F may have no output: write has(output.F) && ... or ? : around "
+          "5:30: error: step F may have no output: write has(output.F) && ... or ? : around "
           "this\n"});
 }
 

@@ -55,13 +55,13 @@ Test(graph, shows_conditions_and_steps_without_agents)
 {
     struct workflow *workflow =
         kit_workflow(HEAD "  - {Name: Sum, Set: \"${input.a}\"}\n"
-                          "  - {Name: No, When: output.Sum == '1', Fail: {Error: No}}\n"
+                          "  - {Name: Odd, When: output.Sum == '1', Fail: {Error: Odd}}\n"
                           "  - {Name: Pay, Agent: bank, When: input.pay, Pivot: true}\n");
     cr_assert_str_eq(draw(workflow, GRAPH_TEXT),
                      "w:1\n"
                      "  1  Sum  [Set]\n"
-                     "  2  No   [Fail]  <- Sum  (when: output.Sum == '1')\n"
-                     "  3  Pay  [bank]  <- No  (when: input.pay)  (pivot)\n");
+                     "  2  Odd  [Fail]  <- Sum  (when: output.Sum == '1')\n"
+                     "  3  Pay  [bank]  <- Odd  (when: input.pay)  (pivot)\n");
     const char *dot = draw(workflow, GRAPH_DOT);
     cr_assert_not_null(strstr(dot, "\"Sum\" [label=\"Sum\\nSet\"];\n"), "%s", dot);
     cr_assert_not_null(strstr(dot, "\"Pay\" [label=\"Pay\\nbank\\nwhen: input.pay\\npivot\", "
