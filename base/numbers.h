@@ -24,6 +24,11 @@ static inline bool number_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static inline bool number_is_sign(char c)
+{
+    return c == '-' || c == '+';
+}
+
 /* 0 to 15, or -1 if `c` is not a hexadecimal digit. */
 int number_hex_digit(char c);
 
