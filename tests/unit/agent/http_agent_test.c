@@ -155,7 +155,7 @@ Test(http_agent, truncates_an_output_that_is_too_long)
     struct http_message_outcome verdict;
     http_message_outcome(&result, arena(), &verdict);
     cr_assert(verdict.succeeded);
-    cr_assert(text_equal(verdict.output, TEXT("{\"truncated\":true,\"bytes\":5}")));
+    cr_assert(text_equal(verdict.output, TEXT("{\"bytes\":5,\"truncated\":true}")));
 }
 
 /* ---- requests ---- */

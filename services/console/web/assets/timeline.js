@@ -22,7 +22,7 @@ const MARKS = {
   OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
   OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version',
 };
-const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated']);
+const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated', 'StepPassed', 'StepCaught']);
 // The graph, the history and the bars of the steps say it already.
 export const UNDRAWN = ['OrderAccepted', 'OrderStarted', 'AlertRaised', 'AlertClosed',
   'CommandRejected', 'SubmissionRepeated', 'CommandDeadLettered'];
@@ -78,7 +78,7 @@ export function spansOf(entries, order, now) {
           undo: data.direction === 'undo', from: at, to: null, words });
       } else if (BY_HAND[kind]) {
         settle(data.step, at, ['retry', 'queue']);
-        track(data.step).marks.push({ at, kind: 'hand', words: `${data.step} ${BY_HAND[kind]}` });
+        track(data.step).marks.push({ at, kind: 'hand', words: `${data.step} ${data.by === '' ? 'failed' : BY_HAND[kind]}` });
       } else if (kind === 'StepResubmitted' || RESET.has(kind)) {
         settle(data.step, at, ['retry', 'queue']);
       } else if (kind === 'OrderMigrated') {
