@@ -76,8 +76,9 @@ static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
         cr_assert(is_lower(flag->name) && flag->doc != NULL, "%s %s --%s", noun->name, name,
                   flag->name);
-        cr_assert((strcmp(flag->name, "output") != 0 || verb->plain) && strcmp(flag->name, "help") != 0 &&
-                      strcmp(flag->name, "set") != 0 && strcmp(flag->name, "config") != 0,
+        cr_assert((strcmp(flag->name, "output") != 0 || verb->plain) &&
+                      strcmp(flag->name, "help") != 0 && strcmp(flag->name, "set") != 0 &&
+                      strcmp(flag->name, "config") != 0,
                   "%s %s --%s is a flag of every command", noun->name, name, flag->name);
         for (const struct cli_flag *other = flag + 1; other->name != NULL; other++)
             cr_assert(strcmp(flag->name, other->name) != 0, "%s %s --%s twice", noun->name, name,

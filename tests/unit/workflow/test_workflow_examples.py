@@ -12,7 +12,8 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
 HEAD = "Name: example\nVersion: 1\n"
-STEP = HEAD + "Steps:\n  - Name: A\n    Agent: a\n"
+STEPS = "Steps:\n  - Name: A\n    Agent: a\n"
+FIELDS = ("InputShape:", "Steps:")  # of a workflow, not of a step
 
 
 def lint(*paths):
@@ -34,10 +35,12 @@ class WorkflowExamplesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "block.yaml"
             for block in blocks:
-                if block.startswith("Steps:"):
+                if not block.startswith(("Name:", *FIELDS)):
+                    block = STEPS + textwrap.indent(block, "    ")
+                if "Steps:" not in block:
+                    block += STEPS
+                if not block.startswith("Name:"):
                     block = HEAD + block
-                elif not block.startswith("Name:"):
-                    block = STEP + textwrap.indent(block, "    ")
                 path.write_text(block, encoding="utf-8")
                 with self.subTest(block=block):
                     self.assertEqual(lint(path), (0, ""))
