@@ -263,7 +263,8 @@ static struct event small_events[] = {
                                           AT(30000),
                                           1000,
                                           T(""),
-                                          0}},
+                                          0,
+                                          T("")}},
     {EVENT_STEP_STARTED, .step_started = {{T("BookCarrier"), DIRECTION_DO, 1},
                                           0,
                                           T("carrier"),
@@ -272,7 +273,8 @@ static struct event small_events[] = {
                                           AT(30000),
                                           1000,
                                           T(""),
-                                          0}},
+                                          0,
+                                          T("")}},
 };
 const struct decision sample_small_decision = {
     .claim_id = UUID(5),
