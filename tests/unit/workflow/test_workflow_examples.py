@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workflows that users copy are right: the examples, and those in docs/use/workflows.md."""
+"""The workflows that users copy are right: the examples, and those in the pages of docs/use/."""
 
 import os
 import pathlib
@@ -14,6 +14,7 @@ REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / 
 HEAD = "Name: example\nVersion: 1\n"
 STEPS = "Steps:\n  - Name: A\n    Agent: a\n"
 FIELDS = ("InputShape:", "Steps:")  # of a workflow, not of a step
+PAGES = (("workflows.md", 4), ("first-workflow.md", 3), ("expressions.md", 2))
 
 
 def lint(*paths):
@@ -22,28 +23,42 @@ def lint(*paths):
     return done.returncode, done.stderr
 
 
+def blocks_of(page):
+    text = (ROOT / "docs" / "use" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def completed(block):
+    """A whole file with what a page shows: a file, some of its fields, steps, or fields of one."""
+    if block.startswith("  - Name:"):
+        block = "Steps:\n" + block
+    if not block.startswith(("Name:", *FIELDS)):
+        block = STEPS + textwrap.indent(block, "    ")
+    if "Steps:" not in block:
+        block += STEPS
+    return block if block.startswith("Name:") else HEAD + block
+
+
 class WorkflowExamplesTest(unittest.TestCase):
     def test_examples_have_not_even_a_warning(self):
         files = sorted((ROOT / "examples" / "workflows").glob("*.yaml"))
         self.assertGreaterEqual(len(files), 3)
         self.assertEqual(lint(*files), (0, ""))
 
-    def test_the_manual_shows_files_that_work(self):
-        text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
-        blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        self.assertGreaterEqual(len(blocks), 4)
+    def test_the_pages_show_files_that_work(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "block.yaml"
-            for block in blocks:
-                if not block.startswith(("Name:", *FIELDS)):
-                    block = STEPS + textwrap.indent(block, "    ")
-                if "Steps:" not in block:
-                    block += STEPS
-                if not block.startswith("Name:"):
-                    block = HEAD + block
-                path.write_text(block, encoding="utf-8")
-                with self.subTest(block=block):
-                    self.assertEqual(lint(path), (0, ""))
+            for page, blocks_min in PAGES:
+                blocks = blocks_of(page)
+                self.assertGreaterEqual(len(blocks), blocks_min, page)
+                for block in blocks:
+                    path.write_text(completed(block), encoding="utf-8")
+                    with self.subTest(page=page, block=block):
+                        self.assertEqual(lint(path), (0, ""))
+
+    def test_the_tutorial_shows_the_file_of_the_example(self):
+        example = (ROOT / "examples" / "workflows" / "tea.yaml").read_text(encoding="utf-8")
+        self.assertEqual(blocks_of("first-workflow.md")[0], example.split("\n", 1)[1])
 
     def test_the_manual_shows_what_lint_says(self):
         text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
