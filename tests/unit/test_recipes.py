@@ -270,7 +270,7 @@ static void order_noted(const struct apply_ctx *ctx, const struct event *event)
         tree.insert("schemas/Decision.avsc", '\n     ]},\n    "doc": "At least one.', """,
        {"type": "record", "name": "OrderNoted", "doc": "A note about the order.",
         "fields": [{"name": "by", "type": "string", "default": "", "doc": "The operator."}]}""")
-        tree.insert("services/console/render/event_text.c", "static void append_order_marked(", """\
+        tree.insert("schemas/event_text.c", "static void append_order_marked(", """\
 static void append_order_noted(struct sentence *sentence, const struct event *event)
 {
     append(sentence, "%s", event_words(event->kind));

@@ -4,8 +4,8 @@
 #include "base/numbers.h"
 #include "platform/http/pending.h"
 #include "platform/http/query.h"
+#include "schemas/event_text.h"
 #include "schemas/json/json_codec.h"
-#include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>

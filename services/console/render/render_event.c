@@ -2,8 +2,8 @@
 /* Events and Decisions: each event with its text and its data, under the names of Decision.avsc. */
 #include "base/base64.h"
 #include "base/goods.h"
+#include "schemas/event_text.h"
 #include "schemas/json/json_codec.h"
-#include "services/console/render/event_text.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>

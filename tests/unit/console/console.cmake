@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# services/console: event texts, JSON, paging, and the whole of it over the broker in memory.
+# services/console: JSON, paging, and the whole of it over the broker in memory.
 
 reeve_test(console
     SOURCES
         counts_test.c
         cursor_test.c
         render_test.c
-        event_text_test.c
         stats_test.c
         ../schemas/json_kit.c
         ../schemas/samples.c

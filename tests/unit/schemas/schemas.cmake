@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The schemas and the codec: golden bytes, evolution, hostile bytes, values, JSON.
+# The schemas and the codec: golden bytes, evolution, hostile bytes, values, JSON, texts of events.
 
 reeve_test(schemas
     SOURCES
         codec_test.c
+        event_text_test.c
         evolution_test.c
         hostile_test.c
         json_codec_test.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "services/console/render/event_text.h"
+#include "schemas/event_text.h"
 
 #include "base/goods.h"
 #include "base/rfc3339.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of every event. */
-#include "services/console/render/event_text.h"
+#include "schemas/event_text.h"
 
 #include "base/goods.h"
 #include "base/heap_arena.h"

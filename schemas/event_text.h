@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events as text for operators: one sentence for each. The text may change from version to version;
  * programs read the event's data. */
-#ifndef SERVICES_CONSOLE_RENDER_EVENT_TEXT_H
-#define SERVICES_CONSOLE_RENDER_EVENT_TEXT_H
+#ifndef SCHEMAS_EVENT_TEXT_H
+#define SCHEMAS_EVENT_TEXT_H
 
 #include "engine/engine.h"
 
