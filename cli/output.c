@@ -182,6 +182,18 @@ void output_text(FILE *out, const char *text, size_t width)
     fputs(cell, out);
 }
 
+void output_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*text, out);
+    }
+    fputc('\'', out);
+}
+
 /* ---- cells ---- */
 
 static const json_t *find(const json_t *row, const char *path)

@@ -81,5 +81,7 @@ void output_fields(const struct cli *cli, const struct output_column *fields, in
 /* Text from elsewhere, safe on a terminal: control characters are shown as '?'. Writes at most
  * `width` columns (0 = all), with "..." where it was cut. */
 void output_text(FILE *out, const char *text, size_t width);
+/* `text` as one word of a POSIX shell. */
+void output_quoted(FILE *out, const char *text);
 
 #endif

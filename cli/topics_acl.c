@@ -101,19 +101,6 @@ static json_t *row_of(const char *finding, const struct rights_rule *rule)
     return row;
 }
 
-/* For a POSIX shell. */
-static void write_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*text, out);
-    }
-    fputc('\'', out);
-}
-
 static bool has_same_resource(const struct rights_rule *one, const struct rights_rule *other)
 {
     return strcmp(one->principal, other->principal) == 0 && one->is_group == other->is_group &&
@@ -126,9 +113,9 @@ static size_t write_command(const struct acl *acl, const struct rights_rule rule
     FILE *out = acl->cli->out;
     size_t covered = 0;
     fputs("kafka-acls --bootstrap-server ", out);
-    write_quoted(out, config_string(acl->cli->config, "kafka.bootstrap.servers"));
+    output_quoted(out, config_string(acl->cli->config, "kafka.bootstrap.servers"));
     fputs(" --add --allow-principal ", out);
-    write_quoted(out, rules[0].principal);
+    output_quoted(out, rules[0].principal);
     for (; covered < count && has_same_resource(&rules[0], &rules[covered]); covered++)
         fprintf(out, " --operation %s", rules[covered].operation);
     fprintf(out, " --%s %s%s\n", rules[0].is_group ? "group" : "topic", rules[0].name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `reeve dev` prints: what runs where, and the log of a child that has failed. */
 #include "cli/dev/dev_internal.h"
+#include "cli/output.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 
@@ -73,11 +74,11 @@ void dev_announce(struct dev *dev)
             "  export REEVE_CONFIG=%s/client.properties\n",
             dev->directory);
     announce_tokens(dev);
-    if (dev->workflow[0] != '\0')
-        fprintf(out,
-                "  echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": \"%s\"}' | "
-                "reeve submit -\n",
-                dev->workflow);
+    if (dev->example != NULL) {
+        fputs("  echo ", out);
+        output_quoted(out, dev->example);
+        fputs(" | reeve submit -\n", out);
+    }
     fprintf(out, "  reeve orders list\nIn a browser: %s\nCtrl-C stops everything.\n",
             console_url(dev));
     fflush(out);

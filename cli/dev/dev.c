@@ -112,6 +112,7 @@ static int run(struct cli *cli)
     if (dev->directory_is_temporary)
         files_remove_tree(dev->directory, NULL);
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
+    free(dev->example);
     free(dev);
     return code;
 }

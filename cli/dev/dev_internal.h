@@ -29,7 +29,7 @@ struct dev {
     struct topics topics;
     struct dev_agent agents[AGENTS_MAX];
     size_t agent_count;
-    char workflow[NAME_BYTES_MAX + 1]; /* of the first file; empty: there is none */
+    char *example; /* JSON of an order that the first file's workflow takes; NULL: no file */
     const char *apps[APPS_MAX];
     size_t app_count;
     int64_t schedulers;

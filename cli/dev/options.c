@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `reeve dev`: agents, applications, workflows, the directory. */
+#include "base/heap_arena.h"
 #include "cli/dev/dev_internal.h"
 #include "cli/workflow/deployment.h"
 #include "platform/files.h"
+#include "workflow/shape_example.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,6 +49,22 @@ static enum error_class take_agents(struct dev *dev, struct error *ret_error)
     return ERROR_OK;
 }
 
+static char *example_order(const struct workflow *workflow)
+{
+    char *order = NULL;
+    struct heap_arena heap;
+    heap_arena_init(&heap, 16 * 1024);
+    struct text input = {0};
+    if (workflow->input_shape != NULL)
+        input = shape_example(workflow->input_shape, &heap.arena);
+    int size = asprintf(&order, "{\"order_id\": \"1\", \"workflow\": \"%.*s\"%s%.*s}",
+                        TEXT_ARG(workflow->name),
+                        text_empty(input) ? "" : ", \"input\": ", TEXT_ARG(input));
+    assert(size > 0);
+    heap_arena_deinit(&heap);
+    return order;
+}
+
 /* The agents that the workflows name; mistakes in the files are reported before anything starts. */
 static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
 {
@@ -64,7 +83,7 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
             class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
         if (class == ERROR_OK && i == 0)
-            snprintf(dev->workflow, sizeof(dev->workflow), "%.*s", TEXT_ARG(file.workflow->name));
+            dev->example = example_order(file.workflow);
         workflow_file_deinit(&file);
     }
     return class;

@@ -121,6 +121,13 @@ Test(cli_output, prints_a_single_row_as_a_json_object)
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n");
 }
 
+Test(cli_output, quotes_a_word_for_a_shell)
+{
+    output_quoted(out, "{\"it's\": \"$HOME\"}");
+    fflush(out);
+    cr_expect_str_eq(text, "'{\"it'\\''s\": \"$HOME\"}'");
+}
+
 /* Bytes 80 to BF are the inside of a character; alone they are nothing. */
 Test(cli_output, bounds_text_that_is_not_utf8)
 {

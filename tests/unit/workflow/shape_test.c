@@ -3,6 +3,7 @@
 #include "engine/shape.h"
 #include "engine/workflow.h"
 #include "tests/unit/workflow/kit.h"
+#include "workflow/shape_example.h"
 #include "workflow/shape_schema.h"
 
 #include <criterion/criterion.h>
@@ -112,4 +113,14 @@ Test(workflow_shape, is_the_same_in_json)
     cr_assert_str_eq(parsed.problems, "");
     expect(parsed.workflow->input_shape, "{}", "");
     expect(parsed.workflow->input_shape, "{\"a\":1.5,\"b\":[null]}", "");
+}
+
+Test(workflow_shape, has_an_example_that_it_accepts)
+{
+    const struct shape *shape = kit_workflow(BEFORE ORDER AFTER)->input_shape;
+    struct text example = shape_example(shape, kit_arena());
+    static const char expected[] = "{\"a\\tb\\\"\":{},\"amount\":1,\"extra\":\"text\","
+                                   "\"items\":[{\"quantity\":1,\"sku\":\"text\"}]}";
+    cr_expect(text_equal(example, text_of(expected)), "%.*s", TEXT_ARG(example));
+    cr_expect_eq(shape_check(shape, example, NULL), ERROR_OK);
 }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that `reeve dev` prints work as they stand."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from lib.dev import REEVE
+from lib.waiting import wait_for
+
+WORKFLOW = """
+Name: shaped
+Version: 1
+InputShape: {"it's": string, amount: number, items: [{sku: string}], gift: boolean?}
+Steps:
+  - {Name: A, Set: "${input.amount}"}
+"""
+
+
+class DevTest(unittest.TestCase):
+    def test_prints_an_order_that_the_workflow_takes(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            workflow = folder / "shaped.yaml"
+            workflow.write_text(WORKFLOW)
+            out = folder / "out"
+            with open(out, "wb") as file:
+                dev = subprocess.Popen(
+                    [REEVE, "dev", workflow, "--data-dir", folder / "data", "--partitions", "2"],
+                    stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+            try:
+                wait_for(out.read_text, lambda: "Ctrl-C stops" in out.read_text(), 60)
+                text = out.read_text().split("In another terminal:\n")[1]
+                commands = text.split("In a browser")[0]
+                done = subprocess.run(
+                    ["sh", "-ec", commands], capture_output=True, text=True, check=False,
+                    timeout=60, env={**os.environ, "PATH": f"{REEVE.parent}:{os.environ['PATH']}"})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("1 submitted, 0 refused", done.stderr)
+            finally:
+                dev.send_signal(signal.SIGINT)
+                self.assertEqual(dev.wait(60), 0, out.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
