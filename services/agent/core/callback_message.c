@@ -90,7 +90,7 @@ static enum error_class read_failed(struct json_value body, struct arena *arena,
     return error_set(ret_error, CODE_BAD_CALLBACK, "effect must be none, applied or unknown");
 }
 
-/* More than 0, as whole milliseconds. */
+/* As whole milliseconds, 1 at least. */
 static bool read_seconds(struct json_value value, int64_t *ret_ms)
 {
     struct json_number number;
@@ -104,7 +104,7 @@ static bool read_seconds(struct json_value value, int64_t *ret_ms)
     }
     if (number.count == 0)
         number.exponent = 0;
-    if (!json_number_integer(&number, &ms) || ms > DURATION_MS_MAX)
+    if (!json_number_integer(&number, &ms) || ms < 1 || ms > DURATION_MS_MAX)
         return false;
     *ret_ms = ms;
     return true;
@@ -115,9 +115,10 @@ static enum error_class read_extend(struct json_value body, struct arena *arena,
 {
     struct text progress = TEXT("");
     if (!read_seconds(json_value_member(body, TEXT("seconds"), NULL), &parsed->extra_ms))
-        return error_set(
-            ret_error, CODE_BAD_CALLBACK,
-            "seconds must be a number greater than 0: how much more time is needed from now on");
+        return error_set(ret_error, CODE_BAD_CALLBACK,
+                         "seconds must be a number from 0.001 to %" PRId64
+                         ": how much more time is needed from now on",
+                         (int64_t)(DURATION_MS_MAX / 1000));
     if (!take_text(body, "progress", arena, &progress))
         return error_set(ret_error, CODE_BAD_CALLBACK, "progress must be a string");
     parsed->progress = agent_message(progress, arena);

@@ -71,6 +71,7 @@ Test(callbacks, refuses_malformed_bodies)
         "{\"outcome\":\"failed\",\"effect\":\"perhaps\"}",
         "{\"outcome\":\"extend\"}",
         "{\"outcome\":\"extend\",\"seconds\":0}",
+        "{\"outcome\":\"extend\",\"seconds\":0.0009}",
         "{\"outcome\":\"extend\",\"seconds\":-1}",
         "{\"outcome\":\"extend\",\"seconds\":1e30}",
         "{\"outcome\":\"extend\",\"seconds\":\"9\"}",
