@@ -14,7 +14,8 @@ REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / 
 HEAD = "Name: example\nVersion: 1\n"
 STEPS = "Steps:\n  - Name: A\n    Agent: a\n"
 FIELDS = ("InputShape:", "Steps:")  # of a workflow, not of a step
-PAGES = (("workflows.md", 4), ("first-workflow.md", 3), ("expressions.md", 2))
+PAGES = (("workflows.md", 4), ("first-workflow.md", 3), ("expressions.md", 2),
+         ("other-engines.md", 1))
 
 
 def lint(*paths):
