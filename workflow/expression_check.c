@@ -237,8 +237,8 @@ static struct known check_arithmetic(const struct checker *checker,
 {
     uint8_t wanted = right->op == OPERATOR_REMAINDER ? K(INT) : KINDS_NUMBER;
     const char *text = expression_operator_text(right->op);
-    if (right->op == OPERATOR_REMAINDER && ((a.kinds & K(INT)) == 0 || (b.kinds & K(INT)) == 0) &&
-        (a.kinds & b.kinds & K(REAL)) != 0) {
+    if (right->op == OPERATOR_REMAINDER &&
+        ((a.kinds & KINDS_NUMBER) == K(REAL) || (b.kinds & KINDS_NUMBER) == K(REAL))) {
         expression_report(checker->draft->problems, WORKFLOW_ERROR, right->op_at,
                           "%% takes whole numbers: write int(x) %% int(y)");
         return (struct known){K(INT), NULL};

@@ -114,6 +114,7 @@ Test(compile, checks_kinds_of_values)
         {"!'a'", NULL, "2: ! takes a boolean, not a text"},
         {"-'a'", NULL, "1: - takes a number, not a text"},
         {"1.5 % 2.5", NULL, "5: % takes whole numbers: write int(x) % int(y)"},
+        {"5.0 % 2", NULL, "5: % takes whole numbers: write int(x) % int(y)"},
         {"'a' * 2", NULL, "5: * takes a number, not a text"},
         {"1 in 2", NULL, "6: in takes a list or a map, not a number"},
         {"size(1)", NULL, "1: size() takes a text or a list or a map, not a number"},
