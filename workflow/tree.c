@@ -158,6 +158,8 @@ static uint32_t byte_of(struct builder *builder, yaml_mark_t mark)
 static bool add_scalar(struct builder *builder, const yaml_event_t *event)
 {
     struct yaml_node *node = new_node(builder, NODE_SCALAR, event->start_mark);
+    if (memchr(event->data.scalar.value, 0, event->data.scalar.length) != NULL)
+        return refuse(builder, node->mark, "a text cannot have the character \\0");
     struct text text = {(const char *)event->data.scalar.value,
                         (uint32_t)event->data.scalar.length};
     node->text = arena_text(builder->arena, text);

@@ -2,9 +2,9 @@
 /* YAML text (thus JSON too) -> a tree of nodes that know where they stand.
  *
  * The text is hostile until proven otherwise. Bounded: size, number of nodes, depth, fields of a
- * mapping. Refused: what is not UTF-8, control characters, anchors and aliases (a few lines of
- * them expand to gigabytes), tags, a second document, keys that are not plain words, keys given
- * twice. */
+ * mapping. Refused: what is not UTF-8, control characters, \0 in quotes, anchors and aliases (a few
+ * lines of them expand to gigabytes), tags, a second document, keys that are not plain words, keys
+ * given twice. */
 #ifndef WORKFLOW_TREE_H
 #define WORKFLOW_TREE_H
 

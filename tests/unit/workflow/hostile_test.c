@@ -48,6 +48,14 @@ Test(workflow_hostile, rejects_empty_files_and_invalid_text)
     cr_assert_str_eq(parsed.problems, "1:1: error: byte 0xff is not UTF-8\n");
 }
 
+Test(workflow_hostile, rejects_nul_in_any_text)
+{
+    LINT({"Name: w\nVersion: 1\nSteps: [{Name: A, Set: \"\\0\"}]\n",
+          "3:24: error: a text cannot have the character \\0\n"},
+         {"Name: w\nVersion: 1\nSteps: [{Name: A, Set: {\"a\\x00\": 1}}]\n",
+          "3:25: error: a text cannot have the character \\0\n"});
+}
+
 Test(workflow_hostile, accepts_a_byte_order_mark)
 {
     kit_workflow("\xef\xbb\xbfName: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n");
@@ -72,7 +80,7 @@ Test(workflow_hostile, locates_syntax_errors_in_yaml)
 Test(workflow_hostile, rejects_error_names_that_no_agent_can_report)
 {
     struct parsed parsed = kit_yaml("Name: w\nVersion: 1\nSteps:\n  - Name: A\n    Agent: x\n"
-                                    "    Retry: [{ErrorEquals: [\"a\\0b\"]}]\n");
+                                    "    Retry: [{ErrorEquals: [\"a\\x01b\"]}]\n");
     cr_assert_null(parsed.workflow);
     cr_assert(strstr(parsed.problems, "6:28: error: an error name must be printable") != NULL, "%s",
               parsed.problems);
