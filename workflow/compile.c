@@ -10,7 +10,7 @@
 static void read_default_compensate(struct workflow_compiler *compiler,
                                     const struct yaml_node *node)
 {
-    struct workflow_fields fields;
+    struct field_values fields;
     struct defaults *defaults = &compiler->defaults;
     if (!workflow_fields_take(node, PLACE_DEFAULTS_COMPENSATE, compiler->values.problems, &fields))
         return;
@@ -25,7 +25,7 @@ static void read_default_compensate(struct workflow_compiler *compiler,
 
 static void read_defaults(struct workflow_compiler *compiler, const struct yaml_node *node)
 {
-    struct workflow_fields fields;
+    struct field_values fields;
     const struct values *values = &compiler->values;
     struct defaults *defaults = &compiler->defaults;
     *defaults = (struct defaults){
@@ -53,7 +53,7 @@ static void read_defaults(struct workflow_compiler *compiler, const struct yaml_
 
 /* ---- the whole ---- */
 
-static void read_head(struct workflow_compiler *compiler, const struct workflow_fields *fields,
+static void read_head(struct workflow_compiler *compiler, const struct field_values *fields,
                       struct workflow *workflow)
 {
     const struct values *values = &compiler->values;
@@ -78,7 +78,7 @@ static void read_head(struct workflow_compiler *compiler, const struct workflow_
 static void compile(struct workflow_compiler *compiler, const struct yaml_node *root,
                     struct arena *scratch, struct workflow *workflow)
 {
-    struct workflow_fields fields;
+    struct field_values fields;
     if (!workflow_fields_take(root, PLACE_WORKFLOW, compiler->values.problems, &fields))
         return;
     read_head(compiler, &fields, workflow);

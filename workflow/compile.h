@@ -22,7 +22,7 @@ struct defaults {
 
 /* A step on its way. */
 struct draft {
-    struct workflow_fields fields;
+    struct field_values fields;
     struct mark mark; /* of its name, or of the step where it has none */
     struct workflow_step step;
     bool own_catch;

@@ -133,7 +133,7 @@ static void read_retrier(const struct values *values, const struct yaml_node *no
 {
     static const struct text jitters[JITTER_COUNT] = {
         [JITTER_FULL] = TEXT_CONST("FULL"), [JITTER_NONE] = TEXT_CONST("NONE")};
-    struct workflow_fields fields;
+    struct field_values fields;
     *retrier = (struct retrier){
         .interval_ms = DEFAULT_INTERVAL_MS,
         .backoff_rate_milli = DEFAULT_BACKOFF_RATE_MILLI,
@@ -260,7 +260,7 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
     uint32_t count = 0;
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         struct catcher *catcher = &catchers[count];
-        struct workflow_fields fields;
+        struct field_values fields;
         if (!workflow_fields_take(child, PLACE_CATCHER, values->problems, &fields))
             continue;
         read_errors(values, fields.of[FIELD_ERROR_EQUALS], &catcher->errors);

@@ -3,6 +3,7 @@
 #include "workflow/expression_parse.h"
 
 #include "base/json.h"
+#include "workflow/data.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -99,73 +100,6 @@ static struct expression_template *new_data(const struct template_compiler *comp
     return template;
 }
 
-static struct text json_of_text(const struct template_compiler *compiler, struct text text)
-{
-    struct json_writer writer;
-    struct text json = {0};
-    json_writer_init(&writer, UINT32_MAX, compiler->values->arena);
-    json_write_text(&writer, text);
-    bool done = json_writer_done(&writer, &json);
-    assert(done); /* the file was checked to be text */
-    (void)done;
-    return json;
-}
-
-/* What YAML 1.1 or 1.2 takes for something else than a text, and JSON does not. */
-static bool reads_differently(struct text text)
-{
-    static const char *const words[] = {"~",  "Null", "NULL", "y",    "Y",    "n",    "N",   "=",
-                                        "<<", ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (text_equal(text, text_of(words[i])))
-            return true;
-    }
-    if (value_looks_like_boolean(text))
-        return true;
-    /* Numbers with other spellings, times and dates: digits and such marks only. */
-    uint32_t from = text.data[0] == '-' || text.data[0] == '+' || text.data[0] == '.';
-    if (from == text.size || text.data[from] < '0' || text.data[from] > '9')
-        return false;
-    for (uint32_t i = from; i < text.size; i++) {
-        if (text.data[i] == '\0' ||
-            strchr("0123456789abcdefABCDEFxoTtZz_:.+- ", text.data[i]) == NULL)
-            return false;
-    }
-    return true;
-}
-
-/* A plain scalar without ${ }: what JSON takes it for, if every YAML reader agrees. */
-static struct expression_template *compile_plain(const struct template_compiler *compiler,
-                                                 const struct yaml_node *node)
-{
-    struct text text = node->text;
-    struct text json;
-    if (text_equal(text, TEXT("true")) || text_equal(text, TEXT("false")) ||
-        text_equal(text, TEXT("null")))
-        return new_data(compiler, text);
-    struct json_number number;
-    enum json_fault fault = json_number_parse(text, &number);
-    if (fault == JSON_FAULT_DIGITS) {
-        problems_add_error(compiler->values->problems, node->mark,
-                           "%.*s has more than %d digits: put it in quotes", QUOTE_ARG(text),
-                           JSON_DIGITS_MAX);
-        return NULL;
-    }
-    if (fault == JSON_FAULT_NONE) {
-        char digits[JSON_NUMBER_SIZE];
-        uint32_t size = json_number_format(&number, digits);
-        json = arena_text(compiler->values->arena, (struct text){digits, size});
-        return new_data(compiler, json);
-    }
-    if (text.size == 0 || reads_differently(text)) {
-        problems_add_error(compiler->values->problems, node->mark,
-                           "%.*s is not a text to every YAML reader: put it in quotes%s",
-                           QUOTE_ARG(text), text.size == 0 ? ", or write null" : "");
-        return NULL;
-    }
-    return new_data(compiler, json_of_text(compiler, text));
-}
-
 /* ---- texts with ${ } in them ---- */
 
 struct parts {
@@ -250,7 +184,7 @@ static struct expression_template *compile_text(const struct template_compiler *
     bool data = parts.count == 0 || (parts.count == 1 && parts.first->kind == TEMPLATE_DATA);
     if (data) {
         struct text text = parts.count == 0 ? TEXT("") : parts.first->data;
-        return new_data(compiler, as_text ? text : json_of_text(compiler, text));
+        return new_data(compiler, as_text ? text : data_of_text(text, compiler->values->arena));
     }
     if (parts.count == 1 && (as_text || is_alone(node)))
         return parts.first;
@@ -338,8 +272,9 @@ static struct expression_template *compile_node(const struct template_compiler *
     bool expression = false;
     for (uint32_t at = 0; at + 2 <= node->text.size && !expression; at++)
         expression = memcmp(node->text.data + at, "${", 2) == 0;
+    struct text json;
     if (node->plain && !expression)
-        return compile_plain(compiler, node);
+        return data_of_plain(compiler->values, node, &json) ? new_data(compiler, json) : NULL;
     return compile_text(compiler, node, false);
 }
 

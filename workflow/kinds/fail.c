@@ -6,7 +6,7 @@ void fail_compile(struct workflow_compiler *compiler, struct draft *draft)
 {
     const struct values *values = &compiler->values;
     const struct yaml_node *node = draft->fields.of[FIELD_FAIL];
-    struct workflow_fields fields;
+    struct field_values fields;
     if (node == NULL || !workflow_fields_take(node, PLACE_FAIL, values->problems, &fields))
         return;
     const struct yaml_node *error = fields.of[FIELD_ERROR];

@@ -68,7 +68,7 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
     const struct defaults *defaults = &compiler->defaults;
     struct workflow_step *step = &draft->step;
     const struct yaml_node *node = draft->fields.of[FIELD_COMPENSATE];
-    struct workflow_fields fields;
+    struct field_values fields;
     if (node == NULL || !workflow_fields_take(node, PLACE_COMPENSATE, values->problems, &fields))
         return;
     step->has_compensate = true;
