@@ -16,15 +16,15 @@ static const struct field_place places[PLACE_COUNT] = {
                         BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_VERSION) |
                             BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_INPUT_SHAPE) |
                             BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS) | BIT(FIELD_OUTPUT),
-                        BIT(FIELD_NAME) | BIT(FIELD_VERSION) | BIT(FIELD_STEPS)},
+                        BIT(FIELD_NAME) | BIT(FIELD_VERSION) | BIT(FIELD_STEPS), 0},
     [PLACE_DEFAULTS] = {"Defaults",
                         BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_RETRY) |
                             BIT(FIELD_CATCH) | BIT(FIELD_ON_EXHAUSTED) | BIT(FIELD_COMPENSATE),
-                        0},
+                        0, 0},
     [PLACE_DEFAULTS_COMPENSATE] = {"Compensate of Defaults",
                                    BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) |
                                        BIT(FIELD_RETRY),
-                                   0},
+                                   0, 0},
     /* Of every step, and of each kind. */
     [PLACE_STEP] = {"a step",
                     BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AFTER) | BIT(FIELD_WHEN) |
@@ -40,16 +40,16 @@ static const struct field_place places[PLACE_COUNT] = {
                           BIT(FIELD_COMMENT) | BIT(FIELD_ACTION) | BIT(FIELD_TIMEOUT_SECONDS) |
                               BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY) |
                               BIT(FIELD_INPUT),
-                          BIT(FIELD_ACTION)},
+                          BIT(FIELD_ACTION), 0},
     [PLACE_FAIL] = {"Fail of a step", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR) | BIT(FIELD_MESSAGE),
-                    BIT(FIELD_ERROR)},
+                    BIT(FIELD_ERROR), 0},
     [PLACE_RETRIER] = {"a retrier",
                        BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
                            BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
                            BIT(FIELD_MAX_DELAY_SECONDS) | BIT(FIELD_JITTER_STRATEGY),
-                       BIT(FIELD_ERROR_EQUALS)},
+                       BIT(FIELD_ERROR_EQUALS), 0},
     [PLACE_CATCHER] = {"a catcher", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT),
-                       BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT)},
+                       BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT), 0},
 };
 
 /* Fields of Amazon States Language that people will try, and what there is instead. */
