@@ -86,6 +86,38 @@ Test(decision_flows, loan_goes_on_without_what_is_nice_to_have)
              " OrderProcessed {\"bonus\":false,\"verdict\":\"pay\"}\n");
 }
 
+Test(decision_flows, the_example_inspects_large_refunds_and_goes_on_without_the_mail)
+{
+    kit_tell(kit_example("refund"), NULL,
+             "submit with {\"cents\":20000,\"days\":15,\"email\":\"a@b.example\","
+             "\"sale\":\"s-7\"} => OrderAccepted OrderStarted StepSkipped(Refuse do 0)"
+             " StepPassed(Terms do 0 {\"cents\":16000})"
+             " StepStarted(Inspect do 1 @warehouse with {\"sale\":\"s-7\"})\n"
+             "ok Inspect 1 => StepSucceeded(Inspect do 1)"
+             " StepStarted(Pay do 1 @payment with {\"cents\":16000,\"sale\":\"s-7\"})\n"
+             "ok Pay 1 => StepSucceeded(Pay do 1) StepStarted(Tell do 1 @mail with {\"text\":"
+             "\"Your refund for sale s-7 is on its way.\",\"to\":\"a@b.example\"})\n"
+             "fail Tell 1 Down unknown => StepFailed(Tell do 1 Down unknown x1)"
+             " StepCaught(Tell do 1) OrderProcessed {\"cents\":16000,\"inspected\":true}\n");
+}
+
+Test(decision_flows, the_example_pays_small_refunds_and_declines_late_ones)
+{
+    kit_tell(kit_example("refund"), NULL,
+             "submit with {\"cents\":10000,\"days\":14,\"sale\":\"s-7\"} => OrderAccepted"
+             " OrderStarted StepSkipped(Refuse do 0) StepPassed(Terms do 0 {\"cents\":10000})"
+             " StepSkipped(Inspect do 0)"
+             " StepStarted(Pay do 1 @payment with {\"cents\":10000,\"sale\":\"s-7\"})\n"
+             "ok Pay 1 => StepSucceeded(Pay do 1) StepSkipped(Tell do 0)"
+             " OrderProcessed {\"cents\":10000,\"inspected\":false}\n");
+    kit_tell(kit_example("refund"), NULL,
+             "submit with {\"cents\":1999,\"days\":61,\"sale\":\"s-7\"} => OrderAccepted"
+             " OrderStarted StepFailedUnstarted(Refuse do 0 TooLate x1) StepExhausted(Refuse do 0)"
+             " CompensationStarted(TooLate) StepSkipped(Terms do 0) StepSkipped(Inspect do 0)"
+             " StepSkipped(Pay do 0) StepSkipped(Tell do 0) OrderCompensated(TooLate)\n"
+             "error Refuse TooLate sale s-7 was 61 days ago, more than 60\n");
+}
+
 /* Without anything new: as ever. */
 Test(decision_flows, order_fulfilment_is_as_it_was)
 {

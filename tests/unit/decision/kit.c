@@ -31,17 +31,26 @@ void kit_tell(const char *first, const char *second, const char *lines)
     test_arena_deinit(&memory);
 }
 
-const char *kit_flow(const char *name)
+static const char *file_of(const char *folder, const char *name)
 {
     static char text[8192];
     char path[1024];
     const char *root = getenv("REEVE_SOURCE_DIR");
-    snprintf(path, sizeof(path), "%s/tests/unit/decision/flows/%s.yaml", root != NULL ? root : ".",
-             name);
+    snprintf(path, sizeof(path), "%s/%s/%s.yaml", root != NULL ? root : ".", folder, name);
     FILE *file = fopen(path, "rb");
     cr_assert_not_null(file, "%s", path);
     size_t size = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[size] = '\0';
     return text;
+}
+
+const char *kit_flow(const char *name)
+{
+    return file_of("tests/unit/decision/flows", name);
+}
+
+const char *kit_example(const char *name)
+{
+    return file_of("examples/workflows", name);
 }

@@ -9,6 +9,8 @@
 void kit_tell(const char *first, const char *second, const char *lines);
 /* The text of a file in tests/unit/decision/flows. */
 const char *kit_flow(const char *name);
+/* The same of examples/workflows. */
+const char *kit_example(const char *name);
 
 /* The beginning of most workflows. */
 #define HEAD "Name: test\nVersion: 1\nSteps:\n"
