@@ -63,7 +63,8 @@ static void add_agents(struct value *value, const struct workflow_step *step)
 {
     struct text names[STEP_AGENTS_MAX];
     assert(step->agent_count <= STEP_AGENTS_MAX);
-    memcpy(names, step->agents, sizeof(names[0]) * step->agent_count);
+    if (step->agent_count > 0) /* a step without an agent has no list */
+        memcpy(names, step->agents, sizeof(names[0]) * step->agent_count);
     add_set(value, names, step->agent_count);
 }
 
