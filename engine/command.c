@@ -100,9 +100,10 @@ enum error_class command_check(const struct command *cmd, struct error *ret_erro
 
 void command_make_canonical(struct command *cmd, struct arena *arena)
 {
-    struct text *output = cmd->kind == COMMAND_REPORT_STEP     ? &cmd->report_step.output
-                          : cmd->kind == COMMAND_COMPLETE_STEP ? &cmd->complete_step.output
-                                                               : NULL;
-    if (output != NULL && !text_empty(*output))
-        *output = output_canonical(*output, STEP_OUTPUT_BYTES_READ_MAX, arena);
+    struct text *report = &cmd->report_step.output;
+    struct text *by_hand = &cmd->complete_step.output;
+    if (cmd->kind == COMMAND_REPORT_STEP && !text_empty(*report))
+        *report = output_canonical(*report, REPORT_OUTPUT_BYTES_READ_MAX, arena);
+    if (cmd->kind == COMMAND_COMPLETE_STEP && !text_empty(*by_hand))
+        *by_hand = output_canonical(*by_hand, STEP_OUTPUT_BYTES_READ_MAX, arena);
 }

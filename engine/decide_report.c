@@ -66,7 +66,7 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
 void decide_report(struct decide_ctx *ctx)
 {
     const struct report_step *report = &ctx->cmd->report_step;
-    assert(report->output.size <= STEP_OUTPUT_BYTES_READ_MAX);
+    assert(report->output.size <= REPORT_OUTPUT_BYTES_READ_MAX);
     assert(report->error_name.size <= ERROR_NAME_BYTES_READ_MAX);
     assert(report->error_message.size <= MESSAGE_BYTES_READ_MAX);
     assert(report->instance.size <= WHO_BYTES_READ_MAX);

@@ -26,11 +26,12 @@ enum {
     ATTRIBUTE_VALUE_BYTES_MAX = RAISABLE(4096),
     TRACEPARENT_BYTES_MAX = RAISABLE(64),
     ERROR_NAME_BYTES_MAX = 64,
-    MESSAGE_BYTES_MAX = RAISABLE(1024),      /* error messages, reasons of operators */
-    WHO_BYTES_MAX = RAISABLE(128),           /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536), /* JSON text; an order's Output as well */
-    STEP_INPUT_BYTES_MAX = RAISABLE(32768),  /* JSON text that a step's Input made */
-    SET_BYTES_MAX = 8192,                    /* JSON text that a Set made */
+    MESSAGE_BYTES_MAX = RAISABLE(1024),         /* error messages, reasons of operators */
+    WHO_BYTES_MAX = RAISABLE(128),              /* who asked: an operator, an instance */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536),    /* JSON text; an order's Output as well */
+    REPORT_OUTPUT_BYTES_MAX = RAISABLE(262144), /* JSON text that a report brings to a step */
+    STEP_INPUT_BYTES_MAX = RAISABLE(32768),     /* JSON text that a step's Input made */
+    SET_BYTES_MAX = 8192,                       /* JSON text that a Set made */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
@@ -78,6 +79,7 @@ enum {
     MESSAGE_BYTES_READ_MAX = 2048,
     WHO_BYTES_READ_MAX = 256,
     STEP_OUTPUT_BYTES_READ_MAX = 128 * 1024,
+    REPORT_OUTPUT_BYTES_READ_MAX = 512 * 1024,
     STEP_INPUT_BYTES_READ_MAX = 64 * 1024,
 
     ORDER_LINES_READ_MAX = 4000,
@@ -123,6 +125,9 @@ _Static_assert(2 * ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
                    RECORD_BYTES_MAX,
                "an order with twice the details can be stated again");
 _Static_assert((int)STEP_OUTPUT_BYTES_READ_MAX <= (int)ORDER_OUTPUTS_BYTES_MAX, "one output fits");
+_Static_assert((int)STEP_OUTPUT_BYTES_MAX <= (int)REPORT_OUTPUT_BYTES_MAX &&
+                   REPORT_OUTPUT_BYTES_READ_MAX + 64 * 1024 < INPUT_BYTES_MAX,
+               "the largest report fits a command");
 _Static_assert((int)SET_BYTES_MAX <= (int)STEP_OUTPUT_BYTES_MAX, "what a Set makes is an output");
 _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest dead letter of an older version can be read");

@@ -358,25 +358,23 @@ static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fau
                                                      .by = ctx->cmd->report_step.instance}});
 }
 
-/* What the step keeps of its service's answer. */
+/* What the step keeps of its service's answer. Agents report all of it and do not know what its
+ * step keeps: the version of the order decides that, which may change while the service works, and
+ * an agent in another language need not be told. */
 static bool make_output(struct decide_ctx *ctx, uint32_t index, struct text *ret_output,
                         struct decide_fault *ret_fault)
 {
     const struct workflow_step *plan = decide_plan_of(ctx, index);
     struct text answer = ctx->cmd->report_step.output;
     struct text output = answer;
-    if (ctx->order->steps[index].direction == DIRECTION_UNDO) {
-        *ret_output = answer;
-        return true;
-    }
-    if (plan->output != NULL) {
-        if (!decide_make_json(ctx, index, plan->output, answer, REPORT_BYTES_MAX, &output,
-                              ret_fault))
-            return false;
-        if (output.size > STEP_OUTPUT_BYTES_MAX)
-            output = output_truncated(output.size, ctx->arena);
-    }
-    if (!decide_keeps_output(ctx, index, output, ret_fault))
+    bool undo = ctx->order->steps[index].direction == DIRECTION_UNDO;
+    if (!undo && plan->output != NULL &&
+        !decide_make_json(ctx, index, plan->output, answer, REPORT_OUTPUT_BYTES_MAX, &output,
+                          ret_fault))
+        return false;
+    if (output.size > STEP_OUTPUT_BYTES_MAX)
+        output = output_truncated(output.size, ctx->arena);
+    if (!undo && !decide_keeps_output(ctx, index, output, ret_fault))
         return false;
     *ret_output = decide_without_null(output);
     return true;

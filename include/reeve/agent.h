@@ -254,8 +254,9 @@ struct reeve_agent_failure {
 
 /* Each of these three finishes the call: it is invalid from then on. */
 
-/* `output` is the step's output: JSON of up to 65536 bytes, or NULL. Since the operation is done,
- * it is reported in any case: with {"bytes":N,"truncated":true} if the output is longer, without an
+/* `output` is what your service answered: JSON of up to 262144 bytes, or NULL. The step keeps the
+ * part that its Output names, or all of it, of up to 65536 bytes. Since the operation is done, it
+ * is reported in any case: with {"bytes":N,"truncated":true} if the output is longer, without an
  * output if it is not JSON. */
 REEVE_API void reeve_agent_call_succeed(struct reeve_agent_call *call, const char *output);
 REEVE_API void reeve_agent_call_fail(struct reeve_agent_call *call,

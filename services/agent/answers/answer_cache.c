@@ -16,7 +16,8 @@ struct answer_cache {
     struct service_context *service;
     char *path;
     struct answers_options options;
-    struct answers *answers; /* NULL: broken, until the next write opens a new one */
+    struct answers *answers;        /* NULL: broken, until the next write opens a new one */
+    char row[ANSWER_ROW_BYTES_MAX]; /* of the answer that is being noted */
     struct metrics_gauge *bytes;
     struct metrics_counter *recalled;
     struct metrics_counter *written;
@@ -197,11 +198,10 @@ void answer_cache_note(struct answer_cache *cache, const struct step_request *re
                        const struct attempt_answer *answer)
 {
     struct row_name name;
-    char row[ANSWER_ROW_BYTES_MAX];
     if (cache == NULL || cache->answers == NULL)
         return;
     const struct answers_key key = key_of(request, &name);
-    answers_put(cache->answers, &key, answer_row_write(request, answer, row));
+    answers_put(cache->answers, &key, answer_row_write(request, answer, cache->row));
     metrics_add(cache->written, 1);
 }
 

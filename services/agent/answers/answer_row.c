@@ -43,7 +43,7 @@ struct text answer_row_write(const struct step_request *request,
     char *at = memory + sizeof(head);
     memcpy(head.claim_id, &request->claim_id, sizeof(head.claim_id));
     memcpy(memory, &head, sizeof(head));
-    assert(answer->output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(answer->output.size <= REPORT_OUTPUT_BYTES_MAX);
     assert(answer->error_name.size <= ERROR_NAME_BYTES_MAX);
     assert(answer->error_message.size <= MESSAGE_BYTES_MAX);
     put_text(&at, answer->output);
@@ -82,7 +82,7 @@ bool answer_row_read(struct text row, const struct step_request *request, struct
         return false;
     memcpy(&head, row.data, sizeof(head));
     rest = text_from(row, sizeof(head));
-    if (head.version != ROW_VERSION || !take_text(&rest, STEP_OUTPUT_BYTES_MAX, &output) ||
+    if (head.version != ROW_VERSION || !take_text(&rest, REPORT_OUTPUT_BYTES_MAX, &output) ||
         !take_text(&rest, ERROR_NAME_BYTES_MAX, &error_name) ||
         !take_text(&rest, MESSAGE_BYTES_MAX, &error_message) || rest.size > 0 ||
         !is_outcome(&head, error_name))

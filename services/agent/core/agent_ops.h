@@ -60,9 +60,9 @@ struct agent_ops {
 
 /* Finish a call. It is invalid from then on. May be called from inside execute and compensate.
  *
- * `output` is the step's output: JSON of at most STEP_OUTPUT_BYTES_MAX bytes, or empty; copied. A
- * longer output is replaced by {"truncated":true,"bytes":N}, an invalid one by nothing: the
- * operation is done, so it is reported in any case. */
+ * `output` is what the service answered: JSON of at most REPORT_OUTPUT_BYTES_MAX bytes, or empty;
+ * copied. A longer output is replaced by {"bytes":N,"truncated":true}, an invalid one by nothing:
+ * the operation is done, so it is reported in any case. */
 void agent_call_succeed(struct agent_call *call, struct text output);
 void agent_call_fail(struct agent_call *call, const struct agent_failure *failure);
 

@@ -420,7 +420,7 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
                         struct text output)
 {
     struct agent_attempt *next = end_try(attempts, attempt);
-    assert(output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(output.size <= REPORT_OUTPUT_BYTES_MAX);
     assert(next == NULL || next->state == ATTEMPT_WAITING);
     attempt->answer.succeeded = true;
     attempt->answer.effect = EFFECT_APPLIED;

@@ -58,9 +58,9 @@ static enum error_class read_done(struct json_value body, struct arena *arena,
     if (kind == JSON_KIND_NULL || kind == JSON_KIND_NONE)
         return ERROR_OK;
     struct text output = json_value_text(value, NULL);
-    if (output.size > STEP_OUTPUT_BYTES_MAX)
+    if (output.size > REPORT_OUTPUT_BYTES_MAX)
         return error_set(ret_error, CODE_TOO_LARGE, "output is %u bytes; the limit is %d",
-                         output.size, STEP_OUTPUT_BYTES_MAX);
+                         output.size, REPORT_OUTPUT_BYTES_MAX);
     if (json_canonical(output, UINT32_MAX, arena, &parsed->output, &problem))
         return ERROR_OK;
     json_problem_format(&problem, "output", line); /* it is too deep */

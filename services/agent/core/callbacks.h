@@ -22,7 +22,7 @@ struct agent_callbacks;
 
 enum {
     AGENT_CALLBACK_TOKEN_SIZE = 65,
-    AGENT_CALLBACK_BODY_MAX = REPORT_BYTES_MAX,
+    AGENT_CALLBACK_BODY_MAX = REPORT_OUTPUT_BYTES_MAX + 8 * 1024, /* an output, and the rest */
     AGENT_CALLBACKS_PENDING_MAX = 1000
 };
 

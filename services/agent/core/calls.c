@@ -67,7 +67,7 @@ void agent_call_succeed(struct agent_call *call, struct text output)
     heap_arena_reset(&agent->scratch);
     call_ended(agent, attempt, AGENT_CALL_SUCCEEDED, false, TEXT(""));
     attempts_succeeded(agent->attempts, attempt,
-                       output_canonical(output, STEP_OUTPUT_BYTES_MAX, &agent->scratch.arena));
+                       output_canonical(output, REPORT_OUTPUT_BYTES_MAX, &agent->scratch.arena));
 }
 
 void agent_call_fail(struct agent_call *call, const struct agent_failure *failure)

@@ -97,6 +97,24 @@ Test(answer_cache, does_not_look_for_requests_that_are_newer_than_its_answers)
     world_free(world);
 }
 
+Test(answer_cache, remembers_the_longest_answer)
+{
+    static char answer[REPORT_OUTPUT_BYTES_MAX + 1];
+    static char expected[2 * REPORT_OUTPUT_BYTES_MAX];
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    memset(answer, 'x', sizeof(answer) - 1);
+    answer[0] = answer[sizeof(answer) - 2] = '"';
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    world_succeed(instance, answer);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 1);
+    snprintf(expected, sizeof(expected), "A/Pay/do/1 ok %s\n", answer);
+    cr_assert_str_eq(strchr(world_reports(world), '\n') + 1, expected);
+    world_free(world);
+}
+
 Test(answer_cache, repeats_a_call_that_never_ended)
 {
     struct world *world = world_with_folder();
@@ -202,7 +220,7 @@ static enum error_class look(const char *path, int64_t *ret_bytes, struct error 
 static void put_row(const struct world *world, uint8_t succeeded, struct text output,
                     struct text error_name)
 {
-    static char row[2 * STEP_OUTPUT_BYTES_MAX];
+    static char row[2 * REPORT_OUTPUT_BYTES_MAX];
     char path[600];
     struct answers_options options = {.keep_ms = 1000000, .bytes_max = 1 << 20};
     struct answers *answers;
@@ -243,7 +261,7 @@ static void expect_called_again(uint8_t succeeded, struct text output, struct te
 
 Test(answer_cache, does_not_report_a_row_that_no_agent_wrote)
 {
-    static char large[STEP_OUTPUT_BYTES_MAX + 1];
+    static char large[REPORT_OUTPUT_BYTES_MAX + 1];
     memset(large, '1', sizeof(large));
     expect_called_again(1, (struct text){large, sizeof(large)}, TEXT(""));
     expect_called_again(1, TEXT("\xff"), TEXT(""));

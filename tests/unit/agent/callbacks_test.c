@@ -216,7 +216,7 @@ Test(callbacks, refuses_bad_callbacks_without_appending)
     memset(large, ' ', sizeof(large) - 1);
     cr_assert_eq(post(caller, url, large), 413);
     snprintf(large, sizeof(large), "{\"outcome\":\"done\",\"output\":\"%0*d\"}",
-             STEP_OUTPUT_BYTES_MAX, 0);
+             REPORT_OUTPUT_BYTES_MAX, 0);
     cr_assert_eq(post(caller, url, large), 413);
     cr_assert_str_eq(world_reports(caller->world), "");
     cr_assert_eq(post(caller, url, DONE), 202, "and then the right one");

@@ -271,8 +271,8 @@ static bool read_report(struct world *world, int32_t partition, int64_t offset, 
 
 const char *world_reports(struct world *world)
 {
-    static char text[65536];
-    static uint8_t memory[65536];
+    static char text[4 * REPORT_OUTPUT_BYTES_MAX];
+    static uint8_t memory[4 * REPORT_OUTPUT_BYTES_MAX];
     size_t size = 0;
     text[0] = '\0';
     for (int32_t partition = 0; partition < WORLD_PARTITIONS; partition++) {
@@ -297,7 +297,7 @@ const char *world_reports(struct world *world)
 
 uint32_t world_count_reports(struct world *world, const char *order)
 {
-    static uint8_t memory[65536];
+    static uint8_t memory[2 * REPORT_OUTPUT_BYTES_MAX];
     int32_t partition = world_partition(order);
     struct report_step report;
     struct arena arena;

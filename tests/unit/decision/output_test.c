@@ -15,6 +15,23 @@ Test(decision_output, keeps_a_part_of_an_answer)
              "output A {\"id\":7}\n");
 }
 
+Test(decision_output, takes_a_part_of_more_than_is_kept)
+{
+    kit_tell(HEAD "  - {Name: A, Agent: agent, Output: {size: \"${result.size()}\"}}\n"
+                  "  - {Name: B, Agent: agent, Compensate: {Action: UndoB}}\n"
+                  "  - {Name: C, Agent: agent}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "ok A 1 262144 bytes => StepSucceeded(A do 1) StepStarted(B do 1)\n"
+             "output A {\"size\":262142}\n"
+             "ok B 1 65537 bytes => StepSucceeded(B do 1) StepStarted(C do 1)\n"
+             "output B {\"bytes\":65537,\"truncated\":true}\n"
+             "fail C 1 => StepFailed(C do 1 States.TaskFailed none x1) StepExhausted(C do 1)"
+             " CompensationStarted(States.TaskFailed) StepStarted(B undo 1)\n"
+             "ok B 1 undo 65537 bytes => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
+             " OrderCompensated(States.TaskFailed)\n");
+}
+
 /* The service has done its work: it is undone, and not asked again. */
 Test(decision_output, that_fails_fails_the_step_with_its_effect)
 {

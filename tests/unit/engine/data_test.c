@@ -56,24 +56,37 @@ Test(engine_data, keeps_the_input_with_the_order)
     cr_expect_null(order_problem(&order));
 }
 
-/* Eight outputs of the most that is read are a mebibyte. */
+/* Sixteen of the longest outputs are a mebibyte. */
 Test(engine_data, fails_a_step_whose_output_the_order_cannot_keep)
 {
-    TELL("A{c} B C D E F G H I<-A,B,C,D,E,F,G,H{c}",
+    TELL("A{c} B C D E F G H I J K L M N O P Q<-A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P{c}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
-         " StepStarted(C do 1) StepStarted(D do 1) StepStarted(E do 1) StepStarted(F do 1)"
-         " StepStarted(G do 1) StepStarted(H do 1)\n"
-         "ok A 1 131072 bytes => StepSucceeded(A do 1)\n"
-         "ok B 1 131072 bytes => StepSucceeded(B do 1)\n"
-         "ok C 1 131072 bytes => StepSucceeded(C do 1)\n"
-         "ok D 1 131072 bytes => StepSucceeded(D do 1)\n"
-         "ok E 1 131072 bytes => StepSucceeded(E do 1)\n"
-         "ok F 1 131072 bytes => StepSucceeded(F do 1)\n"
-         "ok G 1 131072 bytes => StepSucceeded(G do 1)\n"
-         "ok H 1 131072 bytes => StepSucceeded(H do 1) StepStarted(I do 1)\n"
-         "ok I 1 2 bytes => StepFailed(I do 1 States.DataLimitExceeded applied x1)"
-         " StepExhausted(I do 1) CompensationStarted(States.DataLimitExceeded)"
-         " StepStarted(I undo 1)\n"
-         "ok I 1 undo 131072 bytes => StepSucceeded(I undo 1) StepCompensated(I undo 1)"
+         " StepStarted(C do 1) StepStarted(D do 1)"
+         " StepStarted(E do 1) StepStarted(F do 1)"
+         " StepStarted(G do 1) StepStarted(H do 1)"
+         " StepStarted(I do 1) StepStarted(J do 1)"
+         " StepStarted(K do 1) StepStarted(L do 1)"
+         " StepStarted(M do 1) StepStarted(N do 1)"
+         " StepStarted(O do 1) StepStarted(P do 1)\n"
+         "ok A 1 65536 bytes => StepSucceeded(A do 1)\n"
+         "ok B 1 65536 bytes => StepSucceeded(B do 1)\n"
+         "ok C 1 65536 bytes => StepSucceeded(C do 1)\n"
+         "ok D 1 65536 bytes => StepSucceeded(D do 1)\n"
+         "ok E 1 65536 bytes => StepSucceeded(E do 1)\n"
+         "ok F 1 65536 bytes => StepSucceeded(F do 1)\n"
+         "ok G 1 65536 bytes => StepSucceeded(G do 1)\n"
+         "ok H 1 65536 bytes => StepSucceeded(H do 1)\n"
+         "ok I 1 65536 bytes => StepSucceeded(I do 1)\n"
+         "ok J 1 65536 bytes => StepSucceeded(J do 1)\n"
+         "ok K 1 65536 bytes => StepSucceeded(K do 1)\n"
+         "ok L 1 65536 bytes => StepSucceeded(L do 1)\n"
+         "ok M 1 65536 bytes => StepSucceeded(M do 1)\n"
+         "ok N 1 65536 bytes => StepSucceeded(N do 1)\n"
+         "ok O 1 65536 bytes => StepSucceeded(O do 1)\n"
+         "ok P 1 65536 bytes => StepSucceeded(P do 1) StepStarted(Q do 1)\n"
+         "ok Q 1 2 bytes => StepFailed(Q do 1 States.DataLimitExceeded applied x1)"
+         " StepExhausted(Q do 1) CompensationStarted(States.DataLimitExceeded)"
+         " StepStarted(Q undo 1)\n"
+         "ok Q 1 undo 65536 bytes => StepSucceeded(Q undo 1) StepCompensated(Q undo 1)"
          " StepStarted(A undo 1)\n");
 }

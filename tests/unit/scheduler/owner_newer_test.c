@@ -75,7 +75,7 @@ static int64_t append(const char *topic, const char *key)
 /* Borrowed until the next call. */
 static char *filled(size_t size)
 {
-    static char text[STEP_OUTPUT_BYTES_READ_MAX + 2];
+    static char text[REPORT_OUTPUT_BYTES_READ_MAX + 2];
     cr_assert_lt(size, sizeof(text));
     memset(text, 'x', size);
     text[size] = '\0';
@@ -127,7 +127,7 @@ static int64_t report_newer(void)
     put_long(0); /* do */
     put_long(1); /* attempt */
     buffer_append(&bytes, "\1", 1);
-    put_string(filled(STEP_OUTPUT_BYTES_READ_MAX + 1), STEP_OUTPUT_BYTES_READ_MAX + 1);
+    put_string(filled(REPORT_OUTPUT_BYTES_READ_MAX + 1), REPORT_OUTPUT_BYTES_READ_MAX + 1);
     put_string("", 0);
     put_string("", 0);
     put_long(0); /* effect */
@@ -188,21 +188,21 @@ Test(owner_newer, passes_on_what_is_longer_than_what_it_writes)
     cr_assert_eq(event->kind, EVENT_ORDER_ACCEPTED);
     cr_assert_eq(event->order_accepted.details.customer.size, CUSTOMER_BYTES_READ_MAX);
     cmd = owner_kit_report_of("long");
-    char *output = filled(STEP_OUTPUT_BYTES_READ_MAX);
-    output[0] = output[STEP_OUTPUT_BYTES_READ_MAX - 1] = '"';
-    cmd.report_step.output = text_of(output);
+    cmd.report_step.succeeded = false;
+    cmd.report_step.error_name = TEXT("Nope");
+    cmd.report_step.error_message = text_of(filled(MESSAGE_BYTES_READ_MAX));
     owner_kit_command(&kit, &cmd);
     owner_kit_run(&kit, 1000);
     event = &owner_kit_decision(&kit, 0, "long")->events[0];
-    cr_assert_eq(event->kind, EVENT_STEP_SUCCEEDED);
-    cr_assert_eq(event->step_succeeded.output.size, STEP_OUTPUT_BYTES_READ_MAX);
+    cr_assert_eq(event->kind, EVENT_STEP_FAILED);
+    cr_assert_eq(event->step_failed.error_message.size, MESSAGE_BYTES_READ_MAX);
     owner_kit_release(process, 0);
     owner_kit_boot(&kit, "s-2", 0);
     owner = owner_kit_own(&kit.processes[1], 0);
     assert_decides("second");
     const struct order *order = NULL;
     cr_assert_eq(view_order(owner_view(owner), TEXT("long"), &order, NULL), ERROR_OK);
-    cr_assert_eq(order->steps[0].output.size, STEP_OUTPUT_BYTES_READ_MAX);
+    cr_assert_eq(order->steps[0].error_message.size, MESSAGE_BYTES_READ_MAX);
 }
 
 Test(owner_newer, does_not_call_a_log_truncated_that_begins_with_a_newer_continuation)

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
                              .report_step = {.order_id = TEXT("a"),
                                              .step = filled(NAME_BYTES_MAX),
                                              .attempt = 1,
-                                             .output = filled(STEP_OUTPUT_BYTES_MAX),
+                                             .output = filled(REPORT_OUTPUT_BYTES_MAX),
                                              .error_name = filled(ERROR_NAME_BYTES_MAX),
                                              .error_message = filled(MESSAGE_BYTES_MAX),
                                              .instance = filled(WHO_BYTES_MAX)}};
