@@ -53,8 +53,31 @@ static void keep_sent(const struct decision *decision, const struct step_request
         copy.outputs[i] = (struct step_output){arena_text(arena, request->outputs[i].step),
                                                arena_text(arena, request->outputs[i].output)};
     copy.agent = arena_text(arena, request->agent);
+    copy.input = arena_text(arena, request->input);
     sent[sent_count].decision = decision;
     sent[sent_count++].request = copy;
+}
+
+/* One with an Input of its own has that instead of what the order has. */
+static void check_data(const struct step_request *request)
+{
+    int index = order_find_step(&history.order, request->ref.step);
+    const struct rules_step *step = &history.rules.steps[index];
+    struct text input = step->ways[request->ref.direction].input;
+    bool undo = request->ref.direction == DIRECTION_UNDO;
+    if (request->extension) {
+        history_expect(text_empty(request->input), "an extension with an input");
+        return;
+    }
+    history_expect(text_equal(request->input, input), "another input than was made");
+    struct text expected = text_empty(input) ? history.rules.input : (struct text){0};
+    history_expect(text_equal(request->order->input, expected), "not the order's input");
+    if (text_empty(input))
+        return;
+    bool one = undo && !text_empty(step->output);
+    history_expect(request->output_count == one, "not the outputs that go with an input");
+    history_expect(!one || text_equal(request->outputs[0].output, step->output),
+                   "an undo without the output of its step");
 }
 
 static bool same_request(const struct step_request *a, const struct step_request *b)
@@ -63,8 +86,8 @@ static bool same_request(const struct step_request *a, const struct step_request
                 text_equal(a->action, b->action) &&
                 text_equal(a->idempotency_key, b->idempotency_key) &&
                 text_equal(a->do_key, b->do_key) && a->complete_by == b->complete_by &&
-                a->extension == b->extension && a->output_count == b->output_count &&
-                a->order_version == b->order_version;
+                a->extension == b->extension && text_equal(a->input, b->input) &&
+                a->output_count == b->output_count && a->order_version == b->order_version;
     for (uint32_t i = 0; i < a->output_count && same; i++)
         same = text_equal(a->outputs[i].step, b->outputs[i].step) &&
                text_equal(a->outputs[i].output, b->outputs[i].output);
@@ -116,6 +139,7 @@ static void emit_effects(const struct decision *decision)
     for (uint32_t i = 0; i < effects.request_count; i++) {
         const struct step_request *request = &effects.requests[i];
         check_request(request);
+        check_data(request);
         keep_sent(decision, request);
         services_request(&history.services,
                          (uint32_t)order_find_step(&history.order, request->ref.step), request);
@@ -193,6 +217,7 @@ void history_command(const struct command *cmd)
                                  .target =
                                      cmd->kind == COMMAND_MIGRATE_ORDER ? history.target : NULL,
                                  .routing = agents_routing(&history.agents),
+                                 .no_expressions = dice_percent(&history.dice, 2),
                                  .command_offset = history.count,
                                  .command_time = history.now};
     history.commands[history.count] = *cmd;
@@ -211,6 +236,7 @@ void history_command(const struct command *cmd)
                    "a Decision is not applicable");
     order_apply_decision(&history.order, decision, &history.live[history.live_at].arena);
     history.rules.target = input.target;
+    history.rules.no_expressions = input.no_expressions;
     const char *wrong = rules_follow(&history.rules, cmd, decision, input.routing);
     history_expect(wrong == NULL, wrong);
     history_expect(order_difference(&seen, &history.order) == NULL,

@@ -80,8 +80,8 @@ const struct workflow *other_version(struct dice *dice, struct arena *arena,
     if (dice_percent(dice, 40) && other->step_count < WORKFLOW_STEPS_MAX)
         add(dice, arena, other, steps);
     struct workflow_step *step = &steps[dice_roll(dice, other->step_count)];
-    if (dice_percent(dice, 20)) {
-        const struct workflow_step *from = &steps[dice_roll(dice, other->step_count)];
+    const struct workflow_step *from = &steps[dice_roll(dice, other->step_count)];
+    if (dice_percent(dice, 20) && step->kind == from->kind) {
         step->agents = from->agents;
         step->agent_count = from->agent_count;
     }

@@ -15,8 +15,8 @@ static const char *const rare_names[] = {
     [RARE_CANCELLED_IN_ERROR] = "cancelled or compensated in Error",
     [RARE_PAST_PIVOT] = "cancel past the pivot",
     [RARE_PIVOT_TURNED_BACK] = "turned back after a pivot without effect",
-    [RARE_SKIPPED_PIVOT_TURNED_BACK] = "turned back after a pivot that was skipped by hand",
-    [RARE_PAST_SKIPPED_PIVOT] = "cancel past a pivot that was skipped by hand",
+    [RARE_SKIPPED_PIVOT_TURNED_BACK] = "turned back after a pivot that was skipped",
+    [RARE_PAST_SKIPPED_PIVOT] = "cancel past a pivot that was skipped",
     [RARE_UNKNOWN_PIVOT_IN_ERROR] = "unknown pivot exhausted",
     [RARE_ORDER_TIMED_OUT] = "order timed out",
     [RARE_ORDER_TIMED_OUT_PAST_PIVOT] = "order timed out past the pivot",
@@ -69,6 +69,30 @@ static const char *const rare_names[] = {
     [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
     [RARE_RETRIES_MOVED] = "moved to other retriers with retries used",
     [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
+    [RARE_KIND_DIFFERS] = "refused to be moved: a step of another kind",
+    [RARE_INPUT_DIFFERS] = "refused to be moved: another Input",
+    [RARE_WHEN_FALSE] = "skipped by its When",
+    [RARE_WHEN_MISSING] = "skipped by a When that reads what is missing",
+    [RARE_WHEN_FAULT] = "a When that fails",
+    [RARE_SET] = "set",
+    [RARE_SET_FAULT] = "a Set that fails",
+    [RARE_SET_AGAIN] = "set after a failure",
+    [RARE_FAIL] = "failed by a Fail",
+    [RARE_FAIL_FAULT] = "a Fail whose Message fails",
+    [RARE_INPUT] = "started with an Input",
+    [RARE_INPUT_KEPT] = "tried again with the Input it has",
+    [RARE_INPUT_AGAIN] = "tried again with an Input made again",
+    [RARE_INPUT_FAULT] = "an Input that fails",
+    [RARE_UNDO_INPUT] = "undone with an Input",
+    [RARE_UNDO_INPUT_FAULT] = "an undo's Input that fails",
+    [RARE_OUTPUT] = "an Output kept of an answer",
+    [RARE_OUTPUT_FAULT] = "an Output that fails",
+    [RARE_OUTPUT_FAULT_UNDOING] = "an Output that fails after compensation began",
+    [RARE_ORDER_OUTPUT] = "an order's Output",
+    [RARE_ORDER_OUTPUT_FAULT] = "an order's Output that fails",
+    [RARE_DATA_LIMIT] = "failed as data was too large",
+    [RARE_DEFERRED] = "put off, as expressions took their time",
+    [RARE_NO_EXPRESSIONS] = "failed as nothing is evaluated",
 };
 _Static_assert(sizeof(rare_names) / sizeof(rare_names[0]) == RARE_COUNT, "each has a name");
 
@@ -175,6 +199,8 @@ static void accepted(struct rules *rules, const struct order_accepted *event)
     rules->complete_by = due;
     rules->margin_ms = event->margin_ms;
     rules->content_hash = event->details.content_hash;
+    rules->input = event->details.input;
+    RULE(rules, text_equal(rules->input, rules->cmd->submit_order.input), "another input");
     rules->phase = PHASE_FORWARD;
     rules->rare[RARE_SUBMITTED_AGAIN] += rules->expired;
     for (uint32_t i = 0; i < event->step_count; i++)
@@ -212,12 +238,13 @@ static void failed(struct rules *rules, const struct order_marked *event)
         rules->rare[RARE_UNDO_FAILED]++;
 }
 
-static void processed(struct rules *rules)
+static void processed(struct rules *rules, const struct order_processed *event)
 {
     RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "processed out of turn");
     for (uint32_t i = 0; i < rules->workflow->step_count; i++)
         RULE(rules, rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE || rules->steps[i].skipped,
              "step %u is missing", i);
+    rules_check_order_output(rules, event);
     rules->phase = PHASE_PROCESSED;
     rules->rare[RARE_ENDED_PAUSED] += rules->paused;
     rules->paused = false;
@@ -309,7 +336,7 @@ static void order_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_COMPENSATION_STARTED)
         compensation_started(rules);
     else if (event->kind == EVENT_ORDER_PROCESSED)
-        processed(rules);
+        processed(rules, &event->order_processed);
     else if (event->kind == EVENT_ORDER_COMPENSATED)
         compensated(rules);
     else if (event->kind == EVENT_ORDER_FAILED)
@@ -365,8 +392,9 @@ static void check_forward(struct rules *rules)
         left = left || way->state != WAY_DONE;
         RULE(rules, way->state != WAY_FAILED && way->state != WAY_EXHAUSTED,
              "nothing follows the failure of step %u", i);
+        bool put_off = rules_time_is_up(rules) && (way->state == WAY_WAITING || way->queued);
         RULE(rules,
-             !could_start(rules, way) || !rules_predecessors_done(rules, i) ||
+             !could_start(rules, way) || !rules_predecessors_done(rules, i) || put_off ||
                  queues(rules, i, DIRECTION_DO) || is_paused(rules),
              "step %u could start and does not", i);
     }
@@ -442,8 +470,32 @@ static void check_refused(struct rules *rules, const char *verdict)
     RULE(rules, rules->decision->order_version == rules->version, "refused with another version");
 }
 
+/* The step's service succeeded, and the step does not. */
+static bool output_fails(struct rules *rules)
+{
+    const struct report_step *report = &rules->cmd->report_step;
+    int index = rules_index(rules, report->step);
+    return index >= 0 && report->direction == DIRECTION_DO &&
+           !text_empty(rules_output_fault(rules, (uint32_t)index));
+}
+
+/* Whether it may be is for each of these events to say. */
+static enum event_kind start_event(const struct rules *rules)
+{
+    static const enum event_kind kinds[] = {EVENT_STEP_QUEUED, EVENT_STEP_SKIPPED,
+                                            EVENT_STEP_PASSED, EVENT_STEP_FAILED_UNSTARTED};
+    const struct event *event = &rules->decision->events[0];
+    bool asked = event_is_of_step(event->kind) &&
+                 text_equal(event_ref(event)->step, rules->cmd->start_step.step);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && asked; i++) {
+        if (event->kind == kinds[i])
+            return kinds[i];
+    }
+    return EVENT_STEP_STARTED;
+}
+
 /* The Decision on an accepted command begins with the requested event. */
-static enum event_kind first_event(const struct rules *rules)
+static enum event_kind first_event(struct rules *rules)
 {
     switch (rules->cmd->kind) {
     case COMMAND_SUBMIT_ORDER:
@@ -451,12 +503,12 @@ static enum event_kind first_event(const struct rules *rules)
     case COMMAND_CANCEL_ORDER:
         return EVENT_ORDER_CANCELLED;
     case COMMAND_REPORT_STEP:
-        return rules->cmd->report_step.succeeded ? EVENT_STEP_SUCCEEDED : EVENT_STEP_FAILED;
+        return rules->cmd->report_step.succeeded && !output_fails(rules) ? EVENT_STEP_SUCCEEDED
+                                                                         : EVENT_STEP_FAILED;
     case COMMAND_RECOVER_STEP:
         return EVENT_STEP_TIMED_OUT;
     case COMMAND_START_STEP:
-        return rules->decision->events[0].kind == EVENT_STEP_QUEUED ? EVENT_STEP_QUEUED
-                                                                    : EVENT_STEP_STARTED;
+        return start_event(rules);
     case COMMAND_TIME_OUT_ORDER:
         return EVENT_ORDER_TIMED_OUT;
     case COMMAND_COMPENSATE_ORDER:
@@ -510,6 +562,8 @@ static void follow_events(struct rules *rules)
 void rules_expire(struct rules *rules)
 {
     struct rules fresh = {.workflow = rules->workflow,
+                          .mapped = rules->mapped,
+                          .arena = rules->arena,
                           .rare = rules->rare,
                           .decided_at = rules->decided_at,
                           .expired = true};
@@ -525,6 +579,8 @@ const char *rules_follow(struct rules *rules, const struct command *cmd,
     rules->decision = decision;
     rules->routing = routing;
     rules->at = 0;
+    for (uint32_t i = 0; i < WORKFLOW_STEPS_MAX; i++)
+        rules->steps[i].spent = false;
     RULE(rules, decision->decided_at >= rules->decided_at, "time runs backwards"); /* I8 */
     rules->decided_at = decision->decided_at;
     const char *verdict = rules_verdict(rules, cmd, decision->decided_at);

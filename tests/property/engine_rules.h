@@ -9,6 +9,7 @@
 #define TESTS_PROPERTY_ENGINE_RULES_H
 
 #include "engine/engine.h"
+#include "tests/property/engine_mappings.h"
 
 enum way_state {
     WAY_FRESH,
@@ -36,13 +37,18 @@ struct way {
     int64_t started_at;
     bool queued; /* in addition to its state: no agent is free */
     int64_t queued_at;
+    struct text input; /* what Input made for its attempts; empty: nothing yet, or nothing at all */
 };
 
 struct rules_step {
     struct way ways[DIRECTION_COUNT];
     struct text agent; /* of the last request */
     bool turned;       /* its undo has begun, or waits to begin */
-    bool skipped;      /* by an operator, or when compensation began; or caught */
+    bool skipped;      /* by an operator, its When, or when compensation began; or caught */
+    bool caught;
+    struct text output;     /* what the step keeps; empty: null */
+    struct text error_name; /* of its latest failure */
+    bool spent;             /* the time of its expressions in this Decision */
     uint64_t started_version;
     uint64_t applied_version;
 };
@@ -114,6 +120,30 @@ enum rare {
     RARE_MIGRATED_IN_ERROR,
     RARE_RETRIES_MOVED,
     RARE_MIGRATION_REFUSED,
+    RARE_KIND_DIFFERS,
+    RARE_INPUT_DIFFERS,
+    RARE_WHEN_FALSE,
+    RARE_WHEN_MISSING,
+    RARE_WHEN_FAULT,
+    RARE_SET,
+    RARE_SET_FAULT,
+    RARE_SET_AGAIN,
+    RARE_FAIL,
+    RARE_FAIL_FAULT,
+    RARE_INPUT,
+    RARE_INPUT_KEPT,
+    RARE_INPUT_AGAIN,
+    RARE_INPUT_FAULT,
+    RARE_UNDO_INPUT,
+    RARE_UNDO_INPUT_FAULT,
+    RARE_OUTPUT,
+    RARE_OUTPUT_FAULT,
+    RARE_OUTPUT_FAULT_UNDOING,
+    RARE_ORDER_OUTPUT,
+    RARE_ORDER_OUTPUT_FAULT,
+    RARE_DATA_LIMIT,
+    RARE_DEFERRED,
+    RARE_NO_EXPRESSIONS,
     RARE_COUNT
 };
 const char *rare_name(enum rare rare);
@@ -133,20 +163,25 @@ struct rules {
     bool paused;
     bool expired; /* at least one order of this id has expired */
     struct content_hash content_hash;
-    uint64_t *rare; /* RARE_COUNT counters, borrowed */
+    struct text input;   /* of the order */
+    bool mapped;         /* the workflow is a struct mapped_workflow */
+    struct arena *arena; /* for what is evaluated; NULL: not mapped */
+    uint64_t *rare;      /* RARE_COUNT counters, borrowed */
 
     /* The current Decision. */
     const struct command *cmd;
     const struct decision *decision;
     const struct routing *routing; /* the engine's input; NULL: no table */
     bool routing_unknown;          /* there is one, or not: what depends on it is not checked */
+    bool no_expressions;           /* the engine's input */
     uint32_t at;                   /* its event */
     char wrong[400];
 };
 
 void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *rare);
 
-/* Checks the next Decision, on this input. NULL or the broken rule, until the next call. */
+/* Checks the next Decision, on this input. NULL or the broken rule, until the next call. Before it,
+ * the caller sets `target`, `target_retired` and `no_expressions`. */
 const char *rules_follow(struct rules *rules, const struct command *cmd,
                          const struct decision *decision, const struct routing *routing);
 /* The order is gone; the next Decision starts from nothing. */
@@ -182,6 +217,30 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event);
 void rules_step_event(struct rules *rules, const struct event *event);
 /* Whether the step may now start after waiting, or enter the queue. */
 void rules_check_turn(struct rules *rules, uint32_t index, enum direction direction);
+/* After a failure. `again`: a retry may help. */
+void rules_check_what_follows(struct rules *rules, uint32_t index, enum direction direction,
+                              struct text error, bool again);
+
+/* ---- engine_rules_data.c: what expressions decide ---- */
+
+void rules_check_order_output(struct rules *rules, const struct order_processed *event);
+/* Its turn has come, and it does not start. */
+void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct step_marked *event);
+void rules_passed(struct rules *rules, uint32_t index, const struct step_passed *event);
+void rules_failed_unstarted(struct rules *rules, uint32_t index,
+                            const struct step_failed_unstarted *event);
+/* It starts, or is queued. */
+void rules_check_when(struct rules *rules, uint32_t index, enum direction direction);
+void rules_check_input(struct rules *rules, uint32_t index, const struct step_started *event);
+/* What it keeps of its service's answer; keeps it. */
+void rules_check_output(struct rules *rules, uint32_t index, struct text output);
+/* The error with which that fails; empty: it does not. */
+struct text rules_output_fault(struct rules *rules, uint32_t index);
+/* Expressions have left no time: no further step begins in this Decision. */
+bool rules_time_is_up(const struct rules *rules);
+void rules_deferred(struct rules *rules, uint32_t index, const struct step_queued *event);
+const struct mappings *rules_mappings(const struct rules *rules, const struct workflow *workflow,
+                                      uint32_t index);
 
 /* ---- engine_rules_route.c ---- */
 

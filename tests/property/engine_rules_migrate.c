@@ -58,9 +58,11 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event)
             move_retries(rules, &rules->workflow->steps[from].retry, &target->steps[i].retry, way);
         }
         if (way->attempt == 0 && way->effect == EFFECT_NONE)
-            steps[i].agent = target->steps[i].agents[0];
+            steps[i].agent = workflow_step_agent(&target->steps[i]);
         way->queued = false;
         way->queued_at = 0;
+        if (way->state != WAY_RUNNING)
+            way->input = (struct text){0};
         if (way->state == WAY_WAITING)
             way->retry_at = 0;
     }

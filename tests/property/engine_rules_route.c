@@ -127,6 +127,11 @@ void rules_queued(struct rules *rules, uint32_t index, const struct step_queued 
     struct way *way = &rules->steps[index].ways[direction];
     int64_t now = rules->decision->decided_at;
     rules_check_turn(rules, index, direction);
+    if (event->queued_at == 0) {
+        rules_deferred(rules, index, event);
+        return;
+    }
+    rules_check_when(rules, index, direction);
     rules->steps[index].turned = direction == DIRECTION_UNDO;
     if (rules->routing_unknown) {
         enter_queue(way, event);

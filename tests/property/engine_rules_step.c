@@ -97,6 +97,8 @@ static void started(struct rules *rules, uint32_t index, const struct step_start
     rules_check_turn(rules, index, event->ref.direction);
     rules_check_choice(rules, index, event);
     check_attempt(rules, index, event);
+    rules_check_when(rules, index, event->ref.direction);
+    rules_check_input(rules, index, event);
     if (event->ref.direction == DIRECTION_DO)
         step->started_version = rules->version;
     else
@@ -147,11 +149,13 @@ static void end(struct rules *rules, uint32_t index, const struct attempt_ref *r
     way->state = state;
 }
 
-static void succeeded(struct rules *rules, uint32_t index, const struct attempt_ref *ref)
+static void succeeded(struct rules *rules, uint32_t index, const struct step_succeeded *event)
 {
     struct rules_step *step = &rules->steps[index];
+    const struct attempt_ref *ref = &event->ref;
     end(rules, index, ref, WAY_DONE);
     if (ref->direction == DIRECTION_DO) {
+        rules_check_output(rules, index, event->output);
         step->ways[DIRECTION_DO].effect = EFFECT_APPLIED;
         step->applied_version = rules->version;
         rules->rare[RARE_SUCCESS_WHILE_UNDOING] += rules->phase == PHASE_BACKWARD;
@@ -235,8 +239,8 @@ static void check_exhausted(struct rules *rules, uint32_t index, enum direction 
              "exhausted, then %s", event_kind_name(then.kind)); /* I10 */
 }
 
-static void check_what_follows(struct rules *rules, uint32_t index, enum direction direction,
-                               struct text error)
+void rules_check_what_follows(struct rules *rules, uint32_t index, enum direction direction,
+                              struct text error, bool again)
 {
     const struct way *way = &rules->steps[index].ways[direction];
     if (rules->phase == PHASE_BACKWARD && direction == DIRECTION_DO) {
@@ -246,7 +250,7 @@ static void check_what_follows(struct rules *rules, uint32_t index, enum directi
         return;
     }
     const struct retry_policy *policy = policy_of(rules, index, direction);
-    for (uint32_t i = 0; i < policy->count; i++) {
+    for (uint32_t i = 0; i < policy->count && again; i++) {
         if (matches(&policy->retriers[i].errors, error) &&
             way->used[i] < policy->retriers[i].max_attempts) {
             check_retry(rules, way, policy, i);
@@ -272,7 +276,10 @@ static void failed(struct rules *rules, uint32_t index, const struct event *even
     enum effect effect = timeout ? event->step_timed_out.effect : event->step_failed.effect;
     uint32_t count =
         timeout ? event->step_timed_out.failure_count : event->step_failed.failure_count;
-    enum effect reported = timeout ? EFFECT_UNKNOWN : rules->cmd->report_step.effect;
+    bool mapped = !timeout && rules->cmd->report_step.succeeded; /* and not kept */
+    enum effect reported = timeout  ? EFFECT_UNKNOWN
+                           : mapped ? EFFECT_APPLIED
+                                    : rules->cmd->report_step.effect;
     int64_t due = way->complete_by + way->margin_ms;
     RULE(rules, !timeout || rules->decision->decided_at >= due, "timed out early"); /* I8 */
     end(rules, index, ref, WAY_FAILED);
@@ -283,8 +290,12 @@ static void failed(struct rules *rules, uint32_t index, const struct event *even
         step->applied_version = rules->version;
     way->effect = effect;
     rules->rare[RARE_FAILURE_IN_ERROR] += rules->error;
-    check_what_follows(rules, index, ref->direction,
-                       timeout ? TEXT("States.Timeout") : event->step_failed.error_name);
+    step->error_name = timeout ? TEXT("States.Timeout") : event->step_failed.error_name;
+    RULE(rules, !mapped || text_equal(step->error_name, rules_output_fault(rules, index)),
+         "failed with %.*s, though its service succeeded", TEXT_ARG(step->error_name));
+    rules->rare[RARE_OUTPUT_FAULT] += mapped;
+    rules->rare[RARE_OUTPUT_FAULT_UNDOING] += mapped && rules->phase == PHASE_BACKWARD;
+    rules_check_what_follows(rules, index, ref->direction, step->error_name, !mapped);
 }
 
 /* ---- marks ---- */
@@ -302,11 +313,14 @@ static void retry_scheduled(struct rules *rules, uint32_t index,
     way->used[event->retrier] = event->retry;
 }
 
-static void skipped(struct rules *rules, uint32_t index)
+static void skipped(struct rules *rules, uint32_t index, const struct step_marked *event)
 {
     struct rules_step *step = &rules->steps[index];
     enum way_state state = step->ways[DIRECTION_DO].state;
-    RULE(rules, rules->phase == PHASE_BACKWARD, "skipped, but not undoing");
+    if (rules->phase != PHASE_BACKWARD) {
+        rules_skipped_by_when(rules, index, event);
+        return;
+    }
     rules->rare[RARE_QUEUED_SKIPPED] += step->ways[DIRECTION_DO].queued;
     RULE(rules,
          state == WAY_FRESH || state == WAY_RESUBMITTED || state == WAY_WAITING ||
@@ -337,6 +351,7 @@ static void resubmitted(struct rules *rules, uint32_t index, const struct step_r
     rules->rare[way->effect == EFFECT_NONE ? RARE_NEW_KEY : RARE_OLD_KEY_RESUBMITTED]++;
     rules->rare[RARE_UNDO_RESUBMITTED] += direction == DIRECTION_UNDO;
     way->state = WAY_RESUBMITTED;
+    way->input = (struct text){0};
     way->starts = 0;
     way->failures = 0;
     memset(way->used, 0, sizeof(way->used));
@@ -360,6 +375,7 @@ static void completed_by_hand(struct rules *rules, uint32_t index,
     rules->rare[RARE_COMPLETED]++;
     rules->rare[RARE_COMPLETED_UNSTARTED] += way->attempt == 0;
     way->effect = EFFECT_APPLIED;
+    step->output = event->output;
     step->applied_version = rules->version;
 }
 
@@ -379,18 +395,24 @@ static void skipped_by_hand(struct rules *rules, uint32_t index,
     step->skipped = true;
 }
 
-static void failed_by_hand(struct rules *rules, uint32_t index,
-                           const struct step_failed_unstarted *event)
+static void failed_unstarted(struct rules *rules, uint32_t index,
+                             const struct step_failed_unstarted *event)
 {
+    bool by_hand = rules->at == 0 && rules->cmd->kind == COMMAND_FAIL_STEP;
     struct way *way = &rules->steps[index].ways[event->ref.direction];
     RULE(rules, way->state != WAY_RUNNING && way->state != WAY_DONE, "failed out of turn");
+    if (!by_hand)
+        rules_failed_unstarted(rules, index, event);
     RULE(rules, event->failure_count == ++way->failures, "failure_count %u is not %u",
          event->failure_count, way->failures);
     way->state = WAY_FAILED;
     way->queued = false;
-    rules->rare[RARE_FAILED_BY_HAND]++;
-    rules->rare[RARE_FAILED_BY_HAND_CAUGHT] += rules_peek(rules, 1).kind == EVENT_STEP_EXHAUSTED;
-    check_what_follows(rules, index, event->ref.direction, event->error_name);
+    rules->steps[index].error_name = event->error_name;
+    rules->steps[index].turned = event->ref.direction == DIRECTION_UNDO;
+    rules->rare[RARE_FAILED_BY_HAND] += by_hand;
+    rules->rare[RARE_FAILED_BY_HAND_CAUGHT] +=
+        by_hand && rules_peek(rules, 1).kind == EVENT_STEP_EXHAUSTED;
+    rules_check_what_follows(rules, index, event->ref.direction, event->error_name, by_hand);
 }
 
 void rules_step_event(struct rules *rules, const struct event *event)
@@ -407,7 +429,7 @@ void rules_step_event(struct rules *rules, const struct event *event)
     if (event->kind == EVENT_STEP_STARTED)
         started(rules, at, &event->step_started);
     else if (event->kind == EVENT_STEP_SUCCEEDED)
-        succeeded(rules, at, ref);
+        succeeded(rules, at, &event->step_succeeded);
     else if (event->kind == EVENT_STEP_FAILED || event->kind == EVENT_STEP_TIMED_OUT)
         failed(rules, at, event);
     else if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
@@ -419,9 +441,11 @@ void rules_step_event(struct rules *rules, const struct event *event)
         RULE(rules, way->state == WAY_FAILED && ref->direction == DIRECTION_DO,
              "caught, but not failed");
         way->state = WAY_DONE;
-        rules->steps[at].skipped = true;
+        rules->steps[at].skipped = rules->steps[at].caught = true;
     } else if (event->kind == EVENT_STEP_SKIPPED)
-        skipped(rules, at);
+        skipped(rules, at, &event->step_marked);
+    else if (event->kind == EVENT_STEP_PASSED)
+        rules_passed(rules, at, &event->step_passed);
     else if (event->kind == EVENT_STEP_QUEUED)
         rules_queued(rules, at, &event->step_queued);
     else if (event->kind == EVENT_STEP_EXTENDED)
@@ -431,7 +455,7 @@ void rules_step_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_STEP_SKIPPED_BY_HAND)
         skipped_by_hand(rules, at, &event->step_skipped_by_hand);
     else if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
-        failed_by_hand(rules, at, &event->step_failed_unstarted);
+        failed_unstarted(rules, at, &event->step_failed_unstarted);
     else if (event->kind == EVENT_STEP_COMPENSATED)
         RULE(rules, way->state == WAY_DONE && ref->direction == DIRECTION_UNDO, "not undone");
     else

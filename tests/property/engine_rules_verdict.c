@@ -296,20 +296,30 @@ static bool same_after(const struct rules *rules, uint64_t after, uint64_t targe
     return moved == target_after;
 }
 
-static bool same_step(const struct rules *rules, uint32_t index, uint32_t to, bool acts)
+static bool same_step(struct rules *rules, uint32_t index, uint32_t to, bool acts)
 {
     const struct workflow_step *plan = &rules->workflow->steps[index];
     const struct workflow_step *target = &rules->target->steps[to];
     if (!same_after(rules, plan->after, target->after) || plan->pivot != target->pivot)
         return false;
-    if (!acts)
+    bool passed_over = rules->steps[index].skipped && !rules->steps[index].caught;
+    if (plan->kind != target->kind && (acts || !passed_over)) {
+        rules->rare[RARE_KIND_DIFFERS]++;
+        return false;
+    }
+    if (!acts || plan->kind != STEP_KIND_TASK)
         return true;
+    if (!mappings_same_input(rules_mappings(rules, rules->workflow, index)->input,
+                             rules_mappings(rules, rules->target, to)->input, rules->arena)) {
+        rules->rare[RARE_INPUT_DIFFERS]++;
+        return false;
+    }
     return plan->has_compensate == target->has_compensate &&
            has_agent(target, rules->steps[index].agent);
 }
 
 /* Whether what the order has done means the same in both versions. */
-static bool same_steps(const struct rules *rules)
+static bool same_steps(struct rules *rules)
 {
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
         const struct rules_step *step = &rules->steps[i];

@@ -2,9 +2,10 @@
 #include "tests/property/engine_senders.h"
 
 #include "base/goods.h"
+#include "tests/property/engine_data.h"
 #include "tests/property/engine_other_version.h"
 
-enum { OLD_COMMANDS = 16 };
+enum { OLD_COMMANDS = 16, BIG_STEPS = 8 };
 
 struct order_details senders_submission(void)
 {
@@ -15,6 +16,8 @@ struct order_details senders_submission(void)
                                     .reply_to = TEXT("orders.replies.shop"),
                                     .workflow = TEXT("random")};
     details.content_hash.bytes[0] = dice_percent(&history.dice, 70) ? 1 : 2;
+    details.input =
+        data_input(&history.dice, &history.memory.arena, history.workflow->step_count < BIG_STEPS);
     return details;
 }
 
@@ -53,16 +56,15 @@ static bool may_be_ended(const struct step *step)
     return step->state == STEP_PENDING || step->state == STEP_ERROR;
 }
 
-static void complete(uint32_t index)
+void senders_complete(uint32_t index, struct text output)
 {
     struct command cmd = {.kind = COMMAND_COMPLETE_STEP, .order_id = TEXT("order-7")};
-    cmd.complete_step = (struct complete_step){
-        cmd.order_id, history.workflow->steps[index].name,
-        dice_percent(&history.dice, 70) ? (struct text){0} : TEXT("{\"by\":\"hand\"}"),
-        TEXT("anna"), TEXT("done by hand")};
+    cmd.complete_step = (struct complete_step){cmd.order_id, history.workflow->steps[index].name,
+                                               output, TEXT("anna"), TEXT("done by hand")};
     history_command(&cmd);
     const struct decision *decision = &history.log[history.count - 1];
-    if (decision->events[0].kind == EVENT_STEP_COMPLETED_BY_HAND)
+    if (decision->events[0].kind == EVENT_STEP_COMPLETED_BY_HAND &&
+        history.workflow->steps[index].kind == STEP_KIND_TASK)
         services_by_hand(
             &history.services, index, decision->events[0].step_completed_by_hand.ref.direction,
             history.order.steps[index].agent, history.order.steps[index].generation[DIRECTION_DO]);
@@ -74,7 +76,8 @@ static void end_by_hand(uint32_t index)
     struct text name = history.workflow->steps[index].name;
     uint32_t roll = dice_roll(&history.dice, 3);
     if (roll == 0) {
-        complete(index);
+        senders_complete(index,
+                         dice_percent(&history.dice, 70) ? (struct text){0} : TEXT("{\"n\":4}"));
         return;
     }
     if (roll == 1) {
@@ -104,8 +107,12 @@ void senders_migrate(void)
 {
     struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = TEXT("order-7")};
     uint32_t roll = dice_roll(&history.dice, 20);
-    history.target =
-        roll == 0 ? NULL : other_version(&history.dice, &history.memory.arena, history.workflow);
+    history.target = roll == 0
+                         ? NULL
+                         : mappings_of_version(&history.dice, &history.memory.arena,
+                                               other_version(&history.dice, &history.memory.arena,
+                                                             history.workflow),
+                                               history.workflow);
     cmd.migrate_order = (struct migrate_order){.order_id = cmd.order_id,
                                                .version = history.workflow->version + (roll != 1),
                                                .by = TEXT("anna"),

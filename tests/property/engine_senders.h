@@ -15,7 +15,8 @@ void senders_resubmit(struct text step, bool new_generation, int64_t timeout_ms)
 void senders_compensate(void);
 void senders_pause(bool pause); /* else: resume */
 void senders_migrate(void);
-void senders_end_a_step(void);   /* by hand */
+void senders_complete(uint32_t index, struct text output); /* by hand */
+void senders_end_a_step(void);                             /* by hand, in any way */
 void senders_operator(void);     /* any of these, mostly one that makes sense */
 void senders_any_operator(void); /* any command of operators, at any step */
 void senders_ask(const struct deadline *deadline);

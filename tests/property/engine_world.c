@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_world.h"
 
+#include "tests/property/engine_data.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -42,7 +44,8 @@ static void answer(struct services *services, struct call *call, bool succeeded,
                                         .agent = TEXT("agent"),
                                         .instance = TEXT("agent-1")};
     if (succeeded) {
-        call->report.output = TEXT("{\"done\":true}");
+        if (call->direction == DIRECTION_DO)
+            call->report.output = data_answer(services->dice, services->arena);
         return;
     }
     call->report.error_name = random_error(services->dice);

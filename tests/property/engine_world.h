@@ -32,6 +32,7 @@ struct call {
 
 struct services {
     struct dice *dice;
+    struct arena *arena; /* of their answers */
     const struct workflow *workflow;
     bool healthy; /* everything succeeds from now on */
     struct ledger ledgers[WORKFLOW_STEPS_MAX][AGENTS_COUNT];

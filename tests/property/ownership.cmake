@@ -4,13 +4,18 @@
 
 reeve_library(reeve-test-ownership
     SOURCES
+        engine_data.c
+        engine_mappings.c
         engine_other_version.c
         engine_random.c
         engine_rules.c
+        engine_rules_data.c
         engine_rules_migrate.c
         engine_rules_route.c
         engine_rules_step.c
         engine_rules_verdict.c
+        engine_terms.c
+        engine_terms_evaluate.c
         ownership_actors.c
         ownership_bytes.c
         ownership_chaos.c

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data of random histories: small canonical JSON, with whole numbers, and texts without
+ * escapes. What reads it here is not what the engine reads it with. */
+#ifndef TESTS_PROPERTY_ENGINE_DATA_H
+#define TESTS_PROPERTY_ENGINE_DATA_H
+
+#include "base/arena.h"
+#include "tests/property/engine_random.h"
+
+/* The members that data mostly has: b a bool, big a long text, l a list of numbers, m a map with n
+ * and t, n a number, t a text. */
+
+/* An answer of a service: mostly a map; empty, null, or what stands for too large an answer. In the
+ * arena. */
+struct text data_answer(struct dice *dice, struct arena *arena);
+/* An order's input: mostly a map; `big`: it may have a text that is too long for most places. */
+struct text data_input(struct dice *dice, struct arena *arena, bool big);
+/* One of the texts that data has, without quotes. */
+struct text data_word(struct dice *dice);
+/* Whether it stands for an answer that was too large. */
+bool data_is_truncated(struct text json);
+
+/* A place between the items of a list or a map. */
+struct data_items {
+    const char *at;
+    const char *end;
+    bool map;
+    struct text name; /* of a member, without quotes */
+    struct text value;
+};
+
+void data_items_begin(struct data_items *items, struct text container);
+bool data_items_next(struct data_items *items);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/engine_mappings.h"
+
+#include "engine/expression/evaluate.h"
+#include "workflow/expression.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BIT(index) (UINT64_C(1) << (index))
+
+enum { YAML_SIZE = TERM_SIZE + 16 };
+
+/* One workflow in the making. */
+struct drawing {
+    struct dice *dice;
+    struct arena *arena;
+    struct mapped_workflow *mapped;
+    struct workflow_step *steps; /* its steps */
+    struct expression_known_step known[WORKFLOW_STEPS_MAX];
+    bool strict; /* whatever does not compile is a mistake of these tests */
+};
+
+/* ---- places ---- */
+
+static uint64_t steps_before(const struct workflow *workflow, uint32_t index)
+{
+    uint64_t before = index < workflow->step_count ? workflow->steps[index].after : UINT64_MAX;
+    for (uint64_t seen = 0; seen != before;) {
+        seen = before;
+        for (uint32_t i = 0; i < workflow->step_count; i++)
+            before |= (seen >> i & 1) != 0 ? workflow->steps[i].after : 0;
+    }
+    return before;
+}
+
+static bool continues(const struct workflow_step *step)
+{
+    bool does = false;
+    for (uint32_t i = 0; i < step->catcher_count; i++)
+        does = does || step->catchers[i].next == OUTCOME_CONTINUE;
+    return does;
+}
+
+/* Of a step; beyond the last one: of the workflow as a whole. */
+static struct expression_names names_at(struct drawing *drawing, uint32_t index, bool result)
+{
+    const struct workflow *workflow = &drawing->mapped->workflow;
+    uint64_t before = steps_before(workflow, index);
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        drawing->known[i] = (struct expression_known_step){
+            drawing->steps[i].name, (before >> i & 1) != 0, continues(&drawing->steps[i])};
+    return (struct expression_names){
+        .allowed = EXPRESSION_NAMES_ALWAYS | (result ? 1U << NAME_RESULT : 0),
+        .steps = drawing->known,
+        .step_count = workflow->step_count,
+    };
+}
+
+static struct term_place place_at(struct drawing *drawing, uint32_t index, bool result)
+{
+    struct term_place place = {.dice = drawing->dice, .arena = drawing->arena, .result = result};
+    uint64_t before = steps_before(&drawing->mapped->workflow, index);
+    for (uint32_t i = 0; i < drawing->mapped->workflow.step_count; i++) {
+        const struct workflow_step *step = &drawing->steps[i];
+        if ((before >> i & 1) == 0)
+            continue;
+        place.outputs[place.output_count++] = step->name;
+        if (continues(step))
+            place.errors[place.error_count++] = step->name;
+    }
+    return place;
+}
+
+/* ---- compiling ---- */
+
+/* NULL, and no tree, where it reads what it may not. */
+static void check(const struct drawing *drawing, const void *compiled, struct text text,
+                  const char *problem, const struct term **tree)
+{
+    if (compiled == NULL && drawing->strict) {
+        fprintf(stderr, "%.*s\n%s\n", TEXT_ARG(text), problem);
+        abort();
+    }
+    if (compiled == NULL)
+        *tree = NULL;
+}
+
+static const struct expression *compile_condition(struct drawing *drawing, uint32_t index,
+                                                  const struct term **tree)
+{
+    struct expression_problems problems;
+    struct expression_names names = names_at(drawing, index, false);
+    if (*tree == NULL)
+        return NULL;
+    struct text text = term_print(*tree, drawing->arena);
+    const struct expression *compiled =
+        expression_compile(text, &names, KIND_SET(BOOL), drawing->arena, &problems);
+    check(drawing, compiled, text, problems.items[0].text, tree);
+    return compiled;
+}
+
+static const struct expression_template *compile(struct drawing *drawing, uint32_t index,
+                                                 bool result, bool as_text,
+                                                 const struct term **tree)
+{
+    static struct workflow_problems problems;
+    char yaml[YAML_SIZE];
+    struct values values = {drawing->arena, &problems, false};
+    struct expression_names names = names_at(drawing, index, result);
+    if (*tree == NULL)
+        return NULL;
+    problems.count = 0;
+    struct text text = term_print_template(*tree, drawing->arena);
+    int size = snprintf(yaml, sizeof(yaml), "Field: %.*s\n", TEXT_ARG(text));
+    const struct yaml_node *root =
+        yaml_tree_parse((struct text){yaml, (uint32_t)size}, drawing->arena, &problems);
+    const struct expression_template *compiled =
+        root == NULL ? NULL : compile_template(&values, root->first, "Field", &names, as_text);
+    check(drawing, compiled, text, problems.items[0].text, tree);
+    return compiled;
+}
+
+static void compile_step(struct drawing *drawing, uint32_t index)
+{
+    struct workflow_step *step = &drawing->steps[index];
+    struct mappings *trees = &drawing->mapped->steps[index];
+    step->when = compile_condition(drawing, index, &trees->when);
+    step->input = compile(drawing, index, false, false, &trees->input);
+    step->output = compile(drawing, index, true, false, &trees->output);
+    step->compensate.input = compile(drawing, index, true, false, &trees->undo_input);
+    step->fail.message = compile(drawing, index, false, true, &trees->message);
+    step->set = compile(drawing, index, false, false, &trees->set);
+}
+
+/* ---- drawing ---- */
+
+static const struct term *draw(struct drawing *drawing, uint32_t index, uint32_t percent,
+                               bool result)
+{
+    struct term_place place = place_at(drawing, index, result);
+    return dice_percent(drawing->dice, percent) ? term_template(&place) : NULL;
+}
+
+static void draw_set(struct drawing *drawing, uint32_t index)
+{
+    drawing->mapped->steps[index].set = draw(drawing, index, 100, false);
+}
+
+static void draw_fail(struct drawing *drawing, uint32_t index)
+{
+    struct term_place place = place_at(drawing, index, false);
+    if (dice_percent(drawing->dice, 70))
+        drawing->mapped->steps[index].message = term_message(&place);
+    drawing->steps[index].fail.error = random_error(drawing->dice);
+}
+
+static void draw_task(struct drawing *drawing, uint32_t index)
+{
+    struct mappings *trees = &drawing->mapped->steps[index];
+    trees->input = draw(drawing, index, 45, false);
+    trees->output = draw(drawing, index, 25, true);
+    if (drawing->steps[index].has_compensate)
+        trees->undo_input = draw(drawing, index, 30, true);
+}
+
+static void draw_step(struct drawing *drawing, uint32_t index)
+{
+    const struct workflow_step *step = &drawing->steps[index];
+    struct mappings *trees = &drawing->mapped->steps[index];
+    struct term_place place = place_at(drawing, index, false);
+    *trees = (struct mappings){0};
+    if (dice_percent(drawing->dice, 35))
+        trees->when = term_condition(&place);
+    if (step->kind == STEP_KIND_SET)
+        draw_set(drawing, index);
+    else if (step->kind == STEP_KIND_FAIL)
+        draw_fail(drawing, index);
+    else
+        draw_task(drawing, index);
+}
+
+/* Nothing is asked of an agent. */
+static void take_agents(struct drawing *drawing, uint32_t index, enum step_kind kind)
+{
+    struct workflow_step *step = &drawing->steps[index];
+    step->kind = kind;
+    step->agents = NULL;
+    step->agent_count = 0;
+    step->timeout_ms = step->max_extension_ms = 0;
+    step->retry.count = 0;
+    step->has_compensate = false;
+}
+
+static void draw_kind(struct drawing *drawing, uint32_t index)
+{
+    uint32_t roll = dice_roll(drawing->dice, 100);
+    if (drawing->steps[index].pivot || roll >= 20)
+        return;
+    take_agents(drawing, index, roll < 13 ? STEP_KIND_SET : STEP_KIND_FAIL);
+}
+
+/* Each of most steps takes all the time that it has, and what follows goes on. */
+static void be_greedy(struct drawing *drawing)
+{
+    static const struct catcher all = {.errors = {.names = {TEXT_CONST(ERROR_ALL)}, .count = 1},
+                                       .next = OUTCOME_CONTINUE};
+    for (uint32_t i = 0; i < drawing->mapped->workflow.step_count; i++) {
+        struct workflow_step *step = &drawing->steps[i];
+        if (step->pivot || dice_percent(drawing->dice, 30))
+            continue;
+        step->has_compensate = false;
+        step->catchers = &all;
+        step->catcher_count = 1;
+        drawing->mapped->steps[i].when = term_endless(drawing->arena);
+        drawing->mapped->steps[i].undo_input = NULL;
+    }
+}
+
+static struct drawing begin(struct dice *dice, struct arena *arena, const struct workflow *workflow)
+{
+    struct mapped_workflow *mapped = ARENA_NEW(arena, struct mapped_workflow);
+    struct workflow_step *steps = ARENA_ARRAY(arena, struct workflow_step, workflow->step_count);
+    mapped->workflow = *workflow;
+    mapped->workflow.steps = steps;
+    memcpy(steps, workflow->steps, workflow->step_count * sizeof(steps[0]));
+    return (struct drawing){.dice = dice, .arena = arena, .mapped = mapped, .steps = steps};
+}
+
+static const struct workflow *compile_all(struct drawing *drawing)
+{
+    struct mapped_workflow *mapped = drawing->mapped;
+    for (uint32_t i = 0; i < mapped->workflow.step_count; i++)
+        compile_step(drawing, i);
+    mapped->workflow.output =
+        compile(drawing, mapped->workflow.step_count, false, false, &mapped->output);
+    return &mapped->workflow;
+}
+
+const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
+                                     const struct workflow *workflow)
+{
+    struct drawing drawing = begin(dice, arena, workflow);
+    uint32_t count = workflow->step_count;
+    bool greedy = count >= 4 && count < 12 && dice_roll(dice, 150) == 0;
+    if (!greedy && dice_percent(dice, 40))
+        return compile_all(&drawing);
+    drawing.strict = true;
+    for (uint32_t i = 0; i < count; i++)
+        draw_kind(&drawing, i);
+    for (uint32_t i = 0; i < count; i++)
+        draw_step(&drawing, i);
+    drawing.mapped->output = draw(&drawing, count, 50, false);
+    if (greedy)
+        be_greedy(&drawing);
+    return compile_all(&drawing);
+}
+
+/* ---- another version ---- */
+
+static const struct mappings *find(const struct workflow *workflow, struct text name)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        if (text_equal(workflow->steps[i].name, name))
+            return &mapped_of(workflow)->steps[i];
+    }
+    return NULL;
+}
+
+const struct workflow *mappings_of_version(struct dice *dice, struct arena *arena,
+                                           const struct workflow *other,
+                                           const struct workflow *before)
+{
+    struct drawing drawing = begin(dice, arena, other);
+    drawing.mapped->output = mapped_of(before)->output;
+    for (uint32_t i = 0; i < other->step_count; i++) {
+        const struct mappings *known = find(before, other->steps[i].name);
+        if (known != NULL)
+            drawing.mapped->steps[i] = *known;
+        else
+            draw_step(&drawing, i);
+    }
+    uint32_t index = dice_roll(dice, other->step_count);
+    if (dice_percent(dice, 15) && !drawing.steps[index].pivot)
+        take_agents(&drawing, index, STEP_KIND_SET);
+    if (dice_percent(dice, 30) || drawing.steps[index].kind != other->steps[index].kind)
+        draw_step(&drawing, index);
+    compile_all(&drawing);
+    for (uint32_t i = 0; i < other->step_count; i++) {
+        if (drawing.steps[i].kind != STEP_KIND_SET || drawing.steps[i].set != NULL)
+            continue;
+        struct term_place nowhere = {.dice = dice, .arena = arena};
+        drawing.mapped->steps[i].set = term_template(&nowhere);
+        compile_step(&drawing, i);
+    }
+    return &drawing.mapped->workflow;
+}
+
+bool mappings_same_input(const struct term *a, const struct term *b, struct arena *arena)
+{
+    if (a == b || a == NULL || b == NULL)
+        return a == b;
+    return text_equal(term_print_template(a, arena), term_print_template(b, arena));
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of conditions and mappings: what each expression gives, when it counts, and what
+ * follows where it fails. */
+#include "tests/property/engine_rules.h"
+
+/* Steps that have spent all of their time, until a Decision begins no further one. */
+enum { SPENT_STEPS_MAX = 3 };
+
+const struct mappings *rules_mappings(const struct rules *rules, const struct workflow *workflow,
+                                      uint32_t index)
+{
+    static const struct mappings none;
+    return rules->mapped ? &mapped_of(workflow)->steps[index] : &none;
+}
+
+static const struct mappings *mappings_at(const struct rules *rules, uint32_t index)
+{
+    return rules_mappings(rules, rules->workflow, index);
+}
+
+/* has(output.X) is true exactly if X is Processed, and has(error.X) if it is Caught. */
+static struct term_step step_of(const void *of, struct text name)
+{
+    const struct rules *rules = of;
+    int index = rules_index(rules, name);
+    if (index < 0)
+        return (struct term_step){0};
+    const struct rules_step *step = &rules->steps[index];
+    return (struct term_step){
+        .has_output = step->ways[DIRECTION_DO].state == WAY_DONE && !step->skipped,
+        .has_error = step->caught,
+        .output = step->output,
+        .error_name = step->error_name,
+    };
+}
+
+static struct term_scope scope_of(const struct rules *rules, bool *spent, struct text result)
+{
+    return (struct term_scope){
+        .arena = rules->arena,
+        .step = step_of,
+        .of = rules,
+        .input = rules->input,
+        .result = result,
+        .customer = TEXT("17850"),
+        .disabled = rules->no_expressions,
+        .spent = spent,
+    };
+}
+
+static struct text error_of(enum fault fault)
+{
+    return fault == FAULT_LIMIT ? TEXT("States.DataLimitExceeded")
+                                : TEXT("States.QueryEvaluationError");
+}
+
+static struct text without_null(struct text json)
+{
+    return text_equal(json, TEXT("null")) ? (struct text){0} : json;
+}
+
+/* ---- time ---- */
+
+bool rules_time_is_up(const struct rules *rules)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++)
+        count += rules->steps[i].spent;
+    return count >= SPENT_STEPS_MAX;
+}
+
+static void check_time(struct rules *rules, uint32_t index)
+{
+    RULE(rules, !rules_time_is_up(rules), "step %u begins, though there is no time left", index);
+}
+
+/* The step waits for a supervisor to ask, as it does for a retry. */
+void rules_deferred(struct rules *rules, uint32_t index, const struct step_queued *event)
+{
+    struct way *way = &rules->steps[index].ways[DIRECTION_DO];
+    RULE(rules, event->ref.direction == DIRECTION_DO, "an undo is put off");
+    RULE(rules, rules_time_is_up(rules), "step %u is put off, though there is time left", index);
+    RULE(rules, event->retry_at == rules->decision->decided_at, "put off to another time");
+    RULE(rules, !way->queued, "step %u is queued already", index);
+    way->state = WAY_WAITING;
+    way->retry_at = event->retry_at;
+    rules->rare[RARE_DEFERRED]++;
+}
+
+/* ---- the turn of a step ---- */
+
+enum turn_kind { TURN_SKIPS, TURN_FAILS, TURN_PASSES, TURN_STARTS };
+
+struct turn {
+    enum turn_kind kind;
+    struct text error_name;
+    struct text json; /* the output of a step that passes */
+    enum rare rare;
+};
+
+static struct turn fails(enum fault fault, enum rare rare)
+{
+    return (struct turn){.kind = TURN_FAILS, .error_name = error_of(fault), .rare = rare};
+}
+
+static struct turn turn_of_set(struct term_scope *scope, const struct mappings *trees)
+{
+    enum fault fault;
+    struct text json;
+    if (!term_json(scope, trees->set, SET_BYTES_MAX, &json, &fault))
+        return fails(fault, RARE_SET_FAULT);
+    return (struct turn){.kind = TURN_PASSES, .json = without_null(json), .rare = RARE_SET};
+}
+
+static struct turn turn_of_fail(struct term_scope *scope, const struct mappings *trees,
+                                struct text error_name)
+{
+    enum fault fault;
+    struct text message;
+    if (trees->message != NULL &&
+        !term_text(scope, trees->message, MESSAGE_BYTES_MAX, &message, &fault))
+        return fails(fault, RARE_FAIL_FAULT);
+    return (struct turn){.kind = TURN_FAILS, .error_name = error_name, .rare = RARE_FAIL};
+}
+
+/* A task's When is asked before its first attempt; that of a step without attempts each time. */
+static struct turn turn_of(struct rules *rules, uint32_t index)
+{
+    struct rules_step *step = &rules->steps[index];
+    const struct way *way = &step->ways[DIRECTION_DO];
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    const struct mappings *trees = mappings_at(rules, index);
+    struct term_scope scope = scope_of(rules, &step->spent, (struct text){0});
+    bool asked =
+        trees->when != NULL && !way->queued && (way->attempt == 0 || plan->kind != STEP_KIND_TASK);
+    enum fault fault = FAULT_NONE;
+    bool yes = true;
+    if (asked && !term_holds(&scope, trees->when, &yes, &fault))
+        return fails(fault, RARE_WHEN_FAULT);
+    if (!yes)
+        return (struct turn){.kind = TURN_SKIPS,
+                             .rare = fault == FAULT_MISSING ? RARE_WHEN_MISSING : RARE_WHEN_FALSE};
+    if (plan->kind == STEP_KIND_SET)
+        return turn_of_set(&scope, trees);
+    if (plan->kind == STEP_KIND_FAIL)
+        return turn_of_fail(&scope, trees, plan->fail.error);
+    return (struct turn){.kind = TURN_STARTS};
+}
+
+void rules_check_when(struct rules *rules, uint32_t index, enum direction direction)
+{
+    if (direction == DIRECTION_UNDO)
+        return;
+    if (!rules->steps[index].ways[direction].queued)
+        check_time(rules, index);
+    RULE(rules, turn_of(rules, index).kind == TURN_STARTS, "step %u starts, but it is not to",
+         index);
+}
+
+void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct step_marked *event)
+{
+    struct rules_step *step = &rules->steps[index];
+    rules_check_turn(rules, index, DIRECTION_DO);
+    check_time(rules, index);
+    struct turn turn = turn_of(rules, index);
+    RULE(rules, turn.kind == TURN_SKIPS, "step %u is skipped, though its When is not false", index);
+    RULE(rules, event->reason.size > 6 && memcmp(event->reason.data, "When: ", 6) == 0,
+         "skipped, and the reason is %.*s", TEXT_ARG(event->reason));
+    rules->rare[turn.rare]++;
+    step->ways[DIRECTION_DO].state = WAY_DONE;
+    step->skipped = true;
+}
+
+void rules_passed(struct rules *rules, uint32_t index, const struct step_passed *event)
+{
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[DIRECTION_DO];
+    rules_check_turn(rules, index, DIRECTION_DO);
+    check_time(rules, index);
+    struct turn turn = turn_of(rules, index);
+    RULE(rules, turn.kind == TURN_PASSES && text_equal(turn.json, event->output),
+         "step %u is set to %.*s, not to %.*s", index, TEXT_ARG(event->output),
+         TEXT_ARG(turn.json));
+    rules->rare[RARE_SET]++;
+    rules->rare[RARE_SET_AGAIN] += way->failures > 0 || way->state == WAY_RESUBMITTED;
+    way->state = WAY_DONE;
+    way->effect = EFFECT_NONE;
+    step->output = event->output;
+}
+
+/* ---- Input ---- */
+
+/* False: the error. *ret_input is empty where there is none, or the attempts have one already. */
+static bool input_of(struct rules *rules, uint32_t index, enum direction direction,
+                     struct text *ret_input, struct text *ret_error_name)
+{
+    struct rules_step *step = &rules->steps[index];
+    const struct mappings *trees = mappings_at(rules, index);
+    bool undo = direction == DIRECTION_UNDO;
+    const struct term *tree = undo && trees->undo_input != NULL ? trees->undo_input : trees->input;
+    struct term_scope scope = scope_of(rules, &step->spent, undo ? step->output : (struct text){0});
+    enum fault fault;
+    *ret_input = (struct text){0};
+    if (tree == NULL || !text_empty(step->ways[direction].input))
+        return true;
+    if (term_json(&scope, tree, STEP_INPUT_BYTES_MAX, ret_input, &fault))
+        return true;
+    *ret_error_name = error_of(fault);
+    return false;
+}
+
+void rules_check_input(struct rules *rules, uint32_t index, const struct step_started *event)
+{
+    enum direction direction = event->ref.direction;
+    struct way *way = &rules->steps[index].ways[direction];
+    struct text input;
+    struct text error_name = {0};
+    bool done = input_of(rules, index, direction, &input, &error_name);
+    RULE(rules, done, "step %u starts, but its Input fails with %.*s", index, TEXT_ARG(error_name));
+    RULE(rules, text_equal(input, event->input), "step %u starts with the Input %.*s, not %.*s",
+         index, TEXT_ARG(event->input), TEXT_ARG(input));
+    rules->rare[RARE_INPUT_KEPT] += !text_empty(way->input);
+    if (text_empty(input))
+        return;
+    rules->rare[direction == DIRECTION_UNDO ? RARE_UNDO_INPUT : RARE_INPUT]++;
+    rules->rare[RARE_INPUT_AGAIN] += way->attempt > 0;
+    way->input = input;
+}
+
+/* An agent was to be asked, and there is nothing to ask it. */
+static struct text input_fault(struct rules *rules, uint32_t index, enum direction direction)
+{
+    struct text input;
+    struct text error_name = {0};
+    RULE(rules,
+         rules->routing_unknown || !text_empty(rules_choice(rules, index, direction, rules->at)),
+         "step %u fails, but no agent has capacity", index);
+    input_of(rules, index, direction, &input, &error_name);
+    return error_name;
+}
+
+/* ---- a step that fails without an attempt, and without an operator ---- */
+
+void rules_failed_unstarted(struct rules *rules, uint32_t index,
+                            const struct step_failed_unstarted *event)
+{
+    enum direction direction = event->ref.direction;
+    struct turn turn = {.kind = TURN_STARTS};
+    rules_check_turn(rules, index, direction);
+    if (direction == DIRECTION_DO) {
+        if (!rules->steps[index].ways[direction].queued)
+            check_time(rules, index);
+        turn = turn_of(rules, index);
+    }
+    if (turn.kind == TURN_STARTS) {
+        turn = (struct turn){.kind = TURN_FAILS,
+                             .error_name = input_fault(rules, index, direction),
+                             .rare = direction == DIRECTION_UNDO ? RARE_UNDO_INPUT_FAULT
+                                                                 : RARE_INPUT_FAULT};
+    }
+    RULE(rules, turn.kind == TURN_FAILS && text_equal(turn.error_name, event->error_name),
+         "step %u fails with %.*s, not with \"%.*s\"", index, TEXT_ARG(event->error_name),
+         TEXT_ARG(turn.error_name));
+    RULE(rules, text_empty(event->by), "an operator failed step %u", index);
+    rules->rare[turn.rare]++;
+    rules->rare[RARE_DATA_LIMIT] += text_equal(turn.error_name, error_of(FAULT_LIMIT));
+    rules->rare[RARE_NO_EXPRESSIONS] += rules->no_expressions && turn.rare != RARE_FAIL;
+}
+
+/* ---- Output ---- */
+
+/* False: the error. */
+static bool output_of(struct rules *rules, uint32_t index, struct text *ret_output,
+                      struct text *ret_error_name)
+{
+    struct rules_step *step = &rules->steps[index];
+    const struct term *tree = mappings_at(rules, index)->output;
+    struct text answer = rules->cmd->report_step.output;
+    struct term_scope scope = scope_of(rules, &step->spent, answer);
+    enum fault fault;
+    *ret_output = answer;
+    if (tree != NULL && !term_json(&scope, tree, REPORT_BYTES_MAX, ret_output, &fault)) {
+        *ret_error_name = error_of(fault);
+        return false;
+    }
+    *ret_output = without_null(*ret_output);
+    return true;
+}
+
+struct text rules_output_fault(struct rules *rules, uint32_t index)
+{
+    struct text output;
+    struct text error_name = {0};
+    output_of(rules, index, &output, &error_name);
+    return error_name;
+}
+
+void rules_check_output(struct rules *rules, uint32_t index, struct text output)
+{
+    struct text expected;
+    struct text error_name = {0};
+    rules->steps[index].output = output;
+    if (!rules->mapped)
+        return; /* a log may have the answer in another spelling */
+    bool kept = output_of(rules, index, &expected, &error_name);
+    RULE(rules, kept, "succeeded, but Output fails with %.*s", TEXT_ARG(error_name));
+    RULE(rules, !kept || text_equal(output, expected), "step %u keeps %.*s, not %.*s", index,
+         TEXT_ARG(output), TEXT_ARG(expected));
+    rules->rare[RARE_OUTPUT] += mappings_at(rules, index)->output != NULL;
+}
+
+/* ---- the order ---- */
+
+void rules_check_order_output(struct rules *rules, const struct order_processed *event)
+{
+    const struct term *tree = rules->mapped ? mapped_of(rules->workflow)->output : NULL;
+    bool spent = false;
+    struct term_scope scope = scope_of(rules, &spent, (struct text){0});
+    struct text output = {0};
+    struct text error_name = {0};
+    enum fault fault = FAULT_NONE;
+    if (tree != NULL && !term_json(&scope, tree, STEP_OUTPUT_BYTES_MAX, &output, &fault)) {
+        error_name = error_of(fault);
+        output = (struct text){0};
+    }
+    RULE(rules, text_equal(event->output, without_null(output)),
+         "the order's Output is %.*s, not %.*s", TEXT_ARG(event->output), TEXT_ARG(output));
+    RULE(rules,
+         text_empty(error_name)
+             ? text_empty(event->problem)
+             : event->problem.size > error_name.size &&
+                   memcmp(event->problem.data, error_name.data, error_name.size) == 0,
+         "the order's Output has the problem \"%.*s\", not %.*s", TEXT_ARG(event->problem),
+         TEXT_ARG(error_name));
+    rules->rare[RARE_ORDER_OUTPUT] += !text_empty(output);
+    rules->rare[RARE_ORDER_OUTPUT_FAULT] += !text_empty(error_name);
+}
