@@ -3,6 +3,7 @@
  * would search through all of them. */
 #include "services/scheduler/owner/outcomes.h"
 
+#include "engine/expression/expression.h"
 #include "platform/hash_table.h"
 
 #include <assert.h>
@@ -33,6 +34,7 @@ struct outcomes {
     struct series *steps;  /* known ones, with their direction */
     struct series *errors; /* known names that no policy mentions */
     struct series *attempts;
+    struct series *expressions; /* that failed, by step */
 };
 
 /* The labels of an attempt. */
@@ -229,21 +231,27 @@ static struct series *register_attempt(struct outcomes *outcomes, const struct s
     return row;
 }
 
-/* Replaces by "other" what exceeds the limits. */
-static void bound_labels(struct outcomes *outcomes, const struct workflow *workflow,
-                         struct attempt_labels *labels)
+/* Replaces by "other" the step, with its workflow, that exceeds the limit. */
+static void bound_step(struct outcomes *outcomes, struct attempt_labels *labels)
 {
     struct series_key place = {0};
-    struct series_key error = {0};
     key_add(&place, labels->workflow);
     key_add(&place, labels->step);
     key_add(&place, direction_labels[labels->direction]);
-    bool named = labels->outcome != FAILED || step_names(workflow, text_of(labels->step),
-                                                         labels->direction, text_of(labels->error));
     if (!admit(&outcomes->steps, &place, OUTCOMES_STEPS_MAX)) {
         set_label(labels->workflow, TEXT(OTHER));
         set_label(labels->step, TEXT(OTHER));
     }
+}
+
+/* Replaces by "other" what exceeds the limits. */
+static void bound_labels(struct outcomes *outcomes, const struct workflow *workflow,
+                         struct attempt_labels *labels)
+{
+    struct series_key error = {0};
+    bool named = labels->outcome != FAILED || step_names(workflow, text_of(labels->step),
+                                                         labels->direction, text_of(labels->error));
+    bound_step(outcomes, labels);
     key_add(&error, labels->error);
     if (!named && !admit(&outcomes->errors, &error, OUTCOMES_ERRORS_MAX))
         set_label(labels->error, TEXT(OTHER));
@@ -266,7 +274,73 @@ static struct series *attempt_series(struct outcomes *outcomes, const struct wor
     return row != NULL ? row : register_attempt(outcomes, &key, labels);
 }
 
+/* ---- expressions ---- */
+
+static bool is_of_expressions(struct text error_name)
+{
+    return text_equal(error_name, TEXT(ERROR_QUERY_EVALUATION)) ||
+           text_equal(error_name, TEXT(ERROR_DATA_LIMIT));
+}
+
+/* An expression of *ret_step failed, or of the order's Output, where that is empty. */
+static bool expression_failed(const struct event *event, struct attempt_ref *ret_step)
+{
+    *ret_step = (struct attempt_ref){0};
+    if (event->kind == EVENT_ORDER_PROCESSED)
+        return !text_empty(event->order_processed.problem);
+    if (event->kind != EVENT_STEP_FAILED && event->kind != EVENT_STEP_FAILED_UNSTARTED)
+        return false;
+    *ret_step = *event_ref(event);
+    return is_of_expressions(event->kind == EVENT_STEP_FAILED
+                                 ? event->step_failed.error_name
+                                 : event->step_failed_unstarted.error_name);
+}
+
+static struct series *expression_series(struct outcomes *outcomes, struct text workflow,
+                                        const struct attempt_ref *step)
+{
+    struct attempt_labels labels = {.direction = step->direction};
+    struct series_key key = {0};
+    set_label(labels.step, step->step);
+    workflow_label(outcomes, workflow, labels.workflow);
+    bound_step(outcomes, &labels);
+    key_add(&key, labels.workflow);
+    key_add(&key, labels.step);
+    struct series *row = find(outcomes->expressions, &key);
+    if (row != NULL)
+        return row;
+    row = add(&outcomes->expressions, &key);
+    row->counter = metrics_counter(
+        outcomes->metrics, "reeve_expression_errors_total",
+        "Steps that failed, and orders that ended without their Output, because an expression "
+        "failed or its data was too large.",
+        METRICS_LABELS("workflow", labels.workflow, "step", labels.step));
+    return row;
+}
+
 /* ---- Decisions ---- */
+
+/* A Decision, and the order without it. */
+struct decided {
+    const struct decision *decision;
+    const struct order *before; /* NULL: the Decision accepts it, or there is none */
+    const struct workflow *workflow;
+    struct text workflow_name; /* empty: there is no order */
+    int64_t accepted_at;
+};
+
+static struct decided decided_of(const struct decision *decision, const struct order *before,
+                                 const struct workflow *workflow)
+{
+    struct decided decided = {decision, before, workflow, {0}, decision->decided_at};
+    if (before != NULL) {
+        decided.workflow_name = before->details.workflow;
+        decided.accepted_at = before->accepted_at;
+    } else if (decision->events[0].kind == EVENT_ORDER_ACCEPTED) {
+        decided.workflow_name = decision->events[0].order_accepted.details.workflow;
+    }
+    return decided;
+}
 
 static void put(struct outcome_list *list, const struct series *row, int64_t from, int64_t to)
 {
@@ -277,11 +351,12 @@ static void put(struct outcome_list *list, const struct series *row, int64_t fro
     observation->us = (to - from) * 1000;
 }
 
-static void put_attempt(struct outcomes *outcomes, const struct decision *decision,
-                        const struct order *before, const struct workflow *workflow,
+static void put_attempt(struct outcomes *outcomes, const struct decided *decided,
                         const struct attempt_ref *ref, enum attempt_outcome outcome,
                         struct text error, struct outcome_list *list)
 {
+    const struct order *before = decided->before;
+    assert(before != NULL); /* no attempt ends with the Decision that accepts its order */
     struct attempt_labels labels = {.direction = ref->direction, .outcome = outcome};
     int index = order_find_step(before, ref->step);
     int64_t started_at = 0;
@@ -291,7 +366,8 @@ static void put_attempt(struct outcomes *outcomes, const struct decision *decisi
     set_label(labels.workflow, before->details.workflow);
     set_label(labels.step, ref->step);
     set_label(labels.error, error);
-    put(list, attempt_series(outcomes, workflow, &labels), started_at, decision->decided_at);
+    put(list, attempt_series(outcomes, decided->workflow, &labels), started_at,
+        decided->decision->decided_at);
 }
 
 /* How an order ended, or ended for now; ORDER_PENDING: the event says nothing about it. */
@@ -301,38 +377,37 @@ static const enum order_state ends[EVENT_KIND_COUNT] = {
     [EVENT_ORDER_FAILED] = ORDER_ERROR,
 };
 
-static void put_event(struct outcomes *outcomes, const struct decision *decision,
-                      const struct event *event, const struct order *before,
-                      const struct workflow *workflow, struct outcome_list *list)
+static void put_event(struct outcomes *outcomes, const struct decided *decided,
+                      const struct event *event, struct outcome_list *list)
 {
+    struct attempt_ref step;
     if (event->kind == EVENT_ORDER_ACCEPTED)
-        put(list, accepted_series(outcomes, event->order_accepted.details.workflow), 0, 0);
-    if (before == NULL)
-        return;
+        put(list, accepted_series(outcomes, decided->workflow_name), 0, 0);
+    if (expression_failed(event, &step))
+        put(list, expression_series(outcomes, decided->workflow_name, &step), 0, 0);
     if (ends[event->kind] != ORDER_PENDING)
-        put(list, ended_series(outcomes, before->details.workflow, ends[event->kind]),
-            before->accepted_at, decision->decided_at);
+        put(list, ended_series(outcomes, decided->workflow_name, ends[event->kind]),
+            decided->accepted_at, decided->decision->decided_at);
     else if (event->kind == EVENT_STEP_SUCCEEDED)
-        put_attempt(outcomes, decision, before, workflow, event_ref(event), SUCCEEDED, TEXT(""),
-                    list);
+        put_attempt(outcomes, decided, event_ref(event), SUCCEEDED, TEXT(""), list);
     else if (event->kind == EVENT_STEP_FAILED)
-        put_attempt(outcomes, decision, before, workflow, event_ref(event), FAILED,
-                    event->step_failed.error_name, list);
+        put_attempt(outcomes, decided, event_ref(event), FAILED, event->step_failed.error_name,
+                    list);
     else if (event->kind == EVENT_STEP_TIMED_OUT)
-        put_attempt(outcomes, decision, before, workflow, event_ref(event), TIMED_OUT,
-                    TEXT(ERROR_TIMEOUT), list);
+        put_attempt(outcomes, decided, event_ref(event), TIMED_OUT, TEXT(ERROR_TIMEOUT), list);
 }
 
 void outcomes_of(struct outcomes *outcomes, const struct decision *decision,
                  const struct order *before, const struct workflow *workflow, struct arena *arena,
                  struct outcome_list *ret_list)
 {
+    const struct decided decided = decided_of(decision, before, workflow);
     assert(decision->event_count >= 1);
     ret_list->count = 0;
-    ret_list->observations = ARENA_ARRAY(arena, struct observation, decision->event_count);
-    for (uint32_t i = 0; i < decision->event_count; i++)
-        put_event(outcomes, decision, &decision->events[i], before, workflow, ret_list);
-    assert(ret_list->count <= decision->event_count);
+    ret_list->observations = ARENA_ARRAY(arena, struct observation, 2 * decision->event_count);
+    for (uint32_t i = 0; i < decision->event_count && !text_empty(decided.workflow_name); i++)
+        put_event(outcomes, &decided, &decision->events[i], ret_list);
+    assert(ret_list->count <= 2 * decision->event_count);
 }
 
 void outcomes_count(const struct outcome_list *list)
@@ -365,5 +440,6 @@ void outcomes_free(struct outcomes *outcomes)
     drop(&outcomes->steps);
     drop(&outcomes->errors);
     drop(&outcomes->attempts);
+    drop(&outcomes->expressions);
     free(outcomes);
 }
