@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve orders get`: one order. As a table: its fields, its steps, what each step returned and why
- * it failed, its lines; no line of a table has more than LINE_COLUMNS columns. */
+/* `reeve orders get`: one order. As a table: its fields, its steps, what each step got, what it
+ * returned and why it failed, its lines; no line of a table has more than LINE_COLUMNS columns. */
 #include "cli/console/orders.h"
 #include "cli/field.h"
 #include "cli/output.h"
@@ -83,6 +83,8 @@ static const struct output_column fields[] = {
     {"Reply to", "reply_to", output_value, false},
     {"Attributes", "attributes", attributes_of, false},
     {"Input", "input", data_of, false},
+    {"Output", "output", data_of, false},
+    {"No output", "output_problem", output_value, false},
     {0},
 };
 
@@ -123,6 +125,7 @@ static json_t *error_of(const json_t *step)
 }
 
 static const struct output_column details[] = {
+    {"input", "input", data_of, false},
     {"output", "output", data_of, false},
     {"error", "", error_of, false},
     {"failures", "failure_count", attempt_of, false},

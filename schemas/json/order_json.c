@@ -70,7 +70,7 @@ static json_t *step_json(const struct step *step)
         "undo_effect");
     json_codec_put(object, "generation", json_integer(step->generation[DIRECTION_DO]));
     ADD(object, &binding_step_row, step, "undo_generation", "retries_used", "started_at",
-        "ended_at", "output");
+        "ended_at", "input", "output");
     return object;
 }
 
@@ -84,6 +84,7 @@ json_t *order_json(const struct order *order, int32_t partition)
                                                : json_null());
     json_codec_put(object, "margin_ms", json_integer(order->margin_ms));
     put_details(object, &order->details);
+    ADD(object, &binding_order_row, order, "output", "output_problem");
     for (uint32_t i = 0; i < order->step_count; i++)
         json_array_append_new(steps, step_json(&order->steps[i]));
     json_codec_put(object, "steps", steps);

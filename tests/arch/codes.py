@@ -8,7 +8,8 @@ from tree import LAYERS, ROOT, blank_comments, c_files, check, code_of, line_at
 HOME = "base/errors.def"
 # Names of something else: states, kinds of records and statuses, a label, an error of workflows.
 NAMESAKES = {
-    ("cli/console/orders_get.c", "Paused"), ("cli/export/events.c", "Undecoded"),
+    ("cli/console/orders_get.c", "Output"), ("cli/console/orders_get.c", "Paused"),
+    ("cli/export/events.c", "Undecoded"),
     ("engine/names.c", "Rejected"), ("engine/names.c", "Skipped"),
     ("engine/names.c", "Undecodable"), ("workflow/compile_policy.c", "Timeout"),
     ("workflow/compile_expressions.c", "Output"), ("workflow/diff.c", "Output"),

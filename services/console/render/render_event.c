@@ -129,7 +129,8 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
 /* The Decision says the rest of the record. */
 static json_t *render_update(const struct status_update *status)
 {
-    static const char *const fields[] = {"kind", "order_state", "code", "message", "steps", NULL};
+    static const char *const fields[] = {"kind",  "order_state", "code", "message",
+                                         "steps", "output",      NULL};
     json_t *update = json_object();
     json_codec_add(update, record_kind_info(RECORD_STATUS_UPDATE)->binding, status, fields,
                    JSON_CODEC_NULLS);

@@ -33,7 +33,8 @@ Test(cli_views, says_nothing_of_a_pause_of_an_order_that_is_not_paused)
 
 #define WITH_DATA                                                                                 \
     "{\"order_id\":\"o-1\",\"state\":\"Processed\",\"workflow\":\"shop\",\"workflow_version\":1," \
-    "\"input\":{\"amount\":100.10},\"steps\":[{\"step\":\"Pay\",\"state\":\"Processed\","         \
+    "\"input\":{\"amount\":100.10},\"output\":{\"paid\":1.50},\"steps\":["                        \
+    "{\"step\":\"Pay\",\"state\":\"Processed\",\"input\":{\"sum\":2.50},"                         \
     "\"output\":12345678901234567890},{\"step\":\"Ship\",\"output\":{}},"                         \
     "{\"step\":\"Tell\",\"output\":null}]}"
 
@@ -43,12 +44,26 @@ Test(cli_views, shows_the_data_of_an_order_with_all_its_digits)
     int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_out, "Input         {\"amount\":100.10}\n");
-    cli_kit_expect_text(cli_kit_out, "Pay   output         12345678901234567890\n");
+    cli_kit_expect_text(cli_kit_out, "Output        {\"paid\":1.50}\n");
+    cli_kit_expect_text(cli_kit_out, "Pay   input          {\"sum\":2.50}\n");
+    cli_kit_expect_text(cli_kit_out, "      output         12345678901234567890\n");
+    cr_assert_null(strstr(cli_kit_out, "No output"));
     cr_assert_null(strstr(cli_kit_out, "Ship  output"));
     cli_kit_answer(200, WITH_DATA);
     code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1", "--output", "json");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cr_assert_str_eq(cli_kit_out, WITH_DATA "\n");
+}
+
+Test(cli_views, says_why_an_order_has_no_output)
+{
+    cli_kit_answer(200, "{\"order_id\":\"o-1\",\"state\":\"Processed\",\"workflow\":\"shop\","
+                        "\"workflow_version\":1,\"output\":null,\"output_problem\":"
+                        "\"States.QueryEvaluationError: no member 'x'\",\"steps\":[]}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "No output     States.QueryEvaluationError: no member 'x'\n");
+    cr_assert_null(strstr(cli_kit_out, "\nOutput"));
 }
 
 #define OVERVIEW                                                                         \

@@ -3,9 +3,12 @@
 #include "services/console/render/render.h"
 
 #include "base/heap_arena.h"
+#include "platform/json_tree.h"
 #include "tests/unit/schemas/json_kit.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 Test(console_render, renders_kind_text_and_data_of_every_event)
 {
@@ -71,5 +74,29 @@ Test(console_render, shows_large_dead_letters_in_part)
     json_kit_int(data, "bytes_size", sizeof(bytes));
     cr_assert_lt(json_string_length(json_object_get(data, "bytes_base64url")), 6000);
     json_decref(json);
+    heap_arena_deinit(&heap);
+}
+
+Test(console_render, shows_the_output_of_an_order_in_its_last_status)
+{
+    struct topics topics;
+    struct error error;
+    struct heap_arena heap;
+    struct event end = {EVENT_ORDER_PROCESSED,
+                        .order_processed = {.output = TEXT("{\"sum\":12345678901234567890}"),
+                                            .problem = TEXT("no member 'x'")}};
+    struct decision decision = {.order_id = TEXT("17"),
+                                .order_version = 9,
+                                .reply_to = TEXT("t.replies.web"),
+                                .events = &end,
+                                .event_count = 1};
+    cr_assert(topics_init(&topics, "t", &error) == ERROR_OK, "%s", error.message);
+    heap_arena_init(&heap, 4096);
+    json_t *updates = render_updates(&decision, 0, &topics, &heap.arena);
+    char *text = json_tree_print(json_array_get(updates, 0), JSON_COMPACT);
+    cr_assert_not_null(strstr(text, "\"output\":{\"sum\":12345678901234567890}"), "%s", text);
+    cr_assert_not_null(strstr(text, "\"message\":\"no member 'x'\""), "%s", text);
+    free(text);
+    json_decref(updates);
     heap_arena_deinit(&heap);
 }

@@ -32,7 +32,10 @@ Test(schemas_order_json, shows_every_field)
     json_kit_text(step, "locked_by", "scheduler-1");
     json_kit_text(step, "error_name", "Declined");
     cr_assert_eq(json_array_size(json_object_get(step, "output")), 1);
+    cr_assert_eq(json_object_size(json_object_get(step, "input")), 1);
     cr_assert(json_is_true(json_object_get(json_object_get(json, "input"), "express")));
+    cr_assert(json_is_true(json_object_get(json_object_get(json, "output"), "paid")));
+    json_kit_text(json, "output_problem", "no member x");
     json_kit_int(step, "attempt", 91);
     json_kit_int(step, "failure_count", 92);
     json_kit_int(step, "undo_generation", 94);

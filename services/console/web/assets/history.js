@@ -3,6 +3,7 @@
 import { h } from './dom.js';
 import { number, time, visible } from './format.js';
 import { badge, data, empty, json, link, table } from './parts.js';
+import { brief } from './data_tree.js';
 import { orderPage } from './api.js';
 
 // Who acted, and what an operator gave as the reason; the words say why anything else was done.
@@ -63,6 +64,7 @@ export function statusTable(entries) {
       (update.steps.length ? h('ul', { class: 'events' }, update.steps.map(changeOf)) : data(null)) },
     { name: 'Why', cell: ({ update }) =>
       (update.code ? [h('b', null, data(update.code)), ' ', data(update.message)] : data(update.message)) },
+    { name: 'Output', cell: ({ update }) => brief(update.output) },
     { name: 'To', cell: ({ update }) => data(update.topic) },
   ], sent, { key: ({ entry }) => entry.offset });
 }

@@ -202,11 +202,12 @@ export function open(view) {
   }
 
   function reason(shown) {
-    if (shown.state !== 'Error' && !shown.reason_code && !shown.paused_at) return null;
+    if (shown.state !== 'Error' && !shown.reason_code && !shown.paused_at && !shown.output_problem) return null;
     return [
       shown.paused_at ? notice('warn', h('b', null, 'Paused'), ' by ', data(shown.paused_by), ' ', at === null ? ago(shown.paused_at) : time(shown.paused_at), ': ', data(shown.pause_reason)) : null,
       shown.reason_code ? notice(shown.state === 'Error' ? 'bad' : 'plain',
         h('b', null, data(shown.reason_code)), shown.reason_by ? [' by ', data(shown.reason_by)] : null, ': ', data(shown.reason)) : null,
+      shown.output_problem ? notice('warn', h('b', null, 'No output'), ': ', data(shown.output_problem)) : null,
     ];
   }
 
@@ -256,8 +257,9 @@ export function open(view) {
   }
 
   function inputAndOutputs(shown) {
-    const all = [['Input', shown.input],
-      ...shown.steps.map((step) => [`Output of ${visible(step.step)}`, step.output])]
+    const all = [['Input', shown.input], ['Output', shown.output],
+      ...shown.steps.flatMap((step) => [[`Input of ${visible(step.step)}`, step.input],
+        [`Output of ${visible(step.step)}`, step.output]])]
       .filter(([, value]) => value !== null && value !== undefined);
     if (!all.length) return null;
     const whole = at === null ? path : `${path}/at/${at}`;
