@@ -84,6 +84,9 @@ LOG = {
     "a step is restated in another state": ("I14: o/B is restated with state Pending", records(
         *decisions(*FORWARD), statement(3, 2, steps=[
             HALF_ROWS[0], {**HALF_ROWS[1], "state": "Pending"}]))),
+    "an output of a step that is not Processed": ("I29: is restated with an output", records(
+        *decisions(*FORWARD), statement(3, 2, steps=[
+            HALF_ROWS[0], {**HALF_ROWS[1], "output": "1"}]))),
     "a change of an order that was never stated": ("I3: begins with StepSucceeded", records(
         continuation(5, 3, 7, NOW + 9), continuation(6, 4, 7, NOW + 9, trimmed=5),
         decided(7, 5, 7, 2, "Processing", succeeded("A")))),
@@ -265,10 +268,30 @@ UNDOS = {
     "Compensated by a failure": ("I9: Compensated, but not undone", log(
         *PAUSED, at(30, "Compensated", failed("A", direction="undo"), retry(
             "A", NOW + 40, 0, direction="undo"), undone("A")[1], COMPENSATED))),
-    "a step is skipped in a healthy order": ("I9: skipped in Processing", log(
+    "a step is skipped in a healthy order": ("I22: skipped in Processing", log(
         WAITING, at(5, "Processing", skipped("B")))),
-    "a step without a When is skipped because of it": ("I9: skipped in Processing", log(
+    "a step without a When is skipped because of it": ("I22: skipped in Processing", log(
         at(0, "Processing", *begun(DECIDES), skipped("A", reason="When: false")))),
+    "a step is skipped for another When than its own": ("I22: not for its When", log(
+        at(0, "Processing", *begun(DECIDES), unstarted("A"), caught("A"), passed("B"),
+           skipped("C", reason="When: has(output.B)"), unstarted("D", "No")))),
+    "a step is skipped while the order is in Error": ("I22: skipped in Error", log(
+        *IN_ERROR, at(20, "Error", skipped("B")))),
+    "a step is skipped although its When is true": ("I29: skipped, and A is Processed", log(
+        DECIDES_START, at(10, "Processing", succeeded("A"), passed("B"),
+                          skipped("C", reason="When: has(output.A)"),
+                          queued("D", since=0, retry_at=NOW + 10)))),
+    "a step starts although its When is false": ("I29: goes on, and A is Caught", log(
+        at(0, "Processing", *begun(DECIDES), unstarted("A"), caught("A"), passed("B"),
+           started("C")))),
+    "a Set passes although its When is false": ("I29: goes on, and A is Caught", log(
+        at(0, "Processing", *begun(ASKS), unstarted("A"), caught("A"), passed("B")))),
+    "a retry gets another input": ("I24: of the same generation", log(
+        DECIDES_START, *again(input='{"n":2}'))),
+    "a step starts without its Input": ("I24: with the input None", log(
+        at(0, "Processing", *begun(DECIDES), started("A")))),
+    "an input out of nothing": ("I24: its Input says otherwise", log(
+        at(0, "Processing", *begun(), started("A", input="1")))),
     "a step is caught that has not failed": ("I3: caught without a failure", log(
         at(0, "Processing", *begun(DECIDES), caught("A")))),
     "a step passes that has an agent": ("I4: passes without a Set", log(
@@ -394,6 +417,8 @@ SENT_BUGS = {
         requests=changed(REQUESTS, 1, idempotency_key="o/B/do/1"))),
     "a request with what is not in the log yet": ("I13: outputs of", lambda: sent_findings(
         requests=changed(REQUESTS, 2, outputs=[]))),
+    "a request with another input": ("I24: input is 1", lambda: sent_findings(
+        requests=changed(REQUESTS, 1, input="1"))),
     "a status of no Decision": ("I13: explains the status", lambda: sent_findings(
         statuses=changed(STATUSES, 1, order_version=9))),
     "a status of another state": ("I15: the status says", lambda: sent_findings(

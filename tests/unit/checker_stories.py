@@ -44,6 +44,8 @@ DECIDES = {"Name": "decides", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1},
                 "Next": "$continue"}]},
     {"Name": "B", "Set": 1}, {"Name": "C", "Agent": "one", "When": "has(output.A)"},
     {"Name": "D", "Fail": {"Error": "No"}}]}
+ASKS = {**DECIDES, "Name": "asks", "Steps": [
+    DECIDES["Steps"][0], {"Name": "B", "Set": 1, "When": "has(output.A)"}]}
 UNDO_MS = {"two": {"A": 200, "B": 100}, "parallel": {"A": 100, "B": 100}}
 
 
@@ -60,8 +62,11 @@ THREE = {**TWO, "Version": 2, "Steps": [
 BARE = {**TWO, "Version": 3, "Steps": [
     {"Name": "Z", "Agent": "one"},
     {"Name": "A", "Agents": ["one", "two"]}, {"Name": "B", "Agent": "one"}]}
+OTHER_INPUT = {**DECIDES, "Version": 2, "Steps": [
+    {**DECIDES["Steps"][0], "Input": {"n": 2}}, *DECIDES["Steps"][1:]]}
 # The first definition counts.
-WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, {**TWO, "Steps": []})
+WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS,
+                   OTHER_INPUT, {**TWO, "Steps": []})
 
 
 # ---- events ----
@@ -305,6 +310,7 @@ ONE_DONE = at(10, "Processing", succeeded("A"), started("B", at=NOW + 10))
 FORWARD = [START, ONE_DONE]
 TWO_DONE = at(20, "Processed", succeeded("B"), PROCESSED)
 EXPIRED = expiry(30, 20)
+DECIDES_START = at(0, "Processing", *begun(DECIDES), started("A", input='{"n":1}'))
 WAITING = at(0, "Processing", *begun(), queued("A"))
 PIVOT_START = at(0, "Processing", *begun(PIVOT), started("A"))
 IN_ERROR = (PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), *FAILED))
@@ -316,6 +322,12 @@ PIVOT_SKIPPED = (at(0, "Processing", *begun(REFUSED_PIVOT), started("A")),
 BOTH = at(0, "Processing", *begun(PARALLEL), started("A"), started("B"))
 HALF = (WAITING, at(5, "Processing", started("A", at=NOW + 5, reason="one: 1 free")),
         at(10, "Processing", succeeded("A"), queued("B", since=NOW + 10)))
+
+
+def again(**more):
+    """The only attempt of A in DECIDES fails, and the next one starts."""
+    return (at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 20, 0)),
+            at(20, "Processing", started("A", 2, NOW + 20, **more)))
 
 
 def resumed(step="A", attempt=2, generation=1, **more):

@@ -94,6 +94,14 @@ GOOD = {
         at(0, "Compensated", *begun(DECIDES), unstarted("A"), caught("A"), passed("B"),
            skipped("C", reason="When: has(output.A)"), unstarted("D", "No"), exhausted("D", 0),
            mark("CompensationStarted"), COMPENSATED)],
+    "all attempts get the input of the first": [
+        DECIDES_START, *again(), at(30, "Processing", succeeded("A", 2), passed("B"),
+                                    started("C", at=NOW + 30))],
+    "a step with another version has another input": [
+        DECIDES_START, *again(), at(30, "Processing", failed("A", 2, "Busy", 2), retry(
+            "A", NOW + 40, 0, 2, 2)),
+        at(35, "Processing", migrated(OTHER_INPUT, steps=[plan_of("A", 2), *map(plan_of, "BCD")]),
+           started("A", 3, NOW + 35, input='{"n":2}'))],
     "a step waits for a free Decision": [
         at(0, "Processing", *begun(DECIDES), unstarted("A"), caught("A"),
            queued("B", since=0, retry_at=NOW)),

@@ -69,6 +69,21 @@ Test(decision_input, of_an_undo_may_be_another)
              " StepStarted(A undo 1 with {\"id\":\"x\"})\n");
 }
 
+/* Nor while it waits for an agent. */
+Test(decision_input, of_an_undo_is_never_that_of_the_step)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
+                  "    Compensate: {Action: UndoA, Input: {got: \"${result}\"}}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "capacity agent=0\n"
+             "fail A 1 Nope unknown => StepFailed(A do 1 Nope unknown x1) StepExhausted(A do 1)"
+             " CompensationStarted(Nope) StepQueued(A undo 0 capacity)\n"
+             "input A \n"
+             "capacity agent=1\n"
+             "start A undo => StepStarted(A undo 1 with {\"got\":null})\n");
+}
+
 /* An undo that cannot be asked for is an Error, never silence. */
 Test(decision_input, of_an_undo_that_fails_is_an_error)
 {
@@ -115,6 +130,24 @@ Test(decision_input, is_made_when_a_queued_step_starts)
              "input A \n"
              "capacity agent=1\n"
              "start A => StepStarted(A do 1 with {\"n\":1})\n");
+}
+
+/* However it finishes. */
+Test(decision_input, is_kept_until_the_step_is_finished)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
+                  "    Retry: [{ErrorEquals: [Busy], JitterStrategy: NONE}]\n"
+                  "    Catch: [{ErrorEquals: [Nope], Next: $continue}]\n"
+                  "  - {Name: B, Agent: agent}\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+             "input A {\"n\":1}\n"
+             "wait 1000\n"
+             "start A => StepStarted(A do 2)\n"
+             "fail A 2 Nope => StepFailed(A do 2 Nope none x2) StepCaught(A do 2)"
+             " StepStarted(B do 1)\n"
+             "input A \n");
 }
 
 Test(decision_input, must_be_the_same_in_another_version_once_an_attempt_may_have_acted)

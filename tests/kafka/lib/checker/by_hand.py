@@ -113,6 +113,8 @@ class ByHandRules:
                     ("undo" in before.ways) != ("undo" in after.ways)):
                 self.find("I9", offset, f"{name}: is undone in another way in the other version")
         step.queued["do"], step.retry_at = None, None
+        if not step.running("do"):
+            step.inputs["do"] = None
 
     # ---- deadlines and pauses ----
 

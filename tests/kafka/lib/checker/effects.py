@@ -38,6 +38,9 @@ def check_requests(checkers, records):
         for name in ("idempotency_key", "do_key"):
             if value[name] != wanted[name]:
                 findings.add("I11", where(record), f"{name} is {value[name]}, not {wanted[name]}")
+        if value.get("input", "") != wanted["input"]:
+            findings.add("I24", where(record), f"input is {value['input']}, the log has "
+                                               f"{wanted['input']}")
         outputs = {output["step"]: output["output"] for output in value["outputs"]}
         if wanted["outputs"] is not None and outputs != wanted["outputs"]:
             findings.add("I13", where(record), f"outputs of {sorted(outputs)}, expected those of "

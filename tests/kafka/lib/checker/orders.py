@@ -2,6 +2,7 @@
 """The grammar of an order's events, written from the pattern and the workflow."""
 
 from .by_hand import FINISHED, ByHandRules
+from .data import DataRules
 
 ENDED = {"Processed", "Compensated"}
 UNCHANGED = {"CommandRejected", "ReportIgnored", "SubmissionRepeated", "CommandDeadLettered"}
@@ -37,6 +38,7 @@ class Step:
         self.generations = {"do": 0, "undo": 0}
         self.agent = None  # the agent of the latest attempt
         self.output = ""
+        self.inputs = {"do": None, "undo": None}  # of the attempts of a generation
         self.queued = {"do": None, "undo": None}  # queued_at
         self.by_hand = False  # done or undone outside, where no ledger has it
 
@@ -78,7 +80,7 @@ class Order:
         return f"{self.key}/{step.name}/{direction}/{step.generations[direction]}"
 
 
-class OrderRules(ByHandRules):
+class OrderRules(ByHandRules, DataRules):
     """Handlers of events, mixed into Checker, which provides find(), workflows and attempts."""
 
     def event(self, order, decision, event, offset):
@@ -114,6 +116,9 @@ class OrderRules(ByHandRules):
         if step.retry_at is not None and decision["decided_at"] < step.retry_at:
             self.find("I10", offset, f"{name}: starts before its wait is over")
         self.as_planned(order, step, decision, event, offset)
+        self.takes_input(order, step, event, offset)
+        if direction == "do" and event["attempt"] == 1:
+            self.answers(order, step, True, offset)
         step.agent, step.queued[direction], step.retry_at = event["agent"], None, None
         attempt = Attempt(event, decision, offset)
         attempt.do_key = order.key_of(step, "do")
@@ -168,6 +173,7 @@ class OrderRules(ByHandRules):
         self.requests[offset, order.key, step.name, direction, attempt.number] = {
             "agent": attempt.agent, "action": attempt.action, "complete_by": attempt.complete_by,
             "extension": event["_type"] == "StepExtended", "outputs": outputs,
+            "input": "" if event["_type"] == "StepExtended" else step.inputs[direction] or "",
             "idempotency_key": order.key_of(step, direction), "do_key": attempt.do_key}
 
     def on_StepQueued(self, order, decision, event, offset):
@@ -346,6 +352,7 @@ class OrderRules(ByHandRules):
         self.turns_up(order, step, "do", "passes", offset)
         if plan is not None and not plan.sets:
             self.find("I4", offset, f"{order.key}/{step.name}: passes without a Set")
+        self.answers(order, step, True, offset)
         step.state, step.output, step.retry_at = "Processed", event["output"], None
 
     # ---- compensation ----
@@ -393,12 +400,10 @@ class OrderRules(ByHandRules):
 
     def on_StepSkipped(self, order, decision, event, offset):
         step = order.step(event["step"])
-        plan = order.plan(step)
-        when = plan is not None and plan.when and event["reason"].startswith("When: ")
-        if when and order.state == "Processing":
-            self.turns_up(order, step, "do", "is skipped", offset)
+        if order.state == "Processing":
+            self.skips(order, step, event, offset)
         elif order.state != "Compensating":
-            self.find("I9", offset, f"{order.key}/{step.name}: skipped in {order.state}")
+            self.find("I22", offset, f"{order.key}/{step.name}: skipped in {order.state}")
         if step.running("do") or self.to_undo(order, step):
             self.find("I9", offset, f"{order.key}/{step.name}: skipped, but is to be undone")
         step.state = "Skipped"
@@ -475,6 +480,7 @@ class OrderRules(ByHandRules):
         step.state, step.retry_at = "Pending", None
         if event["generation"] != step.generations[direction]:
             step.generations[direction] = event["generation"]
+            step.inputs[direction] = None
             if direction == "do":
                 step.effect = "none"  # the operator has checked
 

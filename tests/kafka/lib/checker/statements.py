@@ -3,6 +3,9 @@
 
 from .orders import ENDED, Attempt, Order
 
+HAVE_OUTPUT = {("do", "Processed"), *(("undo", state) for state in (
+    "Pending", "Processing", "Compensated", "Error"))}
+
 
 class Earlier(Attempt):
     """An attempt of which only a Statement tells: what began it is not in the log any more."""
@@ -50,7 +53,7 @@ def order_of(row, workflows):
         step.retry_at = known["retry_at"] or None
         step.generations = {"do": known["do_generation"], "undo": known["undo_generation"]}
         step.agent = known["agent"] if known["attempt"] else None
-        step.output = known["output"]
+        step.output, step.inputs[direction] = known["output"], known.get("input")
         step.queued[direction] = known["queued_at"] or None
     return order
 
@@ -95,6 +98,10 @@ class StatementRules:
             return
         self.sequence += 1
         restated = order_of(row, self.workflows)
+        for known in row["steps"]:
+            if known["output"] and (known["direction"], known["state"]) not in HAVE_OUTPUT:
+                self.find("I29", record.offset, f"{restated.key}/{known['name']} is restated with "
+                                                f"an output, and {known['state']}")
         order = self.orders.get(restated.key)
         if order is None and self.complete:
             self.find("I14", record.offset, f"{restated.key} is restated, and does not exist")

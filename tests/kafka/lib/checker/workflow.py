@@ -60,7 +60,7 @@ class Plan:
     def __init__(self, fields, defaults, previous):
         self.name = fields["Name"]
         self.agents = names(fields.get("Agents", fields.get("Agent", [])))
-        self.when = "When" in fields
+        self.when = fields.get("When")
         self.sets = "Set" in fields
         self.after = set(names(fields["After"]) if "After" in fields else previous)
         self.before = set()
