@@ -212,9 +212,14 @@ struct json_writer {
     const char *data; /* what was written; in `own`, or where it is copied from */
     char *own;        /* NULL: nothing was copied yet */
     uint32_t size;
-    uint32_t capacity; /* of `own` */
-    uint32_t hint;     /* how much the text may come to */
-    uint32_t depth;    /* open lists and maps */
+    uint32_t capacity;                  /* of `own` */
+    uint32_t hint;                      /* how much the text may come to */
+    uint32_t depth;                     /* open lists and maps */
+    struct json_writer_member *members; /* for sorting, as `spare` is */
+    uint32_t members_capacity;
+    char *spare;
+    uint32_t spare_capacity;
+    /* Those that are open; the others are not initialized, since most texts are flat. */
     struct json_writer_level {
         uint32_t start; /* of its bracket */
         uint32_t count; /* elements or members so far */
@@ -226,10 +231,6 @@ struct json_writer {
         bool unsorted; /* a name does not follow the one before it */
         bool named;    /* a name waits for its value */
     } levels[JSON_ENVELOPE_DEPTH_MAX];
-    struct json_writer_member *members; /* for sorting, as `spare` is */
-    uint32_t members_capacity;
-    char *spare;
-    uint32_t spare_capacity;
 };
 
 void json_writer_init(struct json_writer *writer, uint32_t size_max, struct arena *arena);

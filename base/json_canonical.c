@@ -277,7 +277,10 @@ static struct json_path path_of(const struct json_reader *reader)
 static bool read_whole(struct text json, uint32_t size_max, uint32_t depth_max, struct arena *arena,
                        struct text *ret_text, struct json_problem *ret_problem)
 {
-    struct json_reader reader = {.at = json.data, .end = json.data, .comma = ","};
+    struct json_reader reader; /* initialized here and by its writer: the levels are large */
+    reader.at = reader.end = json.data;
+    reader.comma = ",";
+    reader.in_name = false;
     if (json.size > 0)
         reader.end = json.data + json.size;
     json_writer_init(&reader.writer, size_max, arena);

@@ -21,8 +21,10 @@ static void fail(struct json_writer *writer, enum json_fault fault)
 
 void json_writer_init(struct json_writer *writer, uint32_t size_max, struct arena *arena)
 {
-    *writer =
-        (struct json_writer){.arena = arena, .size_max = size_max, .depth_max = JSON_DEPTH_MAX};
+    memset(writer, 0, offsetof(struct json_writer, levels));
+    writer->arena = arena;
+    writer->size_max = size_max;
+    writer->depth_max = JSON_DEPTH_MAX;
 }
 
 void json_writer_mirror(struct json_writer *writer, struct text json)

@@ -44,6 +44,11 @@ static inline void write_sized(struct buffer *buffer, struct text text)
 
 static inline void write_text(struct buffer *buffer, uint32_t limit, bool utf8, struct text text)
 {
+    if (text.size == 0) { /* so are most */
+        room(buffer, 1);
+        buffer->data[buffer->size++] = 0;
+        return;
+    }
     assert(text.size <= limit);
     assert(!utf8 || utf8_valid(text));
     write_sized(buffer, text);
