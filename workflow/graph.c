@@ -2,6 +2,8 @@
 #include "workflow/graph.h"
 
 #include "base/utf8.h"
+#include "workflow/fields.h"
+#include "workflow/step_compiler.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -99,17 +101,24 @@ struct widths {
     uint32_t agents;
 };
 
+struct text workflow_step_kind_word(const struct workflow_step *step)
+{
+    uint64_t marks = step_compilers[step->kind].marks;
+    assert(marks != 0);
+    return text_of(workflow_field_name((enum field)__builtin_ctzll(marks)));
+}
+
 /* What a step without agents does; empty: it has some. */
 static struct text kind_word(const struct workflow_step *step)
 {
-    if (step->agent_count > 0)
-        return (struct text){0};
-    return step->set != NULL ? TEXT("Set") : TEXT("Fail");
+    return step->agent_count > 0 ? (struct text){0} : workflow_step_kind_word(step);
 }
 
 static uint32_t agents_width(const struct workflow_step *step)
 {
     uint32_t width = kind_word(step).size;
+    if (!text_empty(step->fail.error))
+        width += 2 + step->fail.error.size;
     for (uint32_t i = 0; i < step->agent_count; i++)
         width += step->agents[i].size + (i > 0);
     return width;
@@ -133,9 +142,20 @@ static void put_spaces(struct picture *picture, uint32_t count)
         picture_put(picture, TEXT(" "));
 }
 
-static void put_agents(struct picture *picture, const struct workflow_step *step)
+/* "Fail: LoanDeclined" */
+static void put_kind(struct picture *picture, const struct workflow_step *step,
+                     void (*put)(struct picture *picture, struct text text))
 {
     picture_put(picture, kind_word(step));
+    if (!text_empty(step->fail.error)) {
+        picture_put(picture, TEXT(": "));
+        put(picture, step->fail.error);
+    }
+}
+
+static void put_agents(struct picture *picture, const struct workflow_step *step)
+{
+    put_kind(picture, step, put_plain);
     for (uint32_t i = 0; i < step->agent_count; i++) {
         picture_put(picture, i > 0 ? TEXT("|") : (struct text){0});
         put_plain(picture, step->agents[i]);
@@ -214,7 +234,7 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
     picture_put(picture, TEXT("\" [label=\""));
     picture_put_quoted(picture, step->name);
     picture_put(picture, TEXT("\\n"));
-    picture_put(picture, kind_word(step));
+    put_kind(picture, step, picture_put_quoted);
     for (uint32_t i = 0; i < step->agent_count; i++) {
         picture_put(picture, i > 0 ? TEXT(", ") : (struct text){0});
         picture_put_quoted(picture, step->agents[i]);
@@ -228,8 +248,22 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
         picture_put_quoted(picture, step->when->source);
     }
     picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2") : TEXT("\""));
-    picture_put(picture,
-                step->when != NULL ? TEXT(", style=\"rounded,dashed\"];\n") : TEXT("];\n"));
+    if (step->agent_count == 0)
+        picture_put(picture, TEXT(", shape=hexagon"));
+    if (step->when != NULL)
+        picture_put(picture, TEXT(", style=\"rounded,dashed\""));
+    picture_put(picture, TEXT("];\n"));
+}
+
+/* The diamond of a decision stands where the step decides whether it begins. */
+static void put_dot_edge(struct picture *picture, const struct workflow_step *from,
+                         const struct workflow_step *to)
+{
+    picture_put(picture, TEXT("  \""));
+    picture_put_quoted(picture, from->name);
+    picture_put(picture, TEXT("\" -> \""));
+    picture_put_quoted(picture, to->name);
+    picture_put(picture, to->when != NULL ? TEXT("\" [arrowhead=odiamond];\n") : TEXT("\";\n"));
 }
 
 static void picture_dot(struct picture *picture, const struct workflow *workflow)
@@ -242,13 +276,8 @@ static void picture_dot(struct picture *picture, const struct workflow *workflow
         put_dot_step(picture, &workflow->steps[i]);
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         for (uint32_t j = 0; j < workflow->step_count; j++) {
-            if ((workflow->steps[i].after & BIT(j)) == 0)
-                continue;
-            picture_put(picture, TEXT("  \""));
-            picture_put_quoted(picture, workflow->steps[j].name);
-            picture_put(picture, TEXT("\" -> \""));
-            picture_put_quoted(picture, workflow->steps[i].name);
-            picture_put(picture, TEXT("\";\n"));
+            if ((workflow->steps[i].after & BIT(j)) != 0)
+                put_dot_edge(picture, &workflow->steps[j], &workflow->steps[i]);
         }
     }
     picture_put(picture, TEXT("}\n"));

@@ -19,6 +19,9 @@ extern const struct enum_names workflow_graph_format_names; /* "text", "dot" */
 size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_format format,
                       char *buffer, size_t capacity);
 
+/* "Agent", "Set" ...: the field that makes a step one of its kind. */
+struct text workflow_step_kind_word(const struct workflow_step *step);
+
 /* ret_levels[i]: 0 for a step that waits for none, else one more than the last of those that it
  * waits for. Returns the number of levels. */
 uint32_t workflow_levels(const struct workflow *workflow, uint32_t ret_levels[WORKFLOW_STEPS_MAX]);

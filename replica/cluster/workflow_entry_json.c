@@ -3,13 +3,20 @@
 
 #include "schemas/json/json_codec.h"
 #include "schemas/json/workflow_json.h"
+#include "workflow/graph.h"
 #include "workflow/lifecycle.h"
 
 json_t *workflow_entry_json(const struct workflow_registry *registry,
                             const struct workflow_entry *entry)
 {
-    return workflow_json(entry->workflow, &entry->definition, &entry->latest,
-                         workflow_lifecycle_is_active(registry, entry), entry->retired);
+    const struct workflow *workflow = entry->workflow;
+    json_t *object = workflow_json(workflow, &entry->definition, &entry->latest,
+                                   workflow_lifecycle_is_active(registry, entry), entry->retired);
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        json_t *step = json_array_get(json_object_get(object, "steps"), i);
+        json_codec_put(step, "kind", json_codec_text(workflow_step_kind_word(&workflow->steps[i])));
+    }
+    return object;
 }
 
 json_t *workflow_problem_json(const struct workflow_problem *problem)

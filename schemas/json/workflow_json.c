@@ -9,16 +9,21 @@ static json_t *optional_ms(int64_t ms)
     return ms == 0 ? json_null() : json_integer(ms);
 }
 
+static json_t *errors_json(const struct error_set *errors)
+{
+    json_t *names = json_array();
+    for (uint32_t i = 0; i < errors->count; i++)
+        json_array_append_new(names, json_codec_text(errors->names[i]));
+    return names;
+}
+
 static json_t *policy_json(const struct retry_policy *policy)
 {
     json_t *retriers = json_array();
     for (uint32_t i = 0; i < policy->count; i++) {
         const struct retrier *retrier = &policy->retriers[i];
-        json_t *errors = json_array();
-        for (uint32_t e = 0; e < retrier->errors.count; e++)
-            json_array_append_new(errors, json_codec_text(retrier->errors.names[e]));
         json_t *object = json_object();
-        json_codec_put(object, "errors", errors);
+        json_codec_put(object, "errors", errors_json(&retrier->errors));
         json_codec_put(object, "interval_ms", json_integer(retrier->interval_ms));
         json_codec_put(object, "backoff_rate",
                        json_real((double)retrier->backoff_rate_milli / 1000));
@@ -27,6 +32,27 @@ static json_t *policy_json(const struct retry_policy *policy)
         json_array_append_new(retriers, object);
     }
     return retriers;
+}
+
+static const char *outcome_json(enum outcome outcome)
+{
+    static const char *const words[] = {[OUTCOME_COMPENSATE] = "$compensate",
+                                        [OUTCOME_ERROR] = "$error",
+                                        [OUTCOME_CONTINUE] = "$continue"};
+    _Static_assert(sizeof(words) / sizeof(words[0]) == OUTCOME_COUNT, "every outcome has a word");
+    return words[outcome];
+}
+
+static json_t *catch_json(const struct workflow_step *step)
+{
+    json_t *catchers = json_array();
+    for (uint32_t i = 0; i < step->catcher_count; i++) {
+        json_t *object = json_object();
+        json_codec_put(object, "errors", errors_json(&step->catchers[i].errors));
+        json_codec_put(object, "next", json_string(outcome_json(step->catchers[i].next)));
+        json_array_append_new(catchers, object);
+    }
+    return catchers;
 }
 
 static json_t *step_json(const struct workflow *workflow, uint32_t index)
@@ -42,18 +68,20 @@ static json_t *step_json(const struct workflow *workflow, uint32_t index)
     for (uint32_t i = 0; i < step->agent_count; i++)
         json_array_append_new(agents, json_codec_text(step->agents[i]));
     json_codec_put(object, "step", json_codec_text(step->name));
-    json_codec_put(object, "agent", json_codec_text(workflow_step_agent(step)));
+    json_codec_put(object, "agent", json_codec_text_or_null(workflow_step_agent(step)));
     json_codec_put(object, "agents", agents);
     json_codec_put(object, "after", after);
+    json_codec_put(object, "when",
+                   step->when != NULL ? json_codec_text(step->when->source) : json_null());
+    json_codec_put(object, "error", json_codec_text_or_null(step->fail.error));
     json_codec_put(object, "timeout_ms", json_integer(step->timeout_ms));
     json_codec_put(object, "max_extension_ms", json_integer(step->max_extension_ms));
     json_codec_put(object, "retry", policy_json(&step->retry));
     json_codec_put(object, "compensate",
                    step->has_compensate ? json_codec_text(step->compensate.action) : json_null());
     json_codec_put(object, "pivot", json_boolean(step->pivot));
-    json_codec_put(
-        object, "on_exhausted",
-        json_string(step->on_exhausted == OUTCOME_COMPENSATE ? "$compensate" : "$error"));
+    json_codec_put(object, "catch", catch_json(step));
+    json_codec_put(object, "on_exhausted", json_string(outcome_json(step->on_exhausted)));
     return object;
 }
 

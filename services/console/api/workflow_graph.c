@@ -29,9 +29,13 @@ static json_t *render_step(const struct workflow *workflow, uint32_t index, uint
             json_array_append_new(after, json_codec_text(workflow->steps[j].name));
     }
     json_codec_put(object, "name", json_codec_text(step->name));
+    json_codec_put(object, "kind", json_codec_text(workflow_step_kind_word(step)));
     json_codec_put(object, "level", json_integer(level));
     json_codec_put(object, "agents", agents);
     json_codec_put(object, "after", after);
+    json_codec_put(object, "when",
+                   step->when != NULL ? json_codec_text(step->when->source) : json_null());
+    json_codec_put(object, "error", json_codec_text_or_null(step->fail.error));
     json_codec_put(object, "pivot", json_boolean(step->pivot));
     json_codec_put(object, "undo",
                    json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));

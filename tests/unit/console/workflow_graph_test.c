@@ -8,7 +8,9 @@
 static const char text[] = "Name: shop\nVersion: 3\nSteps:\n"
                            "  - {Name: Pay, Agent: bank, After: [],\n"
                            "     Compensate: {Action: Refund}}\n"
-                           "  - {Name: Ship, Agents: [a, b], After: [Pay], Pivot: true}\n";
+                           "  - {Name: Ship, Agents: [a, b], After: [Pay], Pivot: true}\n"
+                           "  - {Name: Late, When: input.late, Fail: {Error: TooLate},\n"
+                           "     Catch: [{ErrorEquals: [TooLate], Next: $continue}]}\n";
 
 static void open_world(void)
 {
@@ -24,7 +26,18 @@ Test(console_graph, answers_with_the_steps)
     SHOWS(world_get(world, 200, "/api/workflows/shop/3/graph"), {"name", "shop"}, {"version", "3"},
           {"steps.0.undo", "Refund"}, {"steps.0.level", "0"}, {"steps.1.level", "1"},
           {"steps.1.after.0", "Pay"}, {"steps.1.agents.1", "b"}, {"steps.1.pivot", "true"},
-          {"steps.1.undo", "null"});
+          {"steps.1.undo", "null"}, {"steps.1.kind", "Agent"}, {"steps.1.when", "null"},
+          {"steps.2.kind", "Fail"}, {"steps.2.when", "input.late"}, {"steps.2.error", "TooLate"},
+          {"steps.2.agents", "[0]"});
+}
+
+Test(console_graph, lists_what_a_step_decides)
+{
+    SHOWS(world_get(world, 200, "/api/workflows/shop/3"), {"steps.0.kind", "Agent"},
+          {"steps.0.when", "null"}, {"steps.0.catch", "[0]"}, {"steps.2.kind", "Fail"},
+          {"steps.2.agent", "null"}, {"steps.2.when", "input.late"}, {"steps.2.error", "TooLate"},
+          {"steps.2.catch.0.errors.0", "TooLate"}, {"steps.2.catch.0.next", "$continue"},
+          {"steps.2.on_exhausted", "$error"});
 }
 
 Test(console_graph, refuses_what_it_cannot_draw)

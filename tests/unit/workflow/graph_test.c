@@ -60,10 +60,14 @@ Test(graph, shows_conditions_and_steps_without_agents)
     cr_assert_str_eq(draw(workflow, GRAPH_TEXT),
                      "w:1\n"
                      "  1  Sum  [Set]\n"
-                     "  2  Odd  [Fail]  <- Sum  (when: output.Sum == '1')\n"
-                     "  3  Pay  [bank]  <- Odd  (when: input.pay)  (pivot)\n");
+                     "  2  Odd  [Fail: Odd]  <- Sum  (when: output.Sum == '1')\n"
+                     "  3  Pay  [bank]       <- Odd  (when: input.pay)  (pivot)\n");
     const char *dot = draw(workflow, GRAPH_DOT);
-    cr_assert_not_null(strstr(dot, "\"Sum\" [label=\"Sum\\nSet\"];\n"), "%s", dot);
+    cr_assert_not_null(strstr(dot, "\"Sum\" [label=\"Sum\\nSet\", shape=hexagon];\n"), "%s", dot);
+    cr_assert_not_null(strstr(dot, "\"Odd\" [label=\"Odd\\nFail: Odd\\nwhen: output.Sum == '1'\", "
+                                   "shape=hexagon, style=\"rounded,dashed\"];\n"),
+                       "%s", dot);
+    cr_assert_not_null(strstr(dot, "\"Odd\" -> \"Pay\" [arrowhead=odiamond];\n"), "%s", dot);
     cr_assert_not_null(strstr(dot, "\"Pay\" [label=\"Pay\\nbank\\nwhen: input.pay\\npivot\", "
                                    "penwidth=2, style=\"rounded,dashed\"];\n"),
                        "%s", dot);
