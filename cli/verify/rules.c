@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verify/rules.h"
 
+#include "cli/verify/step_data.h"
 #include "cli/verify/undo_rank.h"
 #include "kafka/broker.h"
 #include "platform/hash_table.h"
@@ -24,6 +25,7 @@ struct step_track {
     char name[NAME_BYTES_MAX + 1];
     struct attempt_track directions[DIRECTION_COUNT];
     struct undo_rank rank;
+    struct step_data data;
     bool turned; /* its undo has begun, or waits for an agent */
 };
 
@@ -33,7 +35,7 @@ struct order_track {
     enum order_state state;
     bool alert_open;
     bool paused;
-    struct step_track *steps;
+    struct step_track *steps; /* in the order of its workflow's version */
     uint32_t step_count;
     bool ended; /* it is in the list `ended` */
     int64_t ended_at;
@@ -220,6 +222,43 @@ static void check_turn(struct verify_rules *rules, struct order_track *order,
     }
 }
 
+/* ---- turns: a step begins when those before it have finished, and is skipped for a reason ---- */
+
+/* Those before it are those whose outputs the request may carry: the log says no more of After. A
+ * step with an Input has none. */
+static void check_before(struct verify_rules *rules, const struct order_track *order,
+                         const struct step_started *started, struct text id, int64_t offset)
+{
+    if (started->inputs == STEP_INPUTS_ALL || started->ref.direction != DIRECTION_DO)
+        return;
+    for (uint32_t i = 0; i < order->step_count && i < WORKFLOW_STEPS_MAX; i++)
+        if (((uint64_t)started->inputs >> i & 1) != 0 && !order->steps[i].data.finished)
+            find_fault(rules, offset, id, "%.*s starts before %s has finished",
+                       TEXT_ARG(started->ref.step), order->steps[i].name);
+}
+
+/* By an operator it is another event. */
+static void check_skipped(struct verify_rules *rules, const struct order_track *order,
+                          const struct step_marked *skipped, struct text id, int64_t offset)
+{
+    struct text when = TEXT("When: ");
+    bool asked =
+        skipped->reason.size > when.size && memcmp(skipped->reason.data, when.data, when.size) == 0;
+    if (order->state != ORDER_COMPENSATING && !asked)
+        find_fault(rules, offset, id,
+                   "%.*s is skipped, and neither its When nor a compensation is why",
+                   TEXT_ARG(skipped->ref.step));
+}
+
+static void check_processed(struct verify_rules *rules, const struct order_track *order,
+                            struct text id, int64_t offset)
+{
+    for (uint32_t i = 0; i < order->step_count; i++)
+        if (!order->steps[i].data.finished)
+            find_fault(rules, offset, id, "it is Processed, but %s has not finished",
+                       order->steps[i].name);
+}
+
 /* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
 
 static void check_started(struct verify_rules *rules, struct order_track *order,
@@ -230,6 +269,7 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
     struct text id = decision->order_id;
     struct attempt_track *track = find_attempt(order, &started->ref);
     check_turn(rules, order, &started->ref, id, offset);
+    check_before(rules, order, started, id, offset);
     if (started->ref.attempt != track->attempt + 1)
         find_fault(rules, offset, id, "%.*s starts attempt %u after attempt %u",
                    TEXT_ARG(started->ref.step), started->ref.attempt, track->attempt);
@@ -321,6 +361,21 @@ static void check_ended(struct verify_rules *rules, struct order_track *order,
     track->running = false;
 }
 
+/* As the version has them. */
+static void order_steps(struct order_track *order, const struct step_plan *plans, uint32_t count)
+{
+    struct order_track ordered = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct step_track kept = *find_step(order, plans[i].name);
+        if (!kept.directions[DIRECTION_DO].running)
+            step_data_forget_input(&kept.data);
+        *find_step(&ordered, plans[i].name) = kept;
+    }
+    free(order->steps);
+    order->steps = ordered.steps;
+    order->step_count = ordered.step_count;
+}
+
 /* No step that was ever started is missing in the other version. */
 static void check_migrated(struct verify_rules *rules, struct order_track *order,
                            const struct order_migrated *migrated, struct text id, int64_t offset)
@@ -337,6 +392,7 @@ static void check_migrated(struct verify_rules *rules, struct order_track *order
             find_fault(rules, offset, id, "version %u lacks %s, which was started",
                        migrated->workflow_version, order->steps[i].name);
     }
+    order_steps(order, migrated->steps, migrated->step_count);
 }
 
 typedef void (*attempt_rule)(struct verify_rules *rules, struct order_track *order,
@@ -354,8 +410,14 @@ static void check_step_event(struct verify_rules *rules, struct order_track *ord
                              int64_t offset)
 {
     attempt_rule rule = attempt_rules[event_attempt_change(event->kind)];
-    undo_rank_follow(&find_step(order, event_ref(event)->step)->rank, event,
-                     decision->order_version);
+    struct text name = event_ref(event)->step;
+    struct step_track *step = find_step(order, name);
+    const char *problem = step_data_follow(&step->data, event);
+    if (problem != NULL)
+        find_fault(rules, offset, decision->order_id, "%.*s %s", TEXT_ARG(name), problem);
+    undo_rank_follow(&step->rank, event, decision->order_version);
+    if (event->kind == EVENT_STEP_SKIPPED)
+        check_skipped(rules, order, &event->step_marked, decision->order_id, offset);
     if (rule != NULL)
         rule(rules, order, decision, event, offset);
 }
@@ -367,6 +429,12 @@ static void check_order_event(struct verify_rules *rules, struct order_track *or
     struct text id = decision->order_id;
     if (event->kind == EVENT_ORDER_PAUSED || event->kind == EVENT_ORDER_PAUSE_ENDED) {
         order->paused = event->kind == EVENT_ORDER_PAUSED;
+    } else if (event->kind == EVENT_ORDER_ACCEPTED) {
+        order_steps(order, event->order_accepted.steps, event->order_accepted.step_count);
+    } else if (event->kind == EVENT_COMPENSATION_STARTED) {
+        order->state = ORDER_COMPENSATING;
+    } else if (event->kind == EVENT_ORDER_PROCESSED) {
+        check_processed(rules, order, id, offset);
     } else if (event->kind == EVENT_ORDER_MIGRATED) {
         check_migrated(rules, order, &event->order_migrated, id, offset);
     } else if (event->kind == EVENT_ALERT_RAISED) {
@@ -483,9 +551,15 @@ void verify_rules_statement(struct verify_rules *rules, const struct statement *
     order->paused = stated->paused_at != 0;
     for (uint32_t i = 0; i < stated->step_count; i++) {
         const struct step *step = &stated->steps[i];
+        bool done = step->state == STEP_PROCESSED || step->direction == DIRECTION_UNDO;
+        if (!done && !text_empty(step->output))
+            find_fault(rules, offset, stated->details.order_id,
+                       "%.*s is restated with an output, but is %s", TEXT_ARG(step->name),
+                       step_state_name(step->state));
         struct step_track *track = find_step(order, step->name);
         track->directions[step->direction] = attempt_of(step);
         track->rank = undo_rank_of(step);
+        track->data = step_data_of(step);
         track->turned = step->direction == DIRECTION_UNDO;
     }
 }

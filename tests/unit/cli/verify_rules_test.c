@@ -266,3 +266,145 @@ Test(verify_rules, finds_a_restated_step_that_is_undone_out_of_turn)
     cr_assert_not_null(strstr(last_finding, "B is undone after A"), "%s", last_finding);
     verify_rules_free(rules);
 }
+
+/* ---- what steps wait for, and get ---- */
+
+static struct verify_rules *begin_order(void)
+{
+    static struct step_plan plans[] = {{.name = TEXT_CONST("A")}, {.name = TEXT_CONST("B")}};
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct event event = {.kind = EVENT_ORDER_ACCEPTED,
+                          .order_accepted = {.steps = plans, .step_count = 2}};
+    struct decision decision = {.order_id = TEXT("o-1"),
+                                .order_version = 1,
+                                .order_state = ORDER_PROCESSING,
+                                .events = &event,
+                                .event_count = 1};
+    last_finding[0] = '\0';
+    verify_rules_decision(rules, &decision, false, 9);
+    return rules;
+}
+
+static void follow_event(struct verify_rules *rules, uint64_t version, struct event event)
+{
+    struct decision decision = {.command_offset = (int64_t)version - 1,
+                                .order_id = TEXT("o-1"),
+                                .order_version = version,
+                                .order_state = ORDER_PROCESSING,
+                                .events = &event,
+                                .event_count = 1};
+    if (event.kind == EVENT_ORDER_PROCESSED)
+        decision.order_state = ORDER_PROCESSED;
+    if (event.kind == EVENT_COMPENSATION_STARTED)
+        decision.order_state = ORDER_COMPENSATING;
+    verify_rules_decision(rules, &decision, false, 9);
+}
+
+/* `before`: the set of the steps before it. */
+static struct event start_of(const char *name, uint32_t attempt, int64_t before, const char *input)
+{
+    return (struct event){.kind = EVENT_STEP_STARTED,
+                          .step_started = {.ref = {text_of(name), DIRECTION_DO, attempt},
+                                           .inputs = before,
+                                           .input = text_of(input)}};
+}
+
+static struct event marked(enum event_kind kind, const char *name, const char *reason)
+{
+    return (struct event){
+        .kind = kind,
+        .step_marked = {.ref = {text_of(name), DIRECTION_DO, 1}, .reason = text_of(reason)}};
+}
+
+Test(verify_rules, finds_a_step_that_starts_before_those_it_waits_for_have_finished)
+{
+    static const struct {
+        enum event_kind kind;
+        bool finished;
+    } cases[] = {{EVENT_STEP_SUCCEEDED, true},
+                 {EVENT_STEP_FAILED, false},
+                 {EVENT_STEP_CAUGHT, true},
+                 {EVENT_STEP_PASSED, true},
+                 {EVENT_STEP_COMPLETED_BY_HAND, true},
+                 {EVENT_STEP_SKIPPED_BY_HAND, true},
+                 {EVENT_STEP_RETRY_SCHEDULED, false},
+                 {EVENT_STEP_EXHAUSTED, false},
+                 {EVENT_STEP_FAILED_UNSTARTED, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verify_rules *rules = begin_order();
+        follow_event(rules, 2, start_of("A", 1, 0, ""));
+        follow_event(rules, 3, marked(cases[i].kind, "A", ""));
+        last_finding[0] = '\0';
+        follow_event(rules, 4, start_of("B", 1, 1, ""));
+        cr_assert_eq(strstr(last_finding, "B starts before A has finished") == NULL,
+                     cases[i].finished, "%s: %s", event_kind_name(cases[i].kind), last_finding);
+        verify_rules_free(rules);
+    }
+}
+
+Test(verify_rules, finds_an_order_that_is_processed_before_its_steps_have_finished)
+{
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, marked(EVENT_STEP_SKIPPED, "A", "When: input.a"));
+    cr_assert_str_eq(last_finding, "");
+    follow_event(rules, 3, (struct event){.kind = EVENT_ORDER_PROCESSED});
+    cr_assert_not_null(strstr(last_finding, "Processed, but B has not finished"), "%s",
+                       last_finding);
+    verify_rules_free(rules);
+}
+
+Test(verify_rules, finds_a_step_that_is_skipped_without_a_reason)
+{
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, marked(EVENT_STEP_SKIPPED, "A", "never started"));
+    cr_assert_not_null(strstr(last_finding, "A is skipped, and neither"), "%s", last_finding);
+    last_finding[0] = '\0';
+    follow_event(rules, 3, (struct event){.kind = EVENT_COMPENSATION_STARTED});
+    follow_event(rules, 4, marked(EVENT_STEP_SKIPPED, "B", "never started"));
+    cr_assert_str_eq(last_finding, "");
+    verify_rules_free(rules);
+}
+
+/* A new key, and another version, may have another input. */
+Test(verify_rules, finds_attempts_under_one_key_that_get_different_inputs)
+{
+    static struct step_plan plans[] = {{.name = TEXT_CONST("B")}, {.name = TEXT_CONST("A")}};
+    struct verify_rules *rules = begin_order();
+    struct event again = start_of("A", 3, 0, "2");
+    again.step_started.generation = 1;
+    follow_event(rules, 2, start_of("A", 1, 0, "1"));
+    follow_event(rules, 3, marked(EVENT_STEP_FAILED, "A", ""));
+    follow_event(rules, 4, start_of("A", 2, 0, ""));
+    struct event failed = marked(EVENT_STEP_FAILED, "A", "");
+    failed.step_failed.ref.attempt = 2;
+    follow_event(rules, 5, failed);
+    follow_event(rules, 6, again);
+    failed.step_failed.ref.attempt = 3;
+    follow_event(rules, 7, failed);
+    follow_event(rules, 8,
+                 (struct event){.kind = EVENT_ORDER_MIGRATED,
+                                .order_migrated = {.steps = plans, .step_count = 2}});
+    again.step_started.ref.attempt = 4;
+    again.step_started.input = TEXT("3");
+    follow_event(rules, 9, again);
+    cr_assert_str_eq(last_finding, "");
+    failed.step_failed.ref.attempt = 4;
+    follow_event(rules, 10, failed);
+    again.step_started.ref.attempt = 5;
+    again.step_started.input = TEXT("4");
+    follow_event(rules, 11, again);
+    cr_assert_not_null(strstr(last_finding, "A gets another input"), "%s", last_finding);
+    last_finding[0] = '\0';
+    follow_event(rules, 12, start_of("B", 1, 2, "")); /* A is the second one now */
+    cr_assert_not_null(strstr(last_finding, "B starts before A"), "%s", last_finding);
+    verify_rules_free(rules);
+}
+
+Test(verify_rules, finds_an_output_of_a_step_that_is_not_processed)
+{
+    struct order order = statement().order;
+    struct step other = step;
+    order.steps = &other;
+    other.output = TEXT("1");
+    assert_finding(order, "A is restated with an output, but is Processing");
+}

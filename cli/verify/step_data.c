@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See step_data.h. */
+#include "cli/verify/step_data.h"
+
+#include <assert.h>
+#include <xxhash.h>
+
+static struct step_input input_of(struct text input, uint32_t generation)
+{
+    return (struct step_input){!text_empty(input), generation, XXH3_64bits(input.data, input.size)};
+}
+
+struct step_data step_data_of(const struct step *step)
+{
+    struct step_data data = {.finished = step->direction == DIRECTION_UNDO ||
+                                         step->state == STEP_PROCESSED ||
+                                         step->state == STEP_SKIPPED || step->state == STEP_CAUGHT};
+    data.inputs[step->direction] = input_of(step->input, step->generation[step->direction]);
+    return data;
+}
+
+static bool finishes(enum event_kind kind)
+{
+    return kind == EVENT_STEP_SUCCEEDED || kind == EVENT_STEP_PASSED ||
+           kind == EVENT_STEP_COMPLETED_BY_HAND || kind == EVENT_STEP_SKIPPED ||
+           kind == EVENT_STEP_SKIPPED_BY_HAND || kind == EVENT_STEP_CAUGHT;
+}
+
+/* A retry that records no input sends the one that is known. */
+static const char *follow_start(struct step_data *data, const struct step_started *started)
+{
+    struct step_input *known = &data->inputs[started->ref.direction];
+    struct step_input made = input_of(started->input, started->generation);
+    bool differs = known->made && made.made && known->generation == made.generation &&
+                   known->hash != made.hash;
+    if (made.made)
+        *known = made;
+    return differs ? "gets another input than the attempts before it under the same key" : NULL;
+}
+
+const char *step_data_follow(struct step_data *data, const struct event *event)
+{
+    assert(event_is_of_step(event->kind));
+    if (event->kind == EVENT_STEP_STARTED)
+        return follow_start(data, &event->step_started);
+    data->finished =
+        data->finished || (event_ref(event)->direction == DIRECTION_DO && finishes(event->kind));
+    return NULL;
+}
+
+void step_data_forget_input(struct step_data *data)
+{
+    data->inputs[DIRECTION_DO] = (struct step_input){0};
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a step has finished, and what its attempts get, as far as its events say. For the rules
+ * of `reeve verify`; written apart from the engine. */
+#ifndef CLI_VERIFY_STEP_DATA_H
+#define CLI_VERIFY_STEP_DATA_H
+
+#include "engine/event.h"
+
+/* What the attempts of a generation get, where the step has an Input. */
+struct step_input {
+    bool made;
+    uint32_t generation;
+    uint64_t hash;
+};
+
+struct step_data {
+    bool finished; /* Processed, Skipped or Caught: the steps after it may begin */
+    struct step_input inputs[DIRECTION_COUNT];
+};
+
+struct step_data step_data_of(const struct step *step);
+/* An event of the step. Returns what is wrong with it, or NULL. */
+const char *step_data_follow(struct step_data *data, const struct event *event);
+/* Its order has another version, whose Input may be another one. */
+void step_data_forget_input(struct step_data *data);
+
+#endif
