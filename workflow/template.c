@@ -118,25 +118,34 @@ static void add_part(struct parts *parts, struct expression_template *part)
     parts->count++;
 }
 
+static bool begins_with(struct text text, uint32_t at, struct text with)
+{
+    return text.size - at >= with.size && memcmp(text.data + at, with.data, with.size) == 0;
+}
+
+/* Where the next "${" is, or the end. */
+static uint32_t find_expression(struct text text, uint32_t at)
+{
+    while (at < text.size && !begins_with(text, at, TEXT("${")))
+        at += begins_with(text, at, TEXT("$${")) ? 3 : 1;
+    return at;
+}
+
 /* The text up to the next "${", with "$${" as "${"; goes behind it. */
 static void take_text(const struct template_compiler *compiler, const struct yaml_node *node,
                       uint32_t *at, struct parts *parts)
 {
     struct text text = node->text;
-    char *to = arena_bytes(compiler->values->arena, text.size - *at);
+    uint32_t end = find_expression(text, *at);
     uint32_t size = 0;
-    while (*at < text.size) {
-        uint32_t left = text.size - *at;
-        bool escaped = left >= 3 && memcmp(text.data + *at, "$${", 3) == 0;
-        if (!escaped && left >= 2 && memcmp(text.data + *at, "${", 2) == 0)
-            break;
-        *at += escaped;
+    if (*at == end)
+        return;
+    char *to = arena_bytes(compiler->values->arena, end - *at);
+    while (*at < end) {
+        *at += begins_with(text, *at, TEXT("$${"));
         to[size++] = text.data[(*at)++];
-        if (escaped)
-            to[size++] = text.data[(*at)++];
     }
-    if (size > 0)
-        add_part(parts, new_data(compiler, (struct text){to, size}));
+    add_part(parts, new_data(compiler, (struct text){to, size}));
 }
 
 /* "${expr}" at `at`; goes behind it. False after a problem. */

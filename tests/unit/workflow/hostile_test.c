@@ -99,6 +99,24 @@ Test(workflow_hostile, escapes_control_characters_in_messages)
     cr_assert(strlen(kit_yaml(source).problems) < 500);
 }
 
+/* Parts of texts, and names of maps, as many as a file has: each takes what it needs. */
+Test(workflow_hostile, takes_memory_and_time_in_proportion_to_a_template)
+{
+    static char source[WORKFLOW_BYTES_MAX + 1];
+    size_t size = (size_t)snprintf(source, sizeof(source), HEAD "  - {Name: A, Set: \"");
+    while (size + 16 < WORKFLOW_BYTES_MAX)
+        size += (size_t)snprintf(source + size, sizeof(source) - size, "${1}");
+    size += (size_t)snprintf(source + size, sizeof(source) - size, "\"}\n");
+    static struct workflow_problems problems;
+    struct heap_arena scratch;
+    struct workflow *workflow = NULL;
+    heap_arena_init(&scratch, 32 * 1024);
+    cr_assert(workflow_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML, &scratch.arena,
+                             &problems, &workflow));
+    cr_assert_lt(scratch.allocated, 64u << 20);
+    heap_arena_deinit(&scratch);
+}
+
 static int64_t now_ms(void)
 {
     struct timespec now;
