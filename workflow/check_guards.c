@@ -3,8 +3,9 @@
  * input. See expression_parse.h.
  *
  * A walk from the root carries what is known there: of `a && b`, b is reached only if a holds. What
- * a condition says is collected from has(), &&, ||, ! and ? : alone. A step that has an output, or
- * an error, was started, so whatever its When says is known as well. */
+ * a condition says is collected from has(), &&, ||, ! and ? : alone. A step that has an output was
+ * started, so whatever its When says is known as well. One that has an error may have failed in its
+ * When. */
 #include "workflow/expression_parse.h"
 
 #include "engine/expression/evaluate.h"
@@ -185,11 +186,11 @@ void expression_guards_add(struct expression_guards *guards, uint32_t step,
     guards->started[step].errors = facts.errors;
 }
 
-/* Adds what the Whens say of the steps that have been started, until nothing is new. */
+/* Adds what the Whens say of the steps that have outputs, until nothing is new. */
 static void add_whens(const struct expression_guards *guards, struct facts *facts)
 {
     uint64_t done = 0;
-    for (uint64_t next; (next = (facts->outputs | facts->errors) & ~done) != 0; done |= next) {
+    for (uint64_t next; (next = facts->outputs & ~done) != 0; done |= next) {
         for (uint32_t step = 0; step < WORKFLOW_STEPS_MAX; step++) {
             if ((next >> step & 1) == 0)
                 continue;

@@ -154,3 +154,16 @@ Test(decision_when, fails_without_a_look_where_the_command_has_ended_schedulers)
              "status Compensated(States.QueryEvaluationError) A=Error(do 0 "
              "States.QueryEvaluationError)\n");
 }
+
+/* A guard that held where it was checked holds in the order, whatever became of a When. */
+Test(decision_when, that_fails_says_nothing_of_what_it_would_have_read)
+{
+    kit_tell(HEAD "  - {Name: A, Set: 1, When: input.a}\n"
+                  "  - {Name: B, Set: 2, When: \"input.l.all(l, l > 0) ? has(output.A) : false\",\n"
+                  "     Catch: [{ErrorEquals: [States.ALL], Next: $continue}]}\n"
+                  "  - {Name: C, Set: \"${has(error.B) && has(output.A) ? output.A : 0}\"}\n",
+             NULL,
+             "submit with {\"a\":false,\"l\":[\"x\"]} => OrderAccepted OrderStarted"
+             " StepSkipped(A do 0) StepFailedUnstarted(B do 0 States.QueryEvaluationError x1)"
+             " StepCaught(B do 0) StepPassed(C do 0 0) OrderProcessed\n");
+}

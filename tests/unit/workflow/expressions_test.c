@@ -124,6 +124,12 @@ Test(workflow_expressions, wants_guards_for_what_may_be_missing)
           ""},
          /* C runs only if A has an output. */
          {GUARD("  - {Name: D, Set: \"${has(output.C) ? output.A.x : 0}\"}\n"), ""},
+         /* E may have failed because its When could not be evaluated, whatever A has. */
+         {GUARD("  - {Name: E, Agent: x, When: \"input.l.all(l, l > 0) && has(output.A)\",\n"
+                "     Catch: [{ErrorEquals: [States.ALL], Next: $continue}]}\n"
+                "  - {Name: F, Set: \"${has(error.E) ? output.A.x : 0}\"}\n"),
+          "9:45: error: step A may have no output: write has(output.A) && ... or ? : around "
+          "this\n"},
          {GUARD("  - {Name: D, Set: 1}\nOutput: {b: \"${output.B}\"}\n"),
           "8:23: error: step B may have no output: write has(output.B) && ... or ? : around "
           "this\n"},
