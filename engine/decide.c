@@ -95,9 +95,11 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
         return false;
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        bool acts = step->state == STEP_PROCESSING || step->direction == DIRECTION_UNDO;
-        if (!text_equal(workflow->steps[i].name, step->name) ||
-            (acts && workflow->steps[i].agent_count == 0))
+        const struct workflow_step *plan = &workflow->steps[i];
+        bool undo = step->direction == DIRECTION_UNDO;
+        bool acts = step->state == STEP_PROCESSING || undo;
+        if (!text_equal(plan->name, step->name) || (acts && plan->agent_count == 0) ||
+            (undo && !plan->has_compensate))
             return false;
     }
     return true;

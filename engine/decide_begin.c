@@ -66,8 +66,8 @@ bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
     enum wait_kind wait = step_wait(step).kind;
     bool forward = step->direction == DIRECTION_DO;
     assert(step->state == STEP_PENDING && decide_may_start(ctx, step));
-    if (wait == WAIT_QUEUE)
-        return decide_kind_of(ctx, index)->due(ctx, index);
+    if (wait == WAIT_QUEUE) /* where the owner asks again */
+        return decide_has_units(ctx) && decide_kind_of(ctx, index)->due(ctx, index);
     if (forward && !decide_has_units(ctx))
         return defer(ctx, index);
     if (forward && (step->attempt == 0 || plan->agent_count == 0))

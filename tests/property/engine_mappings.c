@@ -201,7 +201,7 @@ static void draw_kind(struct drawing *drawing, uint32_t index)
     take_agents(drawing, index, roll < 13 ? STEP_KIND_SET : STEP_KIND_FAIL);
 }
 
-/* Each of most steps takes all the time that it has, and what follows goes on. */
+/* Most steps take all the time that they have, and what follows goes on. */
 static void be_greedy(struct drawing *drawing)
 {
     static const struct catcher all = {.errors = {.names = {TEXT_CONST(ERROR_ALL)}, .count = 1},
@@ -213,8 +213,11 @@ static void be_greedy(struct drawing *drawing)
         step->has_compensate = false;
         step->catchers = &all;
         step->catcher_count = 1;
-        drawing->mapped->steps[i].when = term_endless(drawing->arena);
-        drawing->mapped->steps[i].undo_input = NULL;
+        drawing->mapped->steps[i] = (struct mappings){.set = drawing->mapped->steps[i].set};
+        if (step->kind == STEP_KIND_TASK && dice_percent(drawing->dice, 50))
+            drawing->mapped->steps[i].input = term_endless(drawing->arena);
+        else
+            drawing->mapped->steps[i].when = term_endless(drawing->arena);
     }
 }
 

@@ -71,7 +71,7 @@ bool rules_time_is_up(const struct rules *rules)
 
 static void check_time(struct rules *rules, uint32_t index)
 {
-    RULE(rules, !rules_time_is_up(rules), "step %u begins, though there is no time left", index);
+    RULE(rules, !rules_time_is_up(rules), "step %u goes on, though there is no time left", index);
 }
 
 /* The step waits for a supervisor to ask, as it does for a retry. */
@@ -151,8 +151,7 @@ void rules_check_when(struct rules *rules, uint32_t index, enum direction direct
 {
     if (direction == DIRECTION_UNDO)
         return;
-    if (!rules->steps[index].ways[direction].queued)
-        check_time(rules, index);
+    check_time(rules, index);
     RULE(rules, turn_of(rules, index).kind == TURN_STARTS, "step %u starts, but it is not to",
          index);
 }
@@ -248,8 +247,7 @@ void rules_failed_unstarted(struct rules *rules, uint32_t index,
     struct turn turn = {.kind = TURN_STARTS};
     rules_check_turn(rules, index, direction);
     if (direction == DIRECTION_DO) {
-        if (!rules->steps[index].ways[direction].queued)
-            check_time(rules, index);
+        check_time(rules, index);
         turn = turn_of(rules, index);
     }
     if (turn.kind == TURN_STARTS) {

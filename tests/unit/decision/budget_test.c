@@ -45,3 +45,22 @@ Test(decision_budget, of_a_decision_is_spent_after_three_steps)
              "start E => CommandRejected(Stale)\n"
              "ok E 1 => StepSucceeded(E do 1) OrderProcessed\n");
 }
+
+/* Its Input is evaluated as it leaves the queue, and agents may have capacity for many at once. */
+Test(decision_budget, keeps_steps_in_their_queue_once_it_is_spent)
+{
+#define GREEDY(name) "  - {Name: " name ", After: [], Agent: agent, Input: " ENDLESS CAUGHT
+    kit_tell(
+        HEAD GREEDY("A") GREEDY("B") GREEDY("C") GREEDY("D"), NULL,
+        "capacity agent=0\n"
+        "submit with {\"l\":" LIST "} => OrderAccepted OrderStarted StepQueued(A do 0 capacity)"
+        " StepQueued(B do 0 capacity) StepQueued(C do 0 capacity) StepQueued(D do 0 capacity)\n"
+        "capacity agent=9\n"
+        "start A => StepFailedUnstarted(A do 0 States.QueryEvaluationError x1)"
+        " StepCaught(A do 0)"
+        " StepFailedUnstarted(B do 0 States.QueryEvaluationError x1) StepCaught(B do 0)"
+        " StepFailedUnstarted(C do 0 States.QueryEvaluationError x1) StepCaught(C do 0)\n"
+        "queued D\n"
+        "start D => StepFailedUnstarted(D do 0 States.QueryEvaluationError x1)"
+        " StepCaught(D do 0) OrderProcessed\n");
+}
