@@ -71,3 +71,48 @@ bool data_of_plain(const struct values *values, const struct yaml_node *node, st
     *ret_json = data_of_text(text, values->arena);
     return true;
 }
+
+/* ---- any node ---- */
+
+/* False after a problem; then what was written is of no use. */
+static bool write_node(const struct values *values, const struct yaml_node *node,
+                       struct json_writer *writer)
+{
+    struct text json;
+    if (node->kind == NODE_SCALAR) {
+        if (!node->plain)
+            json_write_text(writer, node->text);
+        else if (data_of_plain(values, node, &json))
+            json_write_canonical(writer, json);
+        else
+            return false;
+        return true;
+    }
+    bool map = node->kind == NODE_MAPPING, good = true;
+    if (map)
+        json_write_map(writer);
+    else
+        json_write_list(writer);
+    for (const struct yaml_node *child = node->first; child != NULL && good; child = child->next) {
+        if (map)
+            json_write_name(writer, child->key->text);
+        good = write_node(values, child, writer);
+    }
+    if (good)
+        json_write_close(writer);
+    return good;
+}
+
+bool data_of_node(const struct values *values, const struct yaml_node *node, struct text *ret_json)
+{
+    struct json_writer writer;
+    struct text json = {0};
+    json_writer_init(&writer, UINT32_MAX, values->arena);
+    if (!write_node(values, node, &writer))
+        return false;
+    bool done = json_writer_done(&writer, &json);
+    assert(done); /* a tree is less deep than JSON may be, and has no name twice */
+    (void)done;
+    *ret_json = json;
+    return true;
+}

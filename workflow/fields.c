@@ -68,6 +68,7 @@ static const struct foreign_field foreign[] = {
      "for on top"},
     {TEXT_CONST("TimeoutSecondsPath"), "TimeoutSeconds is a number"},
     {TEXT_CONST("ResultPath"), "an output is kept under its step's name"},
+    {TEXT_CONST("Cases"), "a file of tests is for `reeve test`"},
     {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs in Defaults"},
 };
 

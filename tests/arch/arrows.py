@@ -42,6 +42,7 @@ WITHIN = {
     "cli/import": ("cli", "cli/submit"),
     "cli/partition": ("cli",),
     "cli/submit": ("cli", "cli/console"),
+    "cli/test": ("cli", "cli/workflow"),
     "cli/verify": ("cli",),
     "cli/workflow": ("cli", "cli/console", "cli/submit"),
     "tools/bench": ("tools",),

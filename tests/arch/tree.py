@@ -15,12 +15,13 @@ ARROWS = {
     "platform": ("base",),
     "schemas": ("engine",),
     "workflow": ("engine",),
+    "rehearsal": ("workflow", "schemas"),
     "statestore": ("engine",),
     "kafka": ("platform",),
     "replica": ("kafka", "statestore", "workflow", "schemas"),
     "leader": ("replica",),
     "services": ("leader",),
-    "cli": ("services",),
+    "cli": ("services", "rehearsal"),
     "tools": ("cli",),
 }
 LAYERS = tuple(ARROWS)

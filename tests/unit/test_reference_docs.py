@@ -122,8 +122,8 @@ class ReferenceDocsTest(unittest.TestCase):
                 self.assertEqual(sorted(listed - named - others), [], "in the rows only")
 
     def test_every_code_is_used(self):
-        layers = ("engine", "platform", "schemas", "workflow", "statestore", "kafka", "replica",
-                  "leader", "services", "cli", "tools")
+        layers = ("engine", "platform", "schemas", "workflow", "rehearsal", "statestore", "kafka",
+                  "replica", "leader", "services", "cli", "tools")
         named = used(f"{layer}/**/*.c" for layer in layers)
         self.assertEqual(sorted({name for _, name in CODES.values()} - named), [])
 

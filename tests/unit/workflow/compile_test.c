@@ -225,6 +225,8 @@ Test(workflow_compile, compiles_the_examples_without_errors)
     cr_assert(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc >= 3);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         static char text[WORKFLOW_BYTES_MAX];
+        if (string_ends_with(found.gl_pathv[i], ".test.yaml"))
+            continue;
         FILE *file = fopen(found.gl_pathv[i], "r");
         cr_assert(file != NULL);
         size_t size = fread(text, 1, sizeof(text), file);

@@ -42,7 +42,8 @@ def completed(block):
 
 class WorkflowExamplesTest(unittest.TestCase):
     def test_examples_have_not_even_a_warning(self):
-        files = sorted((ROOT / "examples" / "workflows").glob("*.yaml"))
+        files = sorted(path for path in (ROOT / "examples" / "workflows").glob("*.yaml")
+                       if not path.name.endswith(".test.yaml"))
         self.assertGreaterEqual(len(files), 3)
         self.assertEqual(lint(*files), (0, ""))
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve test`: runs the cases of test files over their workflows, without Kafka. */
+#include "cli/test/test_run.h"
+#include "cli/workflow/deployment.h"
+#include "platform/files.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_SIZE = 64 * 1024 };
+
+/* ---- a file ---- */
+
+struct tested_file {
+    const char *path;
+    char *text;
+    struct heap_arena heap;
+    struct case_file cases;
+    struct workflow_problems problems;
+};
+
+/* A path in the file is relative to it; new. */
+static char *workflow_path(const struct tested_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    struct text workflow = file->cases.workflow;
+    bool absolute = workflow.data[0] == '/';
+    int folder = absolute || slash == NULL ? 0 : (int)(slash + 1 - file->path);
+    char *path = NULL;
+    int size = asprintf(&path, "%.*s%.*s", folder, file->path, TEXT_ARG(workflow));
+    assert(size > 0);
+    return path;
+}
+
+static void run_case(struct test_report *report, const struct tested_file *file,
+                     const struct test_case *test, const struct workflow *workflow)
+{
+    struct heap_arena heap;
+    struct rehearsal rehearsal;
+    struct test_result result = {.path = file->path, .test = test, .rehearsal = &rehearsal};
+    heap_arena_init(&heap, ARENA_SIZE);
+    rehearse(test, workflow, &heap.arena, &rehearsal);
+    result.differences =
+        rehearsal_compare(test, workflow, &rehearsal, &heap.arena, &result.difference_count);
+    test_report_case(report, &result);
+    heap_arena_deinit(&heap);
+}
+
+static bool is_chosen(const struct cli *cli, const struct test_case *test)
+{
+    const char *part = cli_flag_value(cli, "case");
+    return part == NULL || memmem(test->name.data, test->name.size, part, strlen(part)) != NULL;
+}
+
+static void run_cases(struct test_report *report, struct tested_file *file,
+                      const struct workflow *workflow)
+{
+    if (!case_file_read(&file->cases, workflow, &file->heap.arena, &file->problems)) {
+        test_report_problems(report, file->path, &file->problems);
+        return;
+    }
+    for (uint32_t i = 0; i < file->cases.case_count; i++) {
+        if (is_chosen(report->cli, &file->cases.cases[i]))
+            run_case(report, file, &file->cases.cases[i], workflow);
+    }
+}
+
+static void run_over_workflow(struct test_report *report, struct tested_file *file)
+{
+    char *path = workflow_path(file);
+    struct workflow_file workflow;
+    struct error error = {0};
+    if (workflow_file_read(path, &workflow, &error) != ERROR_OK) {
+        problems_add_error(&file->problems, file->cases.workflow_mark, "Workflow: %s",
+                           error.message);
+        test_report_problems(report, file->path, &file->problems);
+        free(path);
+        return;
+    }
+    if (workflow.workflow == NULL)
+        test_report_problems(report, path, &workflow.problems);
+    else
+        run_cases(report, file, workflow.workflow);
+    workflow_file_deinit(&workflow);
+    free(path);
+}
+
+static void run_file(struct test_report *report, const char *path)
+{
+    struct tested_file file = {.path = path};
+    struct error error = {0};
+    size_t size = 0;
+    if (files_read(path, WORKFLOW_BYTES_MAX, &file.text, &size, &error) != ERROR_OK) {
+        cli_fail(report->cli, &error);
+        report->failed++;
+        return;
+    }
+    heap_arena_init(&file.heap, ARENA_SIZE);
+    if (case_file_begin((struct text){file.text, (uint32_t)size}, &file.heap.arena, &file.problems,
+                        &file.cases))
+        run_over_workflow(report, &file);
+    else
+        test_report_problems(report, path, &file.problems);
+    heap_arena_deinit(&file.heap);
+    free(file.text);
+}
+
+/* ---- all of them ---- */
+
+static int run(struct cli *cli)
+{
+    struct test_paths paths = {0};
+    struct test_report report = {.cli = cli, .verbose = cli_flag_given(cli, "verbose")};
+    struct error error = {0};
+    for (int i = 0; i < cli->argument_count; i++) {
+        if (test_paths_add(&paths, cli->arguments[i], &error) != ERROR_OK) {
+            cli_fail(cli, &error);
+            report.failed++;
+        }
+    }
+    if (cli->output != CLI_OUTPUT_TABLE)
+        report.output = output_new(cli, NULL);
+    for (size_t i = 0; i < paths.count; i++)
+        run_file(&report, paths.items[i]);
+    test_paths_deinit(&paths);
+    if (report.output == NULL)
+        fprintf(cli->out, "%u passed, %u failed\n", report.passed, report.failed);
+    return output_finish(report.output, report.failed > 0 ? EXIT_CODE_DATA : EXIT_CODE_OK);
+}
+
+/* ---- the command ---- */
+
+static const struct cli_flag flags[] = {
+    {"verbose", NULL, "Also prints the stories of cases that pass."},
+    {"case", "TEXT", "Only cases whose name has this text in it."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .arguments = "FILE|DIRECTORY...",
+        .summary = "Runs the cases of test files, and of all *.test.yaml in a directory, over "
+                   "their workflows. Needs no broker: answers come from the file, and the clock "
+                   "jumps. The story of a case that fails is printed as by `reeve orders history`.",
+        .examples = "reeve test order-fulfilment.test.yaml\n"
+                    "reeve test workflows --verbose --case declined\n"
+                    "reeve test workflows --output json",
+        .flags = flags,
+        .settings = CLI_SETTINGS_NONE,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_test = {"test", "Tests of workflows.", verbs, 1};

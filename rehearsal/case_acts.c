@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators do in a case. */
+#include "rehearsal/case_reader.h"
+#include "workflow/data.h"
+
+/* The commands by their names on the command line, with the fields that each takes besides those of
+ * all; `required` are among them. */
+#define BIT(field) FIELD_BIT(CASE_FIELD_##field)
+static const struct {
+    struct text name;
+    enum command_kind kind;
+    uint64_t fields;
+    uint64_t required;
+} commands[] = {
+    {TEXT_CONST("cancel"), COMMAND_CANCEL_ORDER, 0, 0},
+    {TEXT_CONST("compensate"), COMMAND_COMPENSATE_ORDER, 0, 0},
+    {TEXT_CONST("resubmit"), COMMAND_RESUBMIT_STEP, BIT(STEP) | BIT(NEW_KEY), 0},
+    {TEXT_CONST("complete"), COMMAND_COMPLETE_STEP, BIT(STEP) | BIT(OUTPUT), BIT(STEP)},
+    {TEXT_CONST("skip"), COMMAND_SKIP_STEP, BIT(STEP) | BIT(NOTHING_APPLIED), BIT(STEP)},
+    {TEXT_CONST("fail"), COMMAND_FAIL_STEP, BIT(STEP) | BIT(ERROR), BIT(STEP) | BIT(ERROR)},
+    {TEXT_CONST("pause"), COMMAND_PAUSE_ORDER, 0, 0},
+    {TEXT_CONST("resume"), COMMAND_RESUME_ORDER, 0, 0},
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static const uint64_t of_some =
+    BIT(STEP) | BIT(OUTPUT) | BIT(ERROR) | BIT(NEW_KEY) | BIT(NOTHING_APPLIED);
+
+/* False after a problem. */
+static bool read_command(const struct case_reader *reader, const struct yaml_node *node,
+                         uint32_t *ret_index)
+{
+    struct text names[COMMANDS];
+    for (uint32_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    return node != NULL && value_word(&reader->values, node, "Command", names, COMMANDS, ret_index);
+}
+
+static void check_fields(const struct case_reader *reader, const struct field_values *fields,
+                         uint32_t command)
+{
+    uint64_t wrong = fields->given & of_some & ~commands[command].fields;
+    uint64_t missing = commands[command].required & ~fields->given;
+    for (int i = 0; i < CASE_FIELD_COUNT; i++) {
+        const char *name = case_field_name((enum case_field)i);
+        if ((wrong & FIELD_BIT(i)) != 0)
+            problems_add_error(reader->values.problems, fields->mark,
+                               "%s does not belong to the command %.*s", name,
+                               TEXT_ARG(commands[command].name));
+        if ((missing & FIELD_BIT(i)) != 0)
+            problems_add_error(reader->values.problems, fields->mark, "the command %.*s has no %s",
+                               TEXT_ARG(commands[command].name), name);
+    }
+}
+
+static void read_step(const struct case_reader *reader, const struct yaml_node *node,
+                      struct case_act *act)
+{
+    if (node == NULL || !value_text(&reader->values, node, "Step"))
+        return;
+    int step = case_find_step(reader, node->text, node->mark);
+    if (step >= 0)
+        act->step = reader->workflow->steps[step].name;
+}
+
+static void read_act(const struct case_reader *reader, const struct yaml_node *node,
+                     struct case_act *act)
+{
+    const struct values *values = &reader->values;
+    struct field_values fields;
+    uint32_t command = 0;
+    *act = (struct case_act){.at_ms = -1, .reason = TEXT("as the test says")};
+    if (!case_fields_take(node, CASE_PLACE_ACT, values->problems, &fields))
+        return;
+    case_check_comment(reader, &fields);
+    if (read_command(reader, fields.of[CASE_FIELD_COMMAND], &command))
+        check_fields(reader, &fields, command);
+    act->kind = commands[command].kind;
+    read_step(reader, fields.of[CASE_FIELD_STEP], act);
+    if (fields.of[CASE_FIELD_AT_SECONDS] != NULL)
+        value_duration_or_0(values, fields.of[CASE_FIELD_AT_SECONDS], "AtSeconds", &act->at_ms);
+    case_read_message(reader, fields.of[CASE_FIELD_REASON], "Reason", &act->reason);
+    if (fields.of[CASE_FIELD_OUTPUT] != NULL)
+        data_of_node(values, fields.of[CASE_FIELD_OUTPUT], &act->output);
+    case_read_error_name(reader, fields.of[CASE_FIELD_ERROR], "Error", &act->error_name);
+    if (fields.of[CASE_FIELD_NEW_KEY] != NULL)
+        value_boolean(values, fields.of[CASE_FIELD_NEW_KEY], "NewKey", &act->new_key);
+    if (fields.of[CASE_FIELD_NOTHING_APPLIED] != NULL)
+        value_boolean(values, fields.of[CASE_FIELD_NOTHING_APPLIED], "NothingApplied",
+                      &act->nothing_applied);
+}
+
+void case_read_acts(const struct case_reader *reader, const struct yaml_node *node,
+                    struct test_case *ret_case)
+{
+    struct workflow_problems *problems = reader->values.problems;
+    if (node->kind != NODE_SEQUENCE) {
+        problems_add_error(problems, node->mark, "Operator must be a list of commands, not %s",
+                           yaml_node_phrase(node));
+        return;
+    }
+    if (node->count > CASE_ACTS_MAX) {
+        problems_add_error(problems, node->mark, "Operator has %u commands; the limit is %d",
+                           node->count, CASE_ACTS_MAX);
+        return;
+    }
+    struct case_act *acts = ARENA_ARRAY(reader->values.arena, struct case_act, node->count);
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next)
+        read_act(reader, child, &acts[ret_case->act_count++]);
+    ret_case->acts = acts;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rehearsal/fields.h"
+
+#include <assert.h>
+
+static const struct text field_names[CASE_FIELD_COUNT] = {
+#define FIELD(constant, name) [CASE_FIELD_##constant] = TEXT_CONST(name),
+#include "rehearsal/fields.def"
+};
+
+#define BIT(field) FIELD_BIT(CASE_FIELD_##field)
+
+static const struct field_place places[CASE_PLACE_COUNT] = {
+    [CASE_PLACE_FILE] = {"the file", BIT(COMMENT) | BIT(WORKFLOW) | BIT(CASES),
+                         BIT(WORKFLOW) | BIT(CASES), 0},
+    [CASE_PLACE_CASE] = {"a case",
+                         BIT(COMMENT) | BIT(NAME) | BIT(INPUT) | BIT(ORDER) | BIT(ANSWERS) |
+                             BIT(UNDO_ANSWERS) | BIT(OPERATOR) | BIT(EXPECT),
+                         BIT(NAME) | BIT(EXPECT), 0},
+    [CASE_PLACE_ANSWER] = {"an answer",
+                           BIT(COMMENT) | BIT(OUTPUT) | BIT(ERROR) | BIT(MESSAGE) | BIT(EFFECT) |
+                               BIT(AFTER_SECONDS) | BIT(EXTEND) | BIT(NO_ANSWER),
+                           0, 0},
+    [CASE_PLACE_ACT] = {"what an operator does",
+                        BIT(COMMENT) | BIT(COMMAND) | BIT(STEP) | BIT(AT_SECONDS) | BIT(REASON) |
+                            BIT(OUTPUT) | BIT(ERROR) | BIT(NEW_KEY) | BIT(NOTHING_APPLIED),
+                        BIT(COMMAND), 0},
+    [CASE_PLACE_EXPECT] = {"Expect",
+                           BIT(COMMENT) | BIT(STATE) | BIT(REASON) | BIT(STEPS) | BIT(PATH) |
+                               BIT(ATTEMPTS) | BIT(INPUTS) | BIT(UNDO_INPUTS) | BIT(OUTPUTS) |
+                               BIT(ERRORS) | BIT(OUTPUT) | BIT(REFUSED),
+                           0, 0},
+};
+
+/* What tests of other tools have. */
+static const struct foreign_field foreign[] = {
+    {TEXT_CONST("Tests"), "the tests of a file are listed in Cases"},
+    {TEXT_CONST("Mocks"), "Answers says what agents answer"},
+    {TEXT_CONST("Signals"), "no step of a workflow waits for signals"},
+    {TEXT_CONST("Assert"), "Expect says what has to come of it"},
+};
+
+static const struct field_table table = {
+    .names = field_names,
+    .count = CASE_FIELD_COUNT,
+    .places = places,
+    .place_count = CASE_PLACE_COUNT,
+    .foreign = foreign,
+    .foreign_count = sizeof(foreign) / sizeof(foreign[0]),
+};
+
+const char *case_field_name(enum case_field field)
+{
+    assert((unsigned)field < CASE_FIELD_COUNT);
+    return field_names[field].data;
+}
+
+bool case_fields_take(const struct yaml_node *node, enum case_place place,
+                      struct workflow_problems *problems, struct field_values *ret_fields)
+{
+    return fields_take(&table, node, (uint32_t)place, problems, ret_fields);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An order from its submission to its rest, without Kafka: the engine decides and applies, agents
+ * answer as a case says, and the clock jumps to whatever is due next.
+ *
+ * Nothing is random, and time begins at REHEARSAL_START_MS, so equal cases give equal stories. */
+#ifndef REHEARSAL_REHEARSAL_H
+#define REHEARSAL_REHEARSAL_H
+
+#include "base/heap_arena.h"
+#include "rehearsal/case_file.h"
+
+#define REHEARSAL_START_MS INT64_C(946684800000) /* 2000-01-01T00:00:00Z */
+
+enum {
+    REHEARSAL_MARGIN_MS = 1000,       /* the default of clock.skew.max.ms */
+    REHEARSAL_DECISIONS_MAX = 100000, /* then the order is said to go on for ever */
+};
+
+/* An event of its history. */
+struct rehearsal_entry {
+    const struct rehearsal_entry *next;
+    int64_t at;
+    enum event_kind kind;
+    struct text words; /* the sentence of `orders history` */
+};
+
+/* A list that grows. */
+struct rehearsal_texts {
+    struct text *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct rehearsal {
+    bool accepted;
+    bool endless; /* it was stopped at REHEARSAL_DECISIONS_MAX */
+    struct order order;
+    const struct rehearsal_entry *story; /* the first one */
+    struct rehearsal_texts path;         /* "STEP", "undo STEP": by their first attempts */
+    struct rehearsal_texts refused;      /* codes of the commands that were rejected, but for those
+                                            of agents and supervisors */
+    uint32_t attempts[WORKFLOW_STEPS_MAX]; /* forward */
+    /* Of each step's latest request that its Input made; empty: none did. */
+    struct text inputs[DIRECTION_COUNT][WORKFLOW_STEPS_MAX];
+};
+
+/* Everything lives in `arena`, or is borrowed from the case and the workflow. */
+void rehearse(const struct test_case *test, const struct workflow *workflow, struct arena *arena,
+              struct rehearsal *ret_rehearsal);
+
+/* ---- what was expected ---- */
+
+struct rehearsal_difference {
+    struct text what; /* "State", "Outputs.Price" */
+    struct text expected;
+    struct text actual;
+};
+
+/* New in `arena`; *ret_count 0: all is as expected. */
+const struct rehearsal_difference *rehearsal_compare(const struct test_case *test,
+                                                     const struct workflow *workflow,
+                                                     const struct rehearsal *rehearsal,
+                                                     struct arena *arena, uint32_t *ret_count);
+
+#endif

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`reeve test`: the files of the repository pass; what is printed, and exit codes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
+REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
+EXAMPLES = ROOT / "examples" / "workflows"
+FLOWS = ROOT / "tests" / "unit" / "decision" / "flows"
+WORKFLOW = "Name: w\nVersion: 1\nSteps:\n  - {Name: Pay, Agent: bank}\n"
+PASSES = "  - {Name: pays, Expect: {State: Processed}}\n"
+FAILS = "  - {Name: declines, Answers: {Pay: {Error: Declined}}, Expect: {State: Processed}}\n"
+STORY = """\
+  TIME (UTC)               EVENT
+  2000-01-01 00:00:00.000  order accepted: 0 lines, workflow w version 1, 1 step
+  2000-01-01 00:00:00.000  order started
+  2000-01-01 00:00:00.000  Pay: attempt 1 requested from agent bank, \
+until 2000-01-01T00:01:00.000Z, by scheduler
+"""
+
+
+def run(*arguments):
+    done = subprocess.run([REEVE, "test", *arguments], capture_output=True, text=True,
+                          check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+class WorkflowTestsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "w.yaml").write_text(WORKFLOW, encoding="utf-8")
+
+    def write(self, name, cases, workflow="w.yaml"):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"Workflow: {workflow}\nCases:\n{cases}", encoding="utf-8")
+        return path
+
+    def test_the_files_of_the_repository_pass(self):
+        code, out, err = run(EXAMPLES, FLOWS)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, r"^\d+ passed, 0 failed\n$")
+
+    def test_every_example_has_a_file_of_tests(self):
+        for path in EXAMPLES.glob("*.yaml"):
+            if not path.name.endswith(".test.yaml"):
+                self.assertTrue(path.with_suffix(".test.yaml").exists(), path)
+
+    def test_prints_the_story_of_a_case_that_fails(self):
+        path = self.write("w.test.yaml", PASSES + FAILS)
+        code, out, err = run(path)
+        self.assertEqual((code, err), (65, ""))
+        self.assertTrue(out.startswith(f"FAIL {path}:4: declines\n" + STORY), out)
+        self.assertTrue(out.endswith("  State\n    expected  Processed\n    actual    Compensated\n"
+                                     "\n1 passed, 1 failed\n"), out)
+
+    def test_prints_every_story_where_it_is_asked_to(self):
+        path = self.write("w.test.yaml", PASSES + FAILS)
+        code, out, _ = run(path, "--verbose", "--case", "pay")
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith(f"PASS {path}:3: pays\n" + STORY), out)
+        self.assertTrue(out.endswith("order processed\n\n1 passed, 0 failed\n"), out)
+
+    def test_shows_all_as_json(self):
+        path = self.write("w.test.yaml", PASSES + FAILS)
+        code, out, err = run(path, "--output", "json")
+        self.assertEqual((code, err), (65, ""))
+        first, second = json.loads(out)
+        self.assertEqual((first["file"], first["line"], first["case"], first["passed"],
+                          first["state"], first["differences"]),
+                         (str(path), 3, "pays", True, "Processed", []))
+        self.assertEqual(first["story"][1], {"time": "2000-01-01T00:00:00.000Z",
+                                             "kind": "OrderStarted", "words": "order started"})
+        self.assertEqual(second["differences"], [{"what": "State", "expected": "Processed",
+                                                  "actual": "Compensated"}])
+
+    def test_walks_directories_by_name(self):
+        self.write("b/w.test.yaml", FAILS, "../w.yaml")
+        self.write("a/w.test.yaml", FAILS, "../w.yaml")
+        self.write("w.test.yaml", PASSES)
+        (self.folder / "b" / "loop").symlink_to(self.folder)
+        code, out, _ = run(self.folder)
+        self.assertEqual(code, 65)
+        self.assertEqual([line.split(":")[0] for line in out.splitlines() if "FAIL" in line],
+                         [f"FAIL {self.folder}/a/w.test.yaml", f"FAIL {self.folder}/b/w.test.yaml"])
+        self.assertTrue(out.endswith("\n1 passed, 2 failed\n"), out)
+
+    def test_explains_files_that_cannot_be_run(self):
+        bad = self.write("bad.test.yaml", "  - {Name: x, Expct: {State: Error}}\n")
+        self.assertEqual(run(bad), (65, "0 passed, 1 failed\n",
+                                    f"{bad}:3:5: error: a case has no Expect\n{bad}:3:15: error: "
+                                    "Expct is an unknown field of a case: did you mean Expect?\n"))
+        alone = self.write("alone.test.yaml", PASSES, "missing.yaml")
+        code, out, err = run(alone)
+        self.assertEqual((code, out), (65, "0 passed, 1 failed\n"))
+        self.assertIn(f"{alone}:1:11: error: Workflow: ", err)
+        wrong = self.write("wrong.test.yaml", PASSES, "wrong.yaml")
+        (self.folder / "wrong.yaml").write_text(WORKFLOW + "Step: 1\n", encoding="utf-8")
+        code, out, err = run(wrong)
+        self.assertEqual((code, out), (65, "0 passed, 1 failed\n"))
+        self.assertIn(f"{self.folder}/wrong.yaml:5:1: error: Step ", err)
+        code, out, _ = run(bad, "--output", "json")
+        self.assertEqual((code, len(json.loads(out)[0]["problems"])), (65, 2))
+
+    def test_refuses_what_holds_no_tests(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        code, out, err = run(empty, self.folder / "nowhere")
+        self.assertEqual((code, out), (65, "0 passed, 2 failed\n"))
+        self.assertIn("has no files *.test.yaml", err)
+        self.assertIn("No such file", err)
+        self.assertEqual(run()[0], 64)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of tests: every mistake gets its line, column and cure. */
+#include "kit.h"
+
+#include <criterion/criterion.h>
+
+#define FILE_HEAD "Workflow: w.yaml\nCases:\n"
+#define CASE_HEAD FILE_HEAD "  - Name: x\n"
+
+static void expect(const char *file, const char *problems)
+{
+    const char *found = kit_problems(file);
+    cr_assert_str_eq(found, problems, "%s\nfound:\n%s\nnot:\n%s", file, found, problems);
+}
+
+Test(rehearsal_file, takes_every_field)
+{
+    expect(CASE_HEAD "    Comment: all of them\n"
+                     "    Input: {a: [1, two, null]}\n"
+                     "    Order: {order_id: o-7, customer: c, currency: EUR, priority: high,\n"
+                     "            lines: [{sku: s, quantity: 1, unit_price: \"2.50\"}],\n"
+                     "            attributes: {k: v}}\n"
+                     "    Answers:\n"
+                     "      A: {Output: {x: 1}, AfterSeconds: 1.5, Extend: true}\n"
+                     "      B: [{Error: E, Message: m, Effect: unknown}, {NoAnswer: true}]\n"
+                     "    UndoAnswers: {A: {Error: E}}\n"
+                     "    Operator:\n"
+                     "      - {Command: resubmit, Step: A, NewKey: true, AtSeconds: 3}\n"
+                     "      - {Command: complete, Step: A, Output: 1, Reason: r}\n"
+                     "      - {Command: skip, Step: A, NothingApplied: true}\n"
+                     "      - {Command: fail, Step: A, Error: E}\n"
+                     "      - {Command: cancel}\n"
+                     "    Expect: {State: Processed, Reason: E, Steps: {A: Caught},\n"
+                     "             Path: [A, undo A], Attempts: {A: 0}, Inputs: {A: 1},\n"
+                     "             UndoInputs: {A: 1}, Outputs: {A: 1}, Errors: {A: E},\n"
+                     "             Output: 1, Refused: []}\n",
+           "");
+}
+
+Test(rehearsal_file, explains_mistakes_of_the_file)
+{
+    expect("Case: []\n", "1:1: error: Case is an unknown field of the file: did you mean Cases?\n"
+                         "1:1: error: the file has no Workflow\n"
+                         "1:1: error: the file has no Cases\n");
+    expect("Workflow: 1\nCases: {}\n", "1:11: error: Workflow must be a text: put 1 in quotes\n"
+                                       "2:8: error: Cases must be a list of cases, not a "
+                                       "mapping\n");
+    expect("Workflow: w.yaml\nCases: []\n",
+           "2:8: error: Cases has 0 cases; it must have 1 to 1000\n");
+    expect(FILE_HEAD "  - {Name: x, Expects: 1}\n",
+           "3:5: error: a case has no Expect\n"
+           "3:15: error: Expects is an unknown field of a case: did you mean Expect?\n");
+    expect(FILE_HEAD "  - {Name: x, State: Error, Expect: {State: Error}}\n",
+           "3:15: error: State does not belong here; it belongs to Expect\n");
+    expect(FILE_HEAD "  - {Name: x, Expect: {State: Error}}\n"
+                     "  - {Name: x, Expect: {State: Error}}\n",
+           "4:12: error: there is already a case \"x\", in line 3\n");
+}
+
+Test(rehearsal_file, explains_mistakes_of_answers)
+{
+    expect(CASE_HEAD "    Answers: {Coutn: {}, Count: {}, B: {Output: 1, Error: E}, A: []}\n"
+                     "    UndoAnswers: {B: {}}\n"
+                     "    Expect: {State: Error}\n",
+           "4:15: error: Coutn is not a step of workflow w: did you mean Count?\n"
+           "4:26: error: no agent does step Count\n"
+           "4:52: error: an answer has Output or Error, not both\n"
+           "4:66: error: there are 0 answers; there must be 1 to 1000\n"
+           "5:19: error: step B has no Compensate\n");
+    expect(CASE_HEAD
+           "    Answers: {A: [{Effect: none}, {NoAnswer: true, Output: 1}, {Extend: true},"
+           " {Error: States.Timeout}, {Error: E, Effect: non}]}\n"
+           "    Expect: {State: Error}\n",
+           "4:20: error: Effect belongs to an answer with an Error\n"
+           "4:36: error: NoAnswer stands alone: without an answer there is nothing else\n"
+           "4:65: error: Extend asks for the time of AfterSeconds, which is missing\n"
+           "4:88: error: Error must be " ERROR_NAME_EXPECTED "\n"
+           "4:124: error: Effect \"non\" is unknown: did you mean none?\n");
+}
+
+Test(rehearsal_file, explains_mistakes_of_orders_and_data)
+{
+    expect(CASE_HEAD "    Order: {custmer: c}\n    Expect: {State: Error}\n",
+           "4:12: error: Order: unknown field \"custmer\": did you mean \"customer\"?\n");
+    expect(CASE_HEAD "    Order: {lines: [{sku: s, quantity: 1, unit_price: 1}]}\n"
+                     "    Expect: {State: Error}\n",
+           "4:12: error: Order: currency is missing: prices need one (ISO 4217)\n");
+    expect(CASE_HEAD "    Input: {a: 01, b: no}\n    Expect: {State: Error}\n",
+           "4:16: error: 01 is not a text to every YAML reader: put it in quotes\n");
+    expect(CASE_HEAD "    Input: 1\n    Order: {input: 2}\n    Expect: {State: Error}\n",
+           "4:5: error: a case has Input or input in its Order, not both\n");
+}
+
+Test(rehearsal_file, explains_mistakes_of_operators)
+{
+    expect(CASE_HEAD "    Operator: [{Command: skipp, Step: A}, {Command: cancel, Step: A},\n"
+                     "               {Command: fail, Step: X}]\n"
+                     "    Expect: {State: Error}\n",
+           "4:26: error: Command \"skipp\" is unknown: did you mean skip?\n"
+           "4:43: error: Step does not belong to the command cancel\n"
+           "5:16: error: the command fail has no Error\n"
+           "5:38: error: X is not a step of workflow w\n");
+}
+
+Test(rehearsal_file, explains_mistakes_of_expectations)
+{
+    expect(CASE_HEAD "    Expect: {}\n", "4:13: error: Expect expects nothing\n");
+    expect(CASE_HEAD "    Expect: {State: Proccessed, Steps: {A: Done}, Path: [undo X, D],\n"
+                     "             Attempts: {A: -1}}\n",
+           "4:21: error: State \"Proccessed\" is unknown: did you mean Processed?\n"
+           "4:44: error: the state of a step must be Pending, Processing, Processed, Error, "
+           "Compensated, Skipped or Caught, not a text (Done)\n"
+           "4:58: error: X is not a step of workflow w\n"
+           "4:66: error: D is not a step of workflow w\n"
+           "5:28: error: the number of attempts must be from 0 to 2147483647, not -1\n");
+}

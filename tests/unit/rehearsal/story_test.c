@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of cases: answers, deadlines, operators, and what differs. */
+#include "kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#define TWO                                                      \
+    "TimeoutSeconds: 600\nSteps:\n"                              \
+    "  - Name: A\n    Agent: a\n    TimeoutSeconds: 10\n"        \
+    "    MaxExtensionSeconds: 20\n"                              \
+    "    Retry: [{ErrorEquals: [States.ALL], MaxAttempts: 2}]\n" \
+    "    Compensate: {Action: Undo, TimeoutSeconds: 10}\n"       \
+    "  - {Name: B, Agent: b}\n"
+
+Test(rehearsal_story, steps_without_answers_succeed_at_once)
+{
+    PASSES(TWO,
+           "    Expect: {State: Processed, Path: [A, B], Attempts: {A: 1}, Outputs: {B: null}}\n");
+}
+
+Test(rehearsal_story, gives_answers_in_turn_and_repeats_the_last_one)
+{
+    PASSES(TWO, "    Answers: {A: [{Error: Busy}, {Output: 7}]}\n"
+                "    Expect: {State: Processed, Attempts: {A: 2}, Outputs: {A: 7}}\n");
+    PASSES(TWO, "    Answers: {A: {Error: Busy}}\n"
+                "    Expect: {State: Compensated, Reason: Busy, Attempts: {A: 3, B: 0},\n"
+                "             Errors: {A: Busy}, Path: [A]}\n");
+}
+
+Test(rehearsal_story, times_out_attempts_that_are_not_answered)
+{
+    PASSES(TWO, "    Answers: {A: [{NoAnswer: true}, {Output: 7}]}\n"
+                "    Expect: {State: Processed, Attempts: {A: 2}, Errors: {A: States.Timeout}}\n");
+    /* Unknown, so it is undone. */
+    PASSES(TWO, "    Answers: {A: {NoAnswer: true}}\n"
+                "    Expect: {State: Compensated, Attempts: {A: 3}, Path: [A, undo A]}\n");
+}
+
+Test(rehearsal_story, counts_what_comes_late_only_where_the_engine_does)
+{
+    /* An agent gives up at the end of the attempt, but reports a success. */
+    PASSES(TWO, "    Answers: {A: [{Error: Busy, AfterSeconds: 10.5}, {}]}\n"
+                "    Expect: {State: Processed, Attempts: {A: 2}, Errors: {A: States.Timeout}}\n");
+    PASSES(TWO, "    Answers: {A: {AfterSeconds: 10.5, Output: 7}}\n"
+                "    Expect: {State: Processed, Attempts: {A: 1}, Outputs: {A: 7}}\n");
+    PASSES(TWO, "    Answers: {A: [{AfterSeconds: 60, Output: 7}, {Output: 8}]}\n"
+                "    Expect: {State: Processed, Attempts: {A: 2}, Outputs: {A: 8}}\n");
+}
+
+Test(rehearsal_story, asks_for_more_time_within_the_workflows_limit)
+{
+    PASSES(TWO, "    Answers: {A: {AfterSeconds: 30, Extend: true}}\n"
+                "    Expect: {State: Processed, Attempts: {A: 1}}\n");
+    PASSES(TWO, "    Answers: {A: [{AfterSeconds: 40, Extend: true}, {}]}\n"
+                "    Expect: {State: Processed, Attempts: {A: 2}}\n");
+}
+
+Test(rehearsal_story, undoes_with_answers_of_its_own)
+{
+    PASSES(TWO,
+           "    Answers: {B: {Error: Not}}\n"
+           "    UndoAnswers: {A: [{Error: Busy}, {}]}\n"
+           "    Expect: {State: Compensated, Path: [A, B, undo A], Steps: {A: Compensated}}\n");
+}
+
+Test(rehearsal_story, lets_operators_act_in_time_and_at_rest)
+{
+    PASSES(TWO, "    Answers: {B: {AfterSeconds: 30}}\n"
+                "    Operator: [{Command: cancel, AtSeconds: 5}]\n"
+                "    Expect: {State: Compensated, Reason: Cancelled, Path: [A, B, undo A]}\n");
+    PASSES(TWO, "    Operator: [{Command: pause, AtSeconds: 0}, {Command: resume}]\n"
+                "    Answers: {A: {AfterSeconds: 1}}\n"
+                "    Expect: {State: Processed}\n");
+    PASSES("Steps:\n  - {Name: A, Agent: a, OnExhausted: error}\n  - {Name: B, Agent: b}\n",
+           "    Answers: {A: {Error: Not}}\n"
+           "    Operator: [{Command: complete, Step: A, Output: 7}]\n"
+           "    Expect: {State: Processed, Outputs: {A: 7}}\n");
+}
+
+Test(rehearsal_story, times_the_order_out)
+{
+    PASSES("TimeoutSeconds: 60\nSteps:\n  - {Name: A, Agent: a, Compensate: {Action: Undo}}\n"
+           "  - {Name: B, Agent: b, TimeoutSeconds: 50}\n",
+           "    Answers: {A: {AfterSeconds: 20}, B: {NoAnswer: true}}\n"
+           "    Expect: {State: Compensated, Reason: States.Timeout, Path: [A, B, undo A]}\n");
+}
+
+Test(rehearsal_story, shows_what_the_inputs_made)
+{
+    PASSES("Steps:\n  - Name: A\n    Agent: a\n    Input: {n: \"${input.n + 1}\"}\n"
+           "    Compensate: {Action: Undo, Input: {was: \"${result}\"}}\n"
+           "  - {Name: B, Fail: {Error: Never}}\n",
+           "    Input: {n: 1}\n    Answers: {A: {Output: 5}}\n"
+           "    Expect: {State: Compensated, Inputs: {A: {n: 2}}, UndoInputs: {A: {was: 5}},\n"
+           "             Path: [A, B, undo A], Errors: {B: Never}}\n");
+}
+
+Test(rehearsal_story, says_what_differs)
+{
+    cr_assert_str_eq(
+        kit_differences(TWO,
+                        "    Answers: {A: {Output: 7}, B: {Error: Not}}\n"
+                        "    Operator: [{Command: resume}]\n"
+                        "    Expect: {State: Processed, Reason: Other, Output: {}, Path: [A],\n"
+                        "             Steps: {A: Processed}, Attempts: {A: 2},\n"
+                        "             Inputs: {A: 1}, Outputs: {A: 8}, Errors: {B: Maybe}}\n"),
+        "State: expected Processed, actual Compensated\n"
+        "Reason: expected Other, actual Not\n"
+        "Path: expected A, actual A, B, undo A\n"
+        "Output: expected {}, actual none\n"
+        "Refused: expected none, actual NotPaused\n"
+        "Steps.A: expected Processed, actual Compensated\n"
+        "Attempts.A: expected 2, actual 1\n"
+        "Inputs.A: expected 1, actual none\n"
+        "Outputs.A: expected 8, actual 7\n"
+        "Errors.B: expected Maybe, actual Not\n");
+}
+
+/* Twice the same, to the letter. */
+Test(rehearsal_story, is_the_same_each_time)
+{
+    static const char *const test = "    Answers: {A: [{Error: Busy}, {NoAnswer: true}]}\n"
+                                    "    Expect: {Path: []}\n";
+    char first[256];
+    snprintf(first, sizeof(first), "%s", kit_differences(TWO, test));
+    cr_assert_str_eq(kit_differences(TWO, test), first);
+}
