@@ -224,7 +224,7 @@ class AgentMemoryTest(unittest.TestCase):
         self.assertEqual(post(at(idle, urls["B"]).split("?")[0], ok)[0], 403)
         self.assertEqual(post(at(idle, urls["B"].replace("/B/", "/C/")), ok)[0], 403)
         self.assertEqual(post(at(idle, urls["B"]), b"{")[0], 400)
-        self.assertEqual(post(at(idle, urls["B"]), b" " * 100000)[0], 413)
+        self.assertEqual(post(at(idle, urls["B"]), b" " * 300000)[0], 413)
         no = {"outcome": "failed", "error": "Card.Declined", "message": "no", "effect": "none"}
         self.assertEqual(post(at(idle, urls["B"]), no)[0], 202)
         found = self.reports("AB")

@@ -17,7 +17,9 @@ struct text data_answer(struct dice *dice, struct arena *arena);
 struct text data_input(struct dice *dice, struct arena *arena, bool big);
 /* One of the texts that data has, without quotes. */
 struct text data_word(struct dice *dice);
-/* Whether it stands for an answer that was too large. */
+/* What a step keeps of `bytes` that are too many. In the arena. */
+struct text data_truncated(uint32_t bytes, struct arena *arena);
+/* Whether it stands for an output that was too large. */
 bool data_is_truncated(struct text json);
 
 /* A place between the items of a list or a map. */

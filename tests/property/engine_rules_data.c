@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of conditions and mappings: what each expression gives, when it counts, and what
  * follows where it fails. */
+#include "tests/property/engine_data.h"
 #include "tests/property/engine_rules.h"
 
 /* Steps that have spent all of their time, until a Decision begins no further one. */
@@ -277,10 +278,12 @@ static bool output_of(struct rules *rules, uint32_t index, struct text *ret_outp
     struct term_scope scope = scope_of(rules, &step->spent, answer);
     enum fault fault;
     *ret_output = answer;
-    if (tree != NULL && !term_json(&scope, tree, REPORT_BYTES_MAX, ret_output, &fault)) {
+    if (tree != NULL && !term_json(&scope, tree, REPORT_OUTPUT_BYTES_MAX, ret_output, &fault)) {
         *ret_error_name = error_of(fault);
         return false;
     }
+    if (ret_output->size > STEP_OUTPUT_BYTES_MAX)
+        *ret_output = data_truncated(ret_output->size, rules->arena);
     *ret_output = without_null(*ret_output);
     return true;
 }

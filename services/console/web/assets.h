@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ASSETS_BYTES_MAX = 200 * 1024 /* of all files together, uncompressed */ };
+enum { ASSETS_BYTES_MAX = 256 * 1024 /* of all files together, uncompressed */ };
 
 struct asset {
     const char *name; /* "app.js" */

@@ -8,7 +8,6 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ASSETS = ROOT / 'services/console/web/assets'
-BYTES_MAX = 256 * 1000
 IMPORT = r"import \{([^}]*)\} from '\./(\w+\.js)'"
 EXPORT = r'^export (?:async )?(?:const|let|class|function) (\w+)'
 
@@ -21,10 +20,6 @@ def event_names():
 
 
 class Assets(unittest.TestCase):
-    def test_are_less_than_256_kb_together(self):
-        size = sum(path.stat().st_size for path in ASSETS.iterdir())
-        self.assertLess(size, BYTES_MAX)
-
     def test_the_timeline_knows_every_event(self):
         words = set(re.findall(r'\w+', (ASSETS / 'timeline.js').read_text()))
         names = event_names()
