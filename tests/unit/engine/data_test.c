@@ -16,10 +16,21 @@ static const struct shape shape = {
 
 static struct test_arena memory;
 
+static void begin(void)
+{
+    test_arena_init(&memory);
+}
+
+static void end(void)
+{
+    test_arena_deinit(&memory);
+}
+
+TestSuite(engine_data, .init = begin, .fini = end);
+
 static struct decision submitted(struct text input)
 {
     struct decision decision;
-    test_arena_init(&memory);
     struct workflow *workflow = workflow_of(&memory.arena, "A");
     workflow->input_shape = &shape;
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER,
