@@ -17,7 +17,8 @@ struct builder {
     struct workflow_problems *problems;
     struct yaml_node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
     struct yaml_node
-        *keys[TREE_DEPTH_MAX]; /* of the mapping at that depth, waiting for its value */
+        *keys[TREE_DEPTH_MAX];     /* of the mapping at that depth, waiting for its value */
+    bool repeated[TREE_DEPTH_MAX]; /* that key was there before: its value is left out */
     uint32_t depth;
     uint32_t nodes;
     uint32_t documents;
@@ -87,7 +88,7 @@ static struct yaml_node *new_node(struct builder *builder, enum yaml_node_kind k
     return node;
 }
 
-static void report_duplicate(struct builder *builder, const struct yaml_node *mapping,
+static bool report_duplicate(struct builder *builder, const struct yaml_node *mapping,
                              const struct yaml_node *key)
 {
     for (const struct yaml_node *child = mapping->first; child != NULL; child = child->next) {
@@ -95,9 +96,10 @@ static void report_duplicate(struct builder *builder, const struct yaml_node *ma
             problems_add_error(builder->problems, key->mark,
                                "%.*s is given twice, first in line %u", QUOTE_ARG(key->text),
                                child->key->mark.line);
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* Hangs the node below the innermost open one. */
@@ -114,12 +116,15 @@ static bool attach(struct builder *builder, struct yaml_node *node)
             return refuse(builder, node->mark, "a list or a mapping cannot be the name of a field");
         if (parent->count == TREE_FIELDS_MAX)
             return refuse(builder, node->mark, "there are too many fields here");
-        report_duplicate(builder, parent, node);
+        builder->repeated[builder->depth - 1] = report_duplicate(builder, parent, node);
         *key = node;
         return true;
     }
+    bool repeated = *key != NULL && builder->repeated[builder->depth - 1];
     node->key = *key;
     *key = NULL;
+    if (repeated)
+        return true;
     if (parent->last != NULL)
         parent->last->next = node;
     else
