@@ -62,7 +62,7 @@ Test(workflow_hostile, rejects_names_that_are_given_twice_in_data)
     LINT({HEAD "  - {Name: A, Set: {a: 1, b: {}, a: {c: 2}}}\n",
           "4:34: error: a is given twice, first in line 4\n"},
          {HEAD "  - {Name: A, Agent: x, Input: [{a: \"${input}\", a: [[\"${input}\"]]}]}\n",
-          "4:50: error: a is given twice, first in line 4\n"});
+          "4:49: error: a is given twice, first in line 4\n"});
 }
 
 Test(workflow_hostile, accepts_a_byte_order_mark)
