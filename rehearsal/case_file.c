@@ -7,8 +7,6 @@
 #include "schemas/json/submission_json.h"
 #include "workflow/data.h"
 
-#include <assert.h>
-
 /* ---- what the readers share ---- */
 
 int case_find_step(const struct case_reader *reader, struct text text, struct mark mark)
@@ -45,17 +43,6 @@ void case_read_by_step(const struct case_reader *reader, const struct yaml_node 
         if (step >= 0)
             take(reader, child, (uint32_t)step, ctx);
     }
-}
-
-bool case_read_name(const struct case_reader *reader, const struct yaml_node *node,
-                    const char *what, const struct enum_names *names, uint32_t *ret_value)
-{
-    enum { CHOICES_MAX = 16 };
-    struct text choices[CHOICES_MAX];
-    assert(names->count <= CHOICES_MAX);
-    for (uint32_t i = 0; i < names->count; i++)
-        choices[i] = text_of(names->names[i]);
-    return value_word(&reader->values, node, what, choices, names->count, ret_value);
 }
 
 void case_read_error_name(const struct case_reader *reader, const struct yaml_node *node,

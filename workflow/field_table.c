@@ -32,7 +32,7 @@ static bool report_misplaced(const struct field_table *table, struct text name, 
     char where[WORKFLOW_PROBLEM_TEXT_SIZE];
     size_t size = 0;
     for (uint32_t field = 0; field < table->count; field++) {
-        if (!text_equal(name, table->names[field]))
+        if (!text_equal(name, table->rows[field].name))
             continue;
         for (uint32_t place = 0; place < table->place_count && size < sizeof(where); place++) {
             if (is_known(table, field, place))
@@ -52,7 +52,7 @@ static void report_unknown(const struct field_table *table, const struct yaml_no
     struct text candidates[FIELDS_MAX] = {0};
     for (uint32_t field = 0; field < table->count; field++) {
         if (is_known(table, field, place))
-            candidates[field] = table->names[field];
+            candidates[field] = table->rows[field].name;
     }
     if (report_foreign(table, key->text, key->mark, problems) ||
         report_misplaced(table, key->text, key->mark, problems))
@@ -70,7 +70,7 @@ static void report_unknown(const struct field_table *table, const struct yaml_no
 static int find_field(const struct field_table *table, struct text name, uint32_t place)
 {
     for (uint32_t field = 0; field < table->count; field++) {
-        if (is_known(table, field, place) && text_equal(name, table->names[field]))
+        if (is_known(table, field, place) && text_equal(name, table->rows[field].name))
             return (int)field;
     }
     return -1;
@@ -86,7 +86,7 @@ static void report_missing(const struct field_table *table, uint64_t given, uint
     for (uint32_t field = 0; field < table->count; field++) {
         if ((missing & BIT(field)) != 0)
             problems_add_error(problems, mark, "%s has no %.*s", table->places[place].phrase,
-                               TEXT_ARG(table->names[field]));
+                               TEXT_ARG(table->rows[field].name));
     }
 }
 
@@ -110,7 +110,7 @@ bool fields_take(const struct field_table *table, const struct yaml_node *node, 
         if (yaml_node_is_null(child))
             problems_add_error(problems, child->key->mark,
                                "%.*s has no value: give it one or leave it out",
-                               TEXT_ARG(table->names[field]));
+                               TEXT_ARG(table->rows[field].name));
         else if (ret_fields->of[field] == NULL)
             ret_fields->of[field] = child;
     }

@@ -4,6 +4,7 @@
 #ifndef WORKFLOW_VALUES_H
 #define WORKFLOW_VALUES_H
 
+#include "base/enum_names.h"
 #include "workflow/tree.h"
 
 /* The forms of plain scalars. */
@@ -37,8 +38,9 @@ bool value_rate(const struct values *values, const struct yaml_node *node, const
                 uint32_t *ret_milli);
 bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value);
-/* One of `count` choices, at least 2; its index. */
+/* One of the words, at least 2 and at most VALUE_WORDS_MAX; its index. */
+enum { VALUE_WORDS_MAX = 16 };
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
-                const struct text *choices, uint32_t count, uint32_t *ret_index);
+                const struct enum_names *words, uint32_t *ret_index);
 
 #endif

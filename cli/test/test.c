@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve test`: runs the cases of test files over their workflows, without Kafka. */
 #include "cli/test/test_run.h"
-#include "cli/workflow/deployment.h"
-#include "platform/files.h"
-
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cli/workflow/tested_file.h"
 
 enum { ARENA_SIZE = 64 * 1024 };
 
 /* ---- a file ---- */
-
-struct tested_file {
-    const char *path;
-    char *text;
-    struct heap_arena heap;
-    struct case_file cases;
-    struct workflow_problems problems;
-};
-
-/* A path in the file is relative to it; new. */
-static char *workflow_path(const struct tested_file *file)
-{
-    const char *slash = strrchr(file->path, '/');
-    struct text workflow = file->cases.workflow;
-    bool absolute = workflow.data[0] == '/';
-    int folder = absolute || slash == NULL ? 0 : (int)(slash + 1 - file->path);
-    char *path = NULL;
-    int size = asprintf(&path, "%.*s%.*s", folder, file->path, TEXT_ARG(workflow));
-    assert(size > 0);
-    return path;
-}
 
 static void run_case(struct test_report *report, const struct tested_file *file,
                      const struct test_case *test, const struct workflow *workflow)
@@ -53,57 +27,30 @@ static bool is_chosen(const struct cli *cli, const struct test_case *test)
     return part == NULL || memmem(test->name.data, test->name.size, part, strlen(part)) != NULL;
 }
 
-static void run_cases(struct test_report *report, struct tested_file *file,
-                      const struct workflow *workflow)
+static void run_cases(struct test_report *report, const struct tested_file *file)
 {
-    if (!case_file_read(&file->cases, workflow, &file->heap.arena, &file->problems)) {
-        test_report_problems(report, file->path, &file->problems);
-        return;
-    }
     for (uint32_t i = 0; i < file->cases.case_count; i++) {
         if (is_chosen(report->cli, &file->cases.cases[i]))
-            run_case(report, file, &file->cases.cases[i], workflow);
+            run_case(report, file, &file->cases.cases[i], file->workflow.workflow);
     }
-}
-
-static void run_over_workflow(struct test_report *report, struct tested_file *file)
-{
-    char *path = workflow_path(file);
-    struct workflow_file workflow;
-    struct error error = {0};
-    if (workflow_file_read(path, &workflow, &error) != ERROR_OK) {
-        problems_add_error(&file->problems, file->cases.workflow_mark, "Workflow: %s",
-                           error.message);
-        test_report_problems(report, file->path, &file->problems);
-        free(path);
-        return;
-    }
-    if (workflow.workflow == NULL)
-        test_report_problems(report, path, &workflow.problems);
-    else
-        run_cases(report, file, workflow.workflow);
-    workflow_file_deinit(&workflow);
-    free(path);
 }
 
 static void run_file(struct test_report *report, const char *path)
 {
-    struct tested_file file = {.path = path};
+    struct tested_file file;
     struct error error = {0};
-    size_t size = 0;
-    if (files_read(path, WORKFLOW_BYTES_MAX, &file.text, &size, &error) != ERROR_OK) {
+    const char *where = NULL;
+    if (tested_file_read(path, &file, &error) != ERROR_OK) {
         cli_fail(report->cli, &error);
         report->failed++;
         return;
     }
-    heap_arena_init(&file.heap, ARENA_SIZE);
-    if (case_file_begin((struct text){file.text, (uint32_t)size}, &file.heap.arena, &file.problems,
-                        &file.cases))
-        run_over_workflow(report, &file);
+    const struct workflow_problems *problems = tested_file_problems(&file, &where);
+    if (problems != NULL)
+        test_report_problems(report, where, problems);
     else
-        test_report_problems(report, path, &file.problems);
-    heap_arena_deinit(&file.heap);
-    free(file.text);
+        run_cases(report, &file);
+    tested_file_deinit(&file);
 }
 
 /* ---- all of them ---- */

@@ -22,6 +22,11 @@ static const struct cli_flag graph_flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag schema_flags[] = {
+    {"tests", NULL, "The JSON Schema of files of tests (`reeve test`)."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_flag eval_flags[] = {
     {"input", "JSON", "The order's input; by default null."},
     {"output", "STEP=JSON",
@@ -35,7 +40,8 @@ static const struct cli_verb verbs[] = {
     {
         .name = "lint",
         .arguments = "FILE...",
-        .summary = "Explains every mistake in workflow files. Needs no broker.",
+        .summary = "Explains every mistake in workflow files and in files of tests "
+                   "(`*.test.yaml`). Needs no broker.",
         .examples = "reeve workflow lint examples/workflows/order-fulfilment.yaml\n"
                     "reeve workflow lint *.yaml --output json",
         .settings = CLI_SETTINGS_NONE,
@@ -80,11 +86,15 @@ static const struct cli_verb verbs[] = {
     },
     {
         .name = "schema",
-        .arguments = "NAME[:VERSION]|FILE",
-        .summary = "Prints the `InputShape` of a deployed workflow or of a file as JSON Schema. A "
-                   "file needs no broker.",
+        .arguments = "[NAME[:VERSION]|FILE]",
+        .summary = "Prints the `InputShape` of a deployed workflow or of a file as JSON Schema; "
+                   "without an argument, the JSON Schema of workflow files, for editors. Only a "
+                   "deployed workflow needs a broker.",
         .examples = "reeve workflow schema order-fulfilment\n"
-                    "reeve workflow schema order-fulfilment.yaml > input.schema.json",
+                    "reeve workflow schema order-fulfilment.yaml > input.schema.json\n"
+                    "reeve workflow schema > workflow.schema.json\n"
+                    "reeve workflow schema --tests > workflow-tests.schema.json",
+        .flags = schema_flags,
         .plain = true,
         .run = workflow_run_schema,
     },

@@ -39,6 +39,19 @@ int main(void)
 }
 """
 
+SCHEMAS = ("tests/unit/test_reference_docs.py",
+           "ReferenceDocsTest.test_schemas_are_those_of_the_program")
+
+PRINT_SCHEMA = """
+#include "workflow/field_schema.h"
+#include "workflow/fields.h"
+int main(void)
+{
+    json_dumpf(field_table_schema(&workflow_fields, "A workflow of reeve"), stdout, JSON_INDENT(2));
+    return putchar('\\n') < 0;
+}
+"""
+
 NOTE_IN_ENGINE = """
 #include "engine/decide.h"
 
@@ -178,18 +191,30 @@ class Tree:
     def compile(self, name):
         return self.run(*self.compiler(name), "-fsyntax-only", name)
 
-    def print_keys(self):
-        """Makes a `reeve config --docs` of the tree's table; the rest is that of the build."""
+    def print_other(self, words, source, files, libraries):
+        """Makes a `reeve` that runs this program of the tree where it is called with these words;
+        the rest is that of the build."""
         folder = self.folder / "build/bin"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "keys.c").write_text(PRINT_KEYS)
-        (folder / "reeve").write_text(
-            f'#!/bin/sh\n[ "$1 $2" != "config --docs" ] || exec "{folder}/keys"\n'
-            f'exec "{BUILD}/bin/reeve" "$@"\n')
+        program = folder / words.replace(" ", "-")
+        program.with_suffix(".c").write_text(source)
+        (folder / "reeve").write_text(f'#!/bin/sh\n[ "$*" != "{words}" ] || exec "{program}"\n'
+                                      f'exec "{BUILD}/bin/reeve" "$@"\n')
         (folder / "reeve").chmod(0o755)
-        return self.run(*self.compiler("replica/service/settings.c"), "replica/service/settings.c",
-                        f"{folder}/keys.c", "-o", f"{folder}/keys",
-                        f"{BUILD}/platform/libreeve-platform.a", f"{BUILD}/base/libreeve-base.a")
+        return self.run(*self.compiler(files[0]), *files, f"{program}.c", "-o", program,
+                        *(library.replace("BUILD", str(BUILD)) for library in libraries))
+
+    def print_keys(self):
+        return self.print_other("config --docs", PRINT_KEYS, ["replica/service/settings.c"],
+                                ["BUILD/platform/libreeve-platform.a",
+                                 "BUILD/base/libreeve-base.a"])
+
+    def print_schema(self):
+        return self.print_other("workflow schema", PRINT_SCHEMA,
+                                ["workflow/fields.c", "workflow/field_schema.c"],
+                                ["BUILD/workflow/libreeve-workflow.a",
+                                 "BUILD/engine/libreeve-engine.a", "BUILD/base/libreeve-base.a",
+                                 "-ljansson", "-lyaml"])
 
 
 class RecipesTest(unittest.TestCase):
@@ -315,7 +340,9 @@ STEP_KIND(NOTE, note_start, note_due, note_end, note_undo, note_differs, note_de
 """)
         tree.write("engine/kinds/note.c", NOTE_IN_ENGINE)
         tree.insert("engine/workflow.h", "    bool has_compensate;", "    struct text note;\n")
-        tree.insert("workflow/fields.def", "/* clang-format on */", 'FIELD(NOTE, "Note")\n')
+        tree.insert("workflow/fields.def", "/* clang-format on */", """\
+FIELD(NOTE, "Note", FORM_IS_NAME, "What the step notes.")
+""")
         tree.insert("workflow/kinds.def", "/* clang-format on */", """\
 STEP_KIND(NOTE, FIELD_BIT(FIELD_NOTE), 0, note_compile, note_longest_ms)
 """)
@@ -328,7 +355,10 @@ STEP_KIND(NOTE, FIELD_BIT(FIELD_NOTE), 0, note_compile, note_longest_ms)
         return;
 """)
         tree.insert("docs/use/workflows.md", "| `Agent` |", "| `Note` | what the step notes | |\n")
-        self.ends("Add a kind of step")
+        self.works(tree.print_schema())
+        self.asks(SCHEMAS)
+        self.works(tree.make_page(SCHEMAS[0], "docs/reference/workflow.schema.json"))
+        self.ends("Add a kind of step", SCHEMAS)
 
     def test_follows_the_recipe_of_a_configuration_key(self):
         tree = self.tree

@@ -30,6 +30,12 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+def lint(*arguments):
+    done = subprocess.run([REEVE, "workflow", "lint", *arguments], capture_output=True, text=True,
+                          check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
 class WorkflowTestsTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -117,6 +123,33 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertIn("has no files *.test.yaml", err)
         self.assertIn("No such file", err)
         self.assertEqual(run()[0], 64)
+
+    def test_lint_checks_files_of_tests_without_running_them(self):
+        good = self.write("good.test.yaml", FAILS)
+        bad = self.write("bad.test.yaml", """\
+  - {Name: x, Answers: {Pya: {}, Pay: {AfterSeconds: soon}}, Expect: {State: Eror}}
+""")
+        garbage = self.folder / "garbage.test.yaml"
+        garbage.write_bytes(bytes(range(256)) * 16)
+        self.assertEqual(lint(good), (0, f"{good}: tests of w version 1, 1 cases: OK\n", ""))
+        code, out, err = lint(good, bad, garbage)
+        self.assertEqual((code, len(out.splitlines())), (65, 1))
+        self.assertEqual(err, f"""\
+{bad}:3:25: error: Pya is not a step of workflow w: did you mean Pay?
+{bad}:3:54: error: AfterSeconds must be a number of seconds, not a text (soon)
+{bad}:3:78: error: State "Eror" is unknown: did you mean Error?
+{garbage}:1:1: error: byte 0x00 is a control character
+""")
+        code, out, _ = lint(bad, "--output", "json")
+        self.assertEqual((code, [(row["file"], row["line"], row["column"])
+                                 for row in json.loads(out)]),
+                         (65, [(str(bad), 3, column) for column in (25, 54, 78)]))
+        (self.folder / "w.yaml").write_text(WORKFLOW + "Step: 1\n", encoding="utf-8")
+        code, out, err = lint(good)
+        self.assertEqual((code, out), (65, ""))
+        self.assertIn(f"{self.folder}/w.yaml:5:1: error: Step ", err)
+        code, out, err = lint(self.folder / "missing.test.yaml")
+        self.assertEqual((code, out, len(err.splitlines())), (65, "", 1))
 
 
 if __name__ == "__main__":
