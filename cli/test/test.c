@@ -40,9 +40,12 @@ static void run_file(struct test_report *report, const char *path)
     struct tested_file file;
     struct error error = {0};
     const char *where = NULL;
+    test_junit_begin_file(&report->junit, path);
     if (tested_file_read(path, &file, &error) != ERROR_OK) {
         cli_fail(report->cli, &error);
         report->failed++;
+        test_junit_error(&report->junit, path, error.message);
+        test_junit_end_file(&report->junit);
         return;
     }
     const struct workflow_problems *problems = tested_file_problems(&file, &where);
@@ -50,22 +53,34 @@ static void run_file(struct test_report *report, const char *path)
         test_report_problems(report, where, problems);
     else
         run_cases(report, &file);
+    test_junit_end_file(&report->junit);
     tested_file_deinit(&file);
 }
 
 /* ---- all of them ---- */
+
+static void add_paths(struct test_report *report, struct test_paths *paths, const char *path)
+{
+    struct error error = {0};
+    if (test_paths_add(paths, path, &error) == ERROR_OK)
+        return;
+    cli_fail(report->cli, &error);
+    report->failed++;
+    test_junit_begin_file(&report->junit, path);
+    test_junit_error(&report->junit, path, error.message);
+    test_junit_end_file(&report->junit);
+}
 
 static int run(struct cli *cli)
 {
     struct test_paths paths = {0};
     struct test_report report = {.cli = cli, .verbose = cli_flag_given(cli, "verbose")};
     struct error error = {0};
-    for (int i = 0; i < cli->argument_count; i++) {
-        if (test_paths_add(&paths, cli->arguments[i], &error) != ERROR_OK) {
-            cli_fail(cli, &error);
-            report.failed++;
-        }
-    }
+    const char *junit = cli_flag_value(cli, "junit");
+    if (junit != NULL && test_junit_open(&report.junit, junit, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    for (int i = 0; i < cli->argument_count; i++)
+        add_paths(&report, &paths, cli->arguments[i]);
     if (cli->output != CLI_OUTPUT_TABLE)
         report.output = output_new(cli, NULL);
     for (size_t i = 0; i < paths.count; i++)
@@ -73,13 +88,15 @@ static int run(struct cli *cli)
     test_paths_deinit(&paths);
     if (report.output == NULL)
         fprintf(cli->out, "%u passed, %u failed\n", report.passed, report.failed);
-    return output_finish(report.output, report.failed > 0 ? EXIT_CODE_DATA : EXIT_CODE_OK);
+    int code = output_finish(report.output, report.failed > 0 ? EXIT_CODE_DATA : EXIT_CODE_OK);
+    return test_junit_close(&report.junit, &error) == ERROR_OK ? code : cli_fail(cli, &error);
 }
 
 /* ---- the command ---- */
 
 static const struct cli_flag flags[] = {
     {"verbose", NULL, "Also prints the stories of cases that pass."},
+    {"junit", "FILE", "Also writes the results to FILE as JUnit XML, for continuous integration."},
     {"case", "TEXT", "Only cases whose name has this text in it."},
     {NULL, NULL, NULL},
 };
@@ -92,7 +109,8 @@ static const struct cli_verb verbs[] = {
                    "jumps. The story of a case that fails is printed as by `reeve orders history`.",
         .examples = "reeve test order-fulfilment.test.yaml\n"
                     "reeve test workflows --verbose --case declined\n"
-                    "reeve test workflows --output json",
+                    "reeve test workflows --output json\n"
+                    "reeve test workflows --junit reeve.xml",
         .flags = flags,
         .settings = CLI_SETTINGS_NONE,
         .run = run,

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
@@ -86,6 +87,31 @@ class WorkflowTestsTest(unittest.TestCase):
                                              "kind": "OrderStarted", "words": "order started"})
         self.assertEqual(second["differences"], [{"what": "State", "expected": "Processed",
                                                   "actual": "Compensated"}])
+
+    def test_writes_junit(self):
+        path = self.write("w.test.yaml", PASSES + FAILS.replace("declines", "\"declines <&> 'x'\""))
+        bad = self.write("bad.test.yaml", "  - {Name: x, Expct: {State: Error}}\n")
+        report = self.folder / "report.xml"
+        code, out, _ = run(path, bad, self.folder / "nowhere", "--junit", report)
+        self.assertEqual((code, out.splitlines()[-1]), (65, "1 passed, 3 failed"))
+        # Ours, and no other document is ever read here.
+        suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
+        self.assertEqual(suites.tag, "testsuites")
+        cases = [(suite.get("name"), case.get("classname"), case.get("name"),
+                  [child.tag for child in case]) for suite in suites for case in suite]
+        nowhere = str(self.folder / "nowhere")
+        self.assertEqual(cases, [
+            (nowhere, nowhere, "can be run", ["error"]),
+            (str(path), str(path), "pays", []),
+            (str(path), str(path), "declines <&> 'x'", ["failure"]),
+            (str(bad), str(bad), "can be run", ["error"])])
+        failure = suites.find(".//failure")
+        self.assertEqual(failure.get("message"), "State")
+        self.assertTrue(failure.text.startswith("State\n  expected  Processed\n"
+                                                "  actual    Compensated\n\norder accepted: "))
+        code, out, err = run(path, "--junit", self.folder / "none" / "report.xml")
+        self.assertEqual((code, out), (70, ""))
+        self.assertIn("cannot write ", err)
 
     def test_walks_directories_by_name(self):
         self.write("b/w.test.yaml", FAILS, "../w.yaml")

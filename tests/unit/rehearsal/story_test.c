@@ -117,6 +117,52 @@ Test(rehearsal_story, says_what_differs)
         "Errors.B: expected Maybe, actual Not\n");
 }
 
+#define ANSWER "    Answers: {A: {Output: "
+#define EXPECTED "}}\n    Expect: {Outputs: {A: "
+
+Test(rehearsal_story, shows_the_places_in_which_data_differ)
+{
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER
+                        "{a: 1, same: [1], list: [{x: 1}, 2], new: {}, \"b c\": null}" EXPECTED
+                        "{a: 2, same: [1], list: [{x: [2]}], old: t, \"b c\": 1}}}\n"),
+        "Outputs.A.a: expected 2, actual 1\n"
+        "Outputs.A[\"b c\"]: expected 1, actual null\n"
+        "Outputs.A.list[0].x: expected [2], actual 1\n"
+        "Outputs.A.list[1]: expected none, actual 2\n"
+        "Outputs.A.new: expected none, actual {}\n"
+        "Outputs.A.old: expected \"t\", actual none\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{\"\\x01\": 1, \"~\": 2}" EXPECTED
+                                                 "{\"\\x01\": 1, \"~\": 3}}}\n"),
+                     "Outputs.A[\"~\"]: expected 3, actual 2\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "[1]" EXPECTED "{}}}\n"),
+                     "Outputs.A: expected {}, actual [1]\n");
+    cr_assert_str_eq(kit_differences(TWO, "    Expect: {Outputs: {A: {}, B: {x: 1}}}\n"),
+                     "Outputs.A: expected {}, actual null\n"
+                     "Outputs.B: expected {\"x\":1}, actual null\n");
+}
+
+Test(rehearsal_story, shows_data_as_a_whole_where_they_have_little_in_common)
+{
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]" EXPECTED "[]}}\n") +
+            sizeof("Outputs.A[0]: expected none, actual 0\n") - 1,
+        "Outputs.A[1]: expected none, actual 1\n"
+        "Outputs.A[2]: expected none, actual 2\n"
+        "Outputs.A[3]: expected none, actual 3\n"
+        "Outputs.A[4]: expected none, actual 4\n"
+        "Outputs.A[5]: expected none, actual 5\n"
+        "Outputs.A[6]: expected none, actual 6\n"
+        "Outputs.A[7]: expected none, actual 7\n"
+        "Outputs.A[8]: expected none, actual 8\n"
+        "Outputs.A[9]: expected none, actual 9\n"
+        "Outputs.A[10]: expected none, actual 10\n"
+        "Outputs.A[11]: expected none, actual 11\n");
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]" EXPECTED "[]}}\n"),
+        "Outputs.A: expected [], actual [0,1,2,3,4,5,6,7,8,9,10,11,12]\n");
+}
+
 /* Twice the same, to the letter. */
 Test(rehearsal_story, is_the_same_each_time)
 {
