@@ -8,9 +8,11 @@
  * When. */
 #include "workflow/expression_parse.h"
 
+#include "base/numbers.h"
 #include "engine/expression/evaluate.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* A condition is looked at twice, and so is each one within it: what is deeper says nothing. */
 enum { MEMBERS_MAX = 32, CONDITIONS_MAX = 6 };
@@ -202,6 +204,16 @@ static void add_whens(const struct expression_guards *guards, struct facts *fact
 
 /* ---- the walk ---- */
 
+/* Stands behind a dot as it is. */
+static bool is_word(struct text name)
+{
+    for (uint32_t i = 0; i < name.size; i++) {
+        if (name.data[i] == '-' || name.data[i] == '.' || (i == 0 && number_is_digit(name.data[0])))
+            return false;
+    }
+    return true;
+}
+
 static void check_step(const struct guard *guard, const struct expression_node *node,
                        const struct facts *facts)
 {
@@ -210,16 +222,12 @@ static void check_step(const struct guard *guard, const struct expression_node *
     struct text name = guard->draft->names->steps[node->index].name;
     if (facts->impossible || (known >> node->index & 1) != 0)
         return;
-    if (output)
-        expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "step %.*s may have no output: write has(output.%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(name), QUOTE_ARG(name));
-    else
-        expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "step %.*s may have no error: write has(error.%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(name), QUOTE_ARG(name));
+    char asked[NAME_BYTES_MAX + sizeof("output['']")];
+    const char *root = output ? "output" : "error";
+    snprintf(asked, sizeof(asked), is_word(name) ? "%s.%.*s" : "%s['%.*s']", root, QUOTE_ARG(name));
+    expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
+                      "step %.*s may have no %s: write has(%s) && ... or has(%s) ? ... : ...",
+                      QUOTE_ARG(name), root, asked, asked);
 }
 
 static bool knows_member(const struct guard *guard, uint16_t path, uint16_t end,
@@ -242,6 +250,21 @@ static const struct expression_shape *member_of(const struct expression_shape *s
     return NULL;
 }
 
+/* As it is written, from its name to a member. */
+static struct text path_to(const struct guard *guard, const struct expression_node *first,
+                           const struct expression_node *member)
+{
+    struct text source = guard->draft->source;
+    bool quoted = source.data[member->at] == '\'' || source.data[member->at] == '"';
+    uint32_t end = quoted ? lexer_skip_text(source, member->at) : member->at + member->text.size;
+    if (quoted) {
+        while (end < source.size && source.data[end] != ']')
+            end++;
+        end += end < source.size;
+    }
+    return (struct text){source.data + first->at, end - first->at};
+}
+
 /* Members of the input that may be missing; `last` is not checked: has() asks for it. */
 static void check_members(const struct guard *guard, uint16_t path, bool asked,
                           const struct facts *facts)
@@ -262,10 +285,11 @@ static void check_members(const struct guard *guard, uint16_t path, bool asked,
         if (shape == NULL || !shape->optional || (last && asked) ||
             knows_member(guard, path, at, facts))
             continue;
+        struct text path_text = path_to(guard, first, node);
         expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "%.*s may be missing by InputShape: write has(...%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(node->text), QUOTE_ARG(node->text));
+                          "%.*s may be missing by InputShape: write has(%.*s) && ... or "
+                          "has(%.*s) ? ... : ...",
+                          QUOTE_ARG(node->text), QUOTE_ARG(path_text), QUOTE_ARG(path_text));
     }
 }
 

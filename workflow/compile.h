@@ -79,12 +79,13 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
                                struct arena *scratch);
 /* Before the draft's other expressions. */
 void compile_when(struct workflow_compiler *compiler, struct draft *draft);
-/* NULL without a node, or after a problem. `more`: names besides those that stand everywhere. */
+/* NULL without a node, or after a problem. `more`: names besides those that stand everywhere.
+ * `most`: see compile_template(). */
 const struct expression_template *compile_step_template(struct workflow_compiler *compiler,
                                                         const struct draft *draft,
                                                         const struct yaml_node *node,
                                                         const char *what, uint32_t more,
-                                                        bool as_text);
+                                                        uint32_t most);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);

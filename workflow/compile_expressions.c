@@ -94,13 +94,13 @@ const struct expression_template *compile_step_template(struct workflow_compiler
                                                         const struct draft *draft,
                                                         const struct yaml_node *node,
                                                         const char *what, uint32_t more,
-                                                        bool as_text)
+                                                        uint32_t most)
 {
     struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
     if (node == NULL)
         return NULL;
     check_guards(compiler, draft->step.when, &names);
-    return compile_template(&compiler->values, node, what, &names, as_text);
+    return compile_template(&compiler->values, node, what, &names, most);
 }
 
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
@@ -110,5 +110,5 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
     if (node == NULL)
         return NULL;
     check_guards(compiler, NULL, &names);
-    return compile_template(&compiler->values, node, "Output", &names, false);
+    return compile_template(&compiler->values, node, "Output", &names, STEP_OUTPUT_BYTES_MAX);
 }

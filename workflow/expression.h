@@ -64,6 +64,7 @@ struct expression_names {
 #define KIND_SET(kind) (1U << VALUE_##kind)
 #define KINDS_NUMBER (KIND_SET(INT) | KIND_SET(REAL))
 #define KINDS_ANY ((1U << VALUE_KIND_COUNT) - 1)
+#define KINDS_IN_TEXT (KINDS_NUMBER | KIND_SET(TEXT) | KIND_SET(BOOL)) /* ${...} in other text */
 
 /* ---- texts ---- */
 
@@ -98,10 +99,11 @@ uint32_t expression_find_brace(struct text text);
 const struct expression *compile_expression(const struct values *values,
                                             const struct yaml_node *node, const char *what,
                                             const struct expression_names *names, uint8_t kinds);
-/* Input, Output, Set (`as_text` false), Question, Message. NULL after a problem. */
+/* `most`: bytes of JSON that Input, Output or Set may make; 0: a text, Question or Message. NULL
+ * after a problem. */
 const struct expression_template *compile_template(const struct values *values,
                                                    const struct yaml_node *node, const char *what,
                                                    const struct expression_names *names,
-                                                   bool as_text);
+                                                   uint32_t most);
 
 #endif

@@ -48,8 +48,9 @@ const struct expression *expression_compile(struct text source,
     ret_problems->errors = 0;
     if (text.size > EXPRESSION_BYTES_MAX) {
         expression_report(ret_problems, WORKFLOW_ERROR, begin,
-                          "an expression has %u bytes; the limit is %d", text.size,
-                          EXPRESSION_BYTES_MAX);
+                          "an expression has %u bytes; the limit is %d: let a Set before it "
+                          "compute a part",
+                          text.size, EXPRESSION_BYTES_MAX);
         return NULL;
     }
     if (text.size > 0 && (!utf8_valid(text) || memchr(text.data, '\0', text.size) != NULL)) {

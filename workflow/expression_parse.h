@@ -34,8 +34,13 @@ enum expression_truth expression_truth_of(const struct expression *expression,
                                           struct arena *arena);
 
 /* expression_names.c: names, functions and members that are not known, with the nearest one. */
+/* "there is no WHAT NAME", with the candidate that is meant, or all of them. */
+void expression_report_unknown(const struct expression_draft *draft, uint32_t at, const char *what,
+                               struct text name, const struct text *candidates, uint32_t count);
 bool expression_find_name(struct text text, enum expression_name *ret_name);
 bool expression_find_function(struct text text, enum expression_function *ret_function);
+/* What to write for a word that is an operator elsewhere; NULL: it is not one. */
+const char *expression_operator_word_cure(struct text word);
 void expression_report_name(const struct expression_draft *draft, uint32_t at, struct text name,
                             const struct text *variables, uint32_t variable_count);
 /* `method`: it stands behind a value and a dot. */

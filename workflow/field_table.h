@@ -144,7 +144,7 @@ struct field_place {
     const char *phrase; /* "an unknown field of ..." */
     uint64_t known;
     uint64_t required;
-    uint64_t one_of; /* at least one of these; the first one is missed where there is none */
+    uint64_t one_of; /* at least one of these */
     const struct field_variant *variants;
     uint32_t variant_count;
 };

@@ -58,8 +58,10 @@ static bool wrong_type(const struct values *values, const struct yaml_node *node
                        const char *wanted)
 {
     if (node->kind == NODE_SCALAR && !yaml_node_is_null(node))
-        problems_add_error(values->problems, node->mark, "%s must be %s, not %s (%.*s)", what,
-                           wanted, yaml_node_phrase(node), QUOTE_ARG(node->text));
+        problems_add_error(
+            values->problems, node->mark, "%s must be %s, not %s (%.*s)%s", what, wanted,
+            yaml_node_phrase(node), QUOTE_ARG(node->text),
+            !node->plain && value_looks_like_number(node->text) ? ": leave out the quotes" : "");
     else
         problems_add_error(values->problems, node->mark, "%s must be %s, not %s", what, wanted,
                            yaml_node_phrase(node));

@@ -164,7 +164,7 @@ class WorkflowTestsTest(unittest.TestCase):
 {bad}:3:25: error: Pya is not a step of workflow w: did you mean Pay?
 {bad}:3:54: error: AfterSeconds must be a number of seconds, not a text (soon)
 {bad}:3:78: error: State "Eror" is unknown: did you mean Error?
-{garbage}:1:1: error: byte 0x00 is a control character
+{garbage}:1:1: error: byte 0x00 is a control character: remove it
 """)
         code, out, _ = lint(bad, "--output", "json")
         self.assertEqual((code, [(row["file"], row["line"], row["column"])

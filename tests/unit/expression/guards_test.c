@@ -99,7 +99,7 @@ Test(guards, accepts_what_is_guarded)
 Test(guards, reports_what_is_not)
 {
     static const char car[] =
-        "step Car may have no output: write has(output.Car) && ... or ? : around this";
+        "step Car may have no output: write has(output.Car) && ... or has(output.Car) ? ... : ...";
     static const char *const outputs[][2] = {
         {"output.Car.x", NULL},
         {"output.Car.x && has(output.Car)", NULL},
@@ -114,19 +114,21 @@ Test(guards, reports_what_is_not)
         {"[1].all(x, output.Car.x == x)", NULL},
     };
     expect_all(outputs, COUNT(outputs), car);
-    cr_expect_str_eq(problem_of("error.Pay.name", NULL),
-                     "step Pay may have no error: write has(error.Pay) && ... or ? : around this");
-    cr_expect_str_eq(problem_of("input.vip", NULL), "vip may be missing by InputShape: write "
-                                                    "has(...vip) && ... or ? : around this");
+    cr_expect_str_eq(
+        problem_of("error.Pay.name", NULL),
+        "step Pay may have no error: write has(error.Pay) && ... or has(error.Pay) ? ... : ...");
+    cr_expect_str_eq(problem_of("input.vip", NULL),
+                     "vip may be missing by InputShape: write "
+                     "has(input.vip) && ... or has(input.vip) ? ... : ...");
     cr_expect_str_eq(problem_of("has(input.gift.card)", NULL),
-                     "gift may be missing by InputShape: write has(...gift) && ... or ? : around "
-                     "this");
+                     "gift may be missing by InputShape: write has(input.gift) && ... or "
+                     "has(input.gift) ? ... : ...");
     cr_expect_str_eq(problem_of("has(input.gift) ? input.gift.card : ''", NULL),
-                     "card may be missing by InputShape: write has(...card) && ... or ? : around "
-                     "this");
+                     "card may be missing by InputShape: write has(input.gift.card) && ... or "
+                     "has(input.gift.card) ? ... : ...");
     cr_expect_str_eq(problem_of("input.lines[0].sku", NULL),
-                     "sku may be missing by InputShape: write has(...sku) && ... or ? : around "
-                     "this");
+                     "sku may be missing by InputShape: write has(input.lines[0].sku) && ... or "
+                     "has(input.lines[0].sku) ? ... : ...");
     cr_expect_str_eq(problem_of("input.lines.all(l, l.sk == '')", NULL),
                      "there is no member sk: did you mean sku?");
     cr_expect_str_eq(problem_of("input.totl", NULL),
@@ -150,10 +152,11 @@ Test(guards, ends_soon_whatever_the_expression)
 
 Test(guards, warns_of_conditions_that_never_change)
 {
-    cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true\n");
-    cr_expect_str_eq(kit_field("When: 1 > 2 || false", NULL), "1:7: When is always false\n");
+    cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true: leave it out\n");
+    cr_expect_str_eq(kit_field("When: 1 > 2 || false", NULL),
+                     "1:7: When is always false: the step never runs\n");
     cr_expect_str_eq(kit_field("When: output.Check.ok && false", NULL),
-                     "1:7: When is always false\n");
+                     "1:7: When is always false: the step never runs\n");
     cr_expect_str_eq(kit_field("When: output.Check.ok || !false", NULL),
-                     "1:7: When is always true\n");
+                     "1:7: When is always true: leave it out\n");
 }

@@ -153,7 +153,9 @@ static const char *fill(const char *yaml, const char *input, bool as_text)
     struct values values = {kit_arena(), &problems, false};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression_template *template =
-        node != NULL ? compile_template(&values, node, "Field", &kit_names, as_text) : NULL;
+        node != NULL
+            ? compile_template(&values, node, "Field", &kit_names, as_text ? 0 : UINT32_MAX)
+            : NULL;
     if (problems.count > 0)
         return print_file_problems(&problems);
     cr_assert_not_null(template, "%s", yaml);

@@ -86,7 +86,8 @@ Test(rehearsal_file, explains_mistakes_of_orders_and_data)
                      "    Expect: {State: Error}\n",
            "4:12: error: Order: currency is missing: prices need one (ISO 4217)\n");
     expect(CASE_HEAD "    Input: {a: 01, b: no}\n    Expect: {State: Error}\n",
-           "4:16: error: 01 is not a text to every YAML reader: put it in quotes\n");
+           "4:16: error: 01 is not a text to every YAML reader: put it in quotes, or write it as "
+           "JSON does\n");
     expect(CASE_HEAD "    Input: 1\n    Order: {input: 2}\n    Expect: {State: Error}\n",
            "4:5: error: a case has Input or input in its Order, not both\n");
 }

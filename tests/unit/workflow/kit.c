@@ -24,7 +24,7 @@ struct parsed kit_parse(struct text source, enum workflow_format format)
     bool compiled = workflow_parse(source, format, kit_arena(), &problems, &parsed.workflow);
     cr_assert(compiled == (problems.errors == 0) && compiled == (parsed.workflow != NULL));
     cr_assert(problems.count <= WORKFLOW_PROBLEMS_MAX);
-    char *output = arena_bytes(kit_arena(), OUTPUT_BYTES);
+    static char output[OUTPUT_BYTES];
     size_t size = 0;
     output[0] = '\0';
     for (uint32_t i = 0; i < problems.count; i++) {
@@ -34,7 +34,7 @@ struct parsed kit_parse(struct text source, enum workflow_format format)
                                  workflow_severity_name(problem->severity), problem->text);
         cr_assert(size < OUTPUT_BYTES);
     }
-    parsed.problems = output;
+    parsed.problems = arena_text(kit_arena(), (struct text){output, (uint32_t)size + 1}).data;
     return parsed;
 }
 
