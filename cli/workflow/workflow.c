@@ -115,7 +115,8 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve workflow eval order-fulfilment.yaml 'input.total > 100' "
                     "--input '{\"total\": 129.5}'\n"
                     "reeve workflow eval order-fulfilment.yaml 'has(output.TakePayment)' "
-                    "--output 'TakePayment={}'",
+                    "--output 'TakePayment={}'\n"
+                    "reeve workflow eval order-fulfilment.yaml --input 2 -- '-input'",
         .flags = eval_flags,
         .settings = CLI_SETTINGS_NONE,
         .plain = true,
