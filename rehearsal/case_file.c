@@ -176,7 +176,7 @@ static void check_case_name(const struct case_reader *reader, const struct test_
 bool case_file_read(struct case_file *file, const struct workflow *workflow, struct arena *arena,
                     struct workflow_problems *problems)
 {
-    struct case_reader reader = {.values = {arena, problems, false}, .workflow = workflow};
+    struct case_reader reader = {.values = {arena, problems, false, NULL}, .workflow = workflow};
     struct test_case *cases = ARENA_ARRAY(arena, struct test_case, file->nodes->count);
     for (const struct yaml_node *child = file->nodes->first; child != NULL; child = child->next) {
         read_case(&reader, child, &cases[file->case_count]);
@@ -219,7 +219,7 @@ static void read_cases(const struct values *values, const struct yaml_node *node
 bool case_file_begin(struct text text, struct arena *arena, struct workflow_problems *ret_problems,
                      struct case_file *ret_file)
 {
-    struct values values = {arena, ret_problems, false};
+    struct values values = {arena, ret_problems, false, NULL};
     struct case_reader reader = {.values = values};
     struct field_values fields;
     ret_problems->count = ret_problems->errors = 0;

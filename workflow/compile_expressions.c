@@ -37,7 +37,7 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
 static void find_guards(struct workflow_compiler *compiler, struct arena *scratch)
 {
     struct workflow_problems *unseen = ARENA_NEW(scratch, struct workflow_problems);
-    struct values values = {scratch, unseen, compiler->values.deployed};
+    struct values values = {scratch, unseen, compiler->values.deployed, NULL};
     struct expression_guards *guards = &compiler->place.guards;
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];

@@ -16,6 +16,30 @@ struct template_compiler {
 
 /* ---- problems ---- */
 
+/* Whether it reads a member of the input. */
+static bool reads_members(const struct expression *expression)
+{
+    for (uint16_t i = 0; i < expression->node_count; i++) {
+        const struct expression_node *node = &expression->nodes[i];
+        const struct expression_node *first = &expression->nodes[node->first];
+        if (node->kind == EXPR_PATH && first->kind == EXPR_NAME && first->code == NAME_INPUT)
+            return true;
+    }
+    return false;
+}
+
+/* Once, at the first place. */
+static void note_members(const struct values *values, const struct yaml_node *node, uint32_t begin,
+                         const struct expression *expression)
+{
+    if (values->notes == NULL || values->notes->members || !reads_members(expression))
+        return;
+    values->notes->members = true;
+    problems_add_note(values->problems, yaml_node_mark_at(node, begin),
+                      "without an InputShape, members of the input are not checked, neither here "
+                      "nor when an order is submitted");
+}
+
 /* Those of an expression that begins at `begin` of the node's text. */
 static void pass_on(const struct values *values, const struct yaml_node *node, uint32_t begin,
                     const struct expression_problems *found)
@@ -40,6 +64,8 @@ static const struct expression *compile_part(const struct values *values,
     const struct expression *expression =
         expression_compile(source, names, kinds, values->arena, &found);
     pass_on(values, node, begin, &found);
+    if (expression != NULL && names->input == NULL)
+        note_members(values, node, begin, expression);
     return expression;
 }
 

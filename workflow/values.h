@@ -11,10 +11,16 @@
 bool value_looks_like_number(struct text text);
 bool value_looks_like_boolean(struct text text); /* YAML 1.1 also has yes, no, on, off */
 
+/* What was noted once, and is not again. */
+struct workflow_notes {
+    bool members;
+};
+
 struct values {
     struct arena *arena; /* where texts are copied to */
     struct workflow_problems *problems;
-    bool deployed; /* rules for new texts alone do not apply */
+    bool deployed;                /* rules for new texts alone do not apply */
+    struct workflow_notes *notes; /* NULL: none are wanted */
 };
 
 /* Workflows, steps, agents, actions: [A-Za-z0-9._-], 1 .. NAME_BYTES_MAX bytes; not "." or ".."

@@ -27,7 +27,10 @@ static int lint_workflow(struct cli *cli, struct output *output, const char *pat
 {
     struct workflow_file file;
     struct error error = {0};
-    if (workflow_file_read(path, &file, &error) != ERROR_OK)
+    enum error_class class = cli_flag_given(cli, "notes")
+                                 ? workflow_file_read_with_notes(path, &file, &error)
+                                 : workflow_file_read(path, &file, &error);
+    if (class != ERROR_OK)
         return cli_fail(cli, &error);
     const struct workflow *workflow = file.workflow;
     workflow_print_problems(cli, output, path, &file.problems);

@@ -4,6 +4,13 @@
 #include "cli/workflow/migrate.h"
 #include "cli/workflow/verbs.h"
 
+static const struct cli_flag lint_flags[] = {
+    {"notes", NULL,
+     "Also says what is often meant otherwise: what may remain after an undo, what can only end "
+     "in Error, and what is not checked."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_flag deploy_flags[] = {
     {"no-activate", NULL,
      "New orders go on to take the version that they take now, until `activate`."},
@@ -41,9 +48,11 @@ static const struct cli_verb verbs[] = {
         .name = "lint",
         .arguments = "FILE...",
         .summary = "Explains every mistake in workflow files and in files of tests "
-                   "(`*.test.yaml`). Needs no broker.",
+                   "(`*.test.yaml`). Needs no broker. Exit code 65: there are errors; warnings and "
+                   "notes alone give 0.",
         .examples = "reeve workflow lint examples/workflows/order-fulfilment.yaml\n"
-                    "reeve workflow lint *.yaml --output json",
+                    "reeve workflow lint *.yaml --notes --output json",
+        .flags = lint_flags,
         .settings = CLI_SETTINGS_NONE,
         .run = workflow_run_lint,
     },

@@ -107,7 +107,7 @@ static const struct expression_template *compile(struct drawing *drawing, uint32
 {
     static struct workflow_problems problems;
     char yaml[YAML_SIZE];
-    struct values values = {drawing->arena, &problems, false};
+    struct values values = {drawing->arena, &problems, false, NULL};
     struct expression_names names = names_at(drawing, index, result);
     if (*tree == NULL)
         return NULL;

@@ -150,7 +150,7 @@ static const char *print_file_problems(const struct workflow_problems *problems)
 static const char *fill(const char *yaml, const char *input, bool as_text)
 {
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression_template *template =
         node != NULL
@@ -183,7 +183,7 @@ const char *kit_seconds(const char *yaml, const char *input)
 {
     enum { MS_MAX = 86400000 };
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression *expression =
         node != NULL ? compile_expression(&values, node, "Seconds", &kit_names, KINDS_NUMBER)
@@ -205,7 +205,7 @@ const char *kit_seconds(const char *yaml, const char *input)
 const char *kit_field(const char *yaml, const char *input)
 {
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression *expression =
         node != NULL ? compile_expression(&values, node, "When", &kit_names, KIND_SET(BOOL)) : NULL;

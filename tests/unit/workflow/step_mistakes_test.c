@@ -354,3 +354,39 @@ Test(workflow_mistakes, refuses_data_that_is_always_too_large)
                   "row %zu: %s", i, found);
     }
 }
+
+/* ---- notes ---- */
+
+#define REMAINS(step)                                                                              \
+    "what step " step " did may remain when the order is undone: if it changes anything, give it " \
+    "Compensate, or OnExhausted: error\n"
+#define BEHIND(step)                                                                    \
+    "step " step " comes after the pivot: if it fails, the order ends in Error, and a " \
+    "resubmission fails again; put it before the pivot if you can\n"
+
+static const struct lint_case notes[] = {
+    {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, OnExhausted: error}\n"
+          "  - {Name: C, Agent: x, Compensate: {Action: U}}\n  - {Name: D, Set: 1}\n",
+     "4:12: note: " REMAINS("A")},
+    {HEAD "  - {Name: A, Agent: x}\n  - {Name: P, Agent: x, Pivot: true}\n"
+          "  - {Name: C, Agent: x}\n  - {Name: D, Set: 1}\n  - {Name: E, Fail: {Error: E}}\n",
+     "4:12: note: " REMAINS("A") "7:12: note: " BEHIND("D") "8:12: note: " BEHIND("E")},
+    {HEAD "  - {Name: A, Set: {a: \"${order.id}\"}, When: input.a}\n"
+          "  - {Name: B, Set: \"${input.b}\", When: input.b}\n",
+     "4:46: note: without an InputShape, members of the input are not checked, neither here nor "
+     "when an order is submitted\n"},
+    {HEAD "  - {Name: A, Set: \"${input}\"}\n", ""},
+    {"Name: w\nVersion: 1\nInputShape: {a: boolean}\nSteps: [{Name: A, Set: 1, When: input.a}]\n",
+     ""},
+    {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Set: ~}\n",
+     "4:12: note: " REMAINS("A") "5:15: error: Set has no value: give it one or leave it out\n"},
+};
+
+Test(workflow_mistakes, notes_what_is_often_meant_otherwise_if_asked)
+{
+    for (size_t i = 0; i < COUNT(notes); i++) {
+        const char *found = kit_notes(notes[i].source);
+        cr_expect_str_eq(found, notes[i].problems, "row %zu: %s", i, found);
+        cr_expect_null(strstr(kit_yaml(notes[i].source).problems, "note"));
+    }
+}

@@ -13,7 +13,7 @@ enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
 static int level_of(const char *text, const char **ret_problem)
 {
     static struct workflow_problems problems;
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     struct yaml_node node = {.kind = NODE_SCALAR, .plain = true, .text = text_of(text)};
     uint32_t index = LEVELS;
     problems.count = 0;
