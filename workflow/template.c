@@ -46,7 +46,9 @@ static void pass_on(const struct values *values, const struct yaml_node *node, u
 {
     for (uint32_t i = 0; i < found->count; i++) {
         const struct expression_problem *problem = &found->items[i];
-        struct mark mark = yaml_node_mark_at(node, begin + problem->at);
+        /* Finding the place takes as long as the text: not for those that are only counted. */
+        bool shown = values->problems->count < WORKFLOW_PROBLEMS_MAX;
+        struct mark mark = shown ? yaml_node_mark_at(node, begin + problem->at) : node->mark;
         if (problem->severity == WORKFLOW_ERROR)
             problems_add_error(values->problems, mark, "%s", problem->text);
         else if (!values->deployed)

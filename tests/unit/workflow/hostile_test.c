@@ -182,6 +182,25 @@ Test(workflow_hostile, rejects_repetitive_input_in_bounded_time)
     flood("%TAG ! ", "x");
 }
 
+Test(workflow_hostile, rejects_thousands_of_mistakes_in_one_text_in_bounded_time)
+{
+    static char source[WORKFLOW_BYTES_MAX + 1];
+    size_t size = (size_t)snprintf(source, sizeof(source), HEAD "  - {Name: A, Set: \"");
+    for (; size + 16 < WORKFLOW_BYTES_MAX; size += 4)
+        memcpy(source + size, "${a}", 4);
+    size += (size_t)snprintf(source + size, sizeof(source) - size, "\"}\n");
+    int64_t begin_ms = now_ms();
+    static struct workflow_problems problems;
+    struct heap_arena scratch;
+    struct workflow *workflow = NULL;
+    heap_arena_init(&scratch, 32 * 1024);
+    cr_assert_not(workflow_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML,
+                                 &scratch.arena, &problems, &workflow));
+    cr_assert_lt(now_ms() - begin_ms, 10000);
+    cr_assert_eq(problems.count, WORKFLOW_PROBLEMS_MAX);
+    heap_arena_deinit(&scratch);
+}
+
 Test(workflow_hostile, rejects_a_file_that_is_too_large)
 {
     static char source[WORKFLOW_BYTES_MAX + 1];
