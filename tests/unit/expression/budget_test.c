@@ -67,6 +67,25 @@ Test(budget, spent_fails_whatever_follows)
     cr_expect(text_equal(expression_error_name(&error), TEXT("States.QueryEvaluationError")));
 }
 
+/* Wherever the budget ends in the walk, there is no size, and not a smaller one. */
+Test(budget, gives_no_size_of_a_walk_that_failed)
+{
+    enum { UNITS_ENOUGH = 40 };
+    struct expression_scope scope = kit_scope("[1,2,3,4,5,6,7,8,9]");
+    const struct expression *compiled = kit_compile("9 == size(input)");
+    uint32_t failed = 0;
+    for (uint32_t units = 1; units <= UNITS_ENOUGH; units++) {
+        struct expression_run run;
+        struct expression_error error;
+        bool yes = false;
+        expression_run_init(&run, &scope, units, kit_arena());
+        bool done = expression_test(&run, compiled, &yes, &error);
+        cr_expect(yes || !done, "with %u units", units);
+        failed += !done;
+    }
+    cr_expect(failed > 9 && failed < UNITS_ENOUGH);
+}
+
 Test(budget, evaluates_nothing_when_disabled)
 {
     struct expression_scope scope = kit_scope(NULL);
