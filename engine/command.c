@@ -2,6 +2,7 @@
 /* What the rows of commands.def say about a command. */
 #include "engine/decide.h"
 
+#include "base/json.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "engine/output.h"
@@ -106,4 +107,8 @@ void command_make_canonical(struct command *cmd, struct arena *arena)
         *report = output_canonical(*report, REPORT_OUTPUT_BYTES_READ_MAX, arena);
     if (cmd->kind == COMMAND_COMPLETE_STEP && !text_empty(*by_hand))
         *by_hand = output_canonical(*by_hand, STEP_OUTPUT_BYTES_READ_MAX, arena);
+    if (cmd->kind == COMMAND_AMEND_ORDER && !text_empty(cmd->amend_order.input) &&
+        !json_canonical(cmd->amend_order.input, ORDER_INPUT_BYTES_MAX, arena,
+                        &cmd->amend_order.input, NULL))
+        cmd->amend_order.input = TEXT("?"); /* begins as no JSON does */
 }

@@ -37,6 +37,20 @@ bool order_takes_input(const struct order *order, uint32_t index, struct text in
     return bytes <= ORDER_STEP_INPUTS_BYTES_MAX;
 }
 
+uint64_t order_details_bytes(const struct order_details *details)
+{
+    enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much besides a value's own bytes */
+    const struct goods *goods = goods_or_none(details->goods);
+    uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
+    for (uint32_t i = 0; i < goods->line_count; i++)
+        bytes += (uint64_t)goods->lines[i].sku.size + goods->lines[i].description.size +
+                 4 * FIELD_OVERHEAD_BYTES;
+    for (uint32_t i = 0; i < details->attribute_count; i++)
+        bytes += (uint64_t)details->attributes[i].name.size + details->attributes[i].value.size +
+                 2 * FIELD_OVERHEAD_BYTES;
+    return bytes + details->input.size;
+}
+
 bool order_step_queued(const struct order *order, const struct step *step)
 {
     enum order_state state =

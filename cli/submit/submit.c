@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it.
  * --wait follows the reply topics and shows each step that changes. */
-#include "base/json.h"
+#include "cli/data_flag.h"
 #include "cli/output.h"
 #include "cli/submit/order_checks.h"
 #include "cli/submit/orders_file.h"
@@ -252,36 +252,13 @@ static int finish(struct submit *submit, enum error_class class, const struct er
                                                                           : EXIT_CODE_OK;
 }
 
-/* The value of --input, or the file that it names: what is not JSON is the name of a file, unless
- * it begins like JSON. */
-static enum error_class read_input(struct submit *submit, struct error *ret_error)
-{
-    struct text canonical;
-    struct json_problem problem;
-    char line[JSON_PROBLEM_SIZE];
-    const char *value = cli_flag_value(submit->cli, "input");
-    if (value == NULL)
-        return ERROR_OK;
-    bool is_json =
-        json_canonical(text_of(value), UINT32_MAX, &submit->heap.arena, &canonical, &problem);
-    if (!is_json && *value != '\0' && strchr("{[\"", *value) == NULL)
-        return files_read(value, INPUT_BYTES_MAX, &submit->input, &submit->input_size, ret_error);
-    if (!is_json) {
-        json_problem_format(&problem, "--input", line);
-        return error_set(ret_error, CODE_USAGE, "%s", line);
-    }
-    submit->input = strdup(value);
-    submit->input_size = strlen(value);
-    assert(submit->input != NULL);
-    return ERROR_OK;
-}
-
 static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
     struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
     heap_arena_init(&submit.heap, 64 * 1024);
-    if (read_input(&submit, &error) != ERROR_OK) {
+    if (data_flag_read(cli, "input", INPUT_BYTES_MAX, &submit.input, &submit.input_size, &error) !=
+        ERROR_OK) {
         heap_arena_deinit(&submit.heap);
         return cli_fail(cli, &error);
     }

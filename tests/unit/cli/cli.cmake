@@ -6,6 +6,7 @@ reeve_test(cli
     SOURCES
         activate_test.c
         agents_test.c
+        amend_test.c
         cli_kit.c
         csv_test.c
         deploy_test.c

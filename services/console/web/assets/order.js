@@ -193,7 +193,7 @@ export function open(view) {
   // ---- the order ----
 
   function act(name) {
-    const target = { ids: [id], versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
+    const target = { ids: [id], input: order.input, versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
     openAction(name, target, () => view.reload());
   }
 

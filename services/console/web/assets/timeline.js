@@ -21,6 +21,7 @@ const MARKS = {
   OrderCancelled: 'cancelled', OrderTimedOut: 'the order’s deadline passed',
   OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
   OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version',
+  OrderAmended: 'amended',
 };
 // Their reason says why the step has no output.
 const WHY = new Set(['StepSkipped', 'StepCaught']);
@@ -100,6 +101,8 @@ export function spansOf(entries, order, now) {
         // A step that waits is started again, maybe under another agent; some steps are new, some gone.
         for (const name of tracks.keys()) settle(name, at, ['retry', 'queue']);
         for (const step of data.steps ?? []) track(step.name);
+      } else if (kind === 'OrderAmended') {
+        for (const step of data.steps ?? []) settle(step.name, at, ['retry', 'queue']);
       } else if (kind === 'ReportIgnored' && data.step) {
         track(data.step).marks.push({ at, kind: 'ignored', words });
       } else if (kind === 'CompensationStarted') {
