@@ -110,34 +110,56 @@ static bool stays(const struct rules *rules, uint32_t index)
            (way->state == WAY_DONE && !finished_by_data(rules, index));
 }
 
-/* Whether one that stays comes after the step. */
-static bool stands_before_one_that_stays(const struct rules *rules, uint32_t index)
+/* The steps before this one, directly or not. */
+static void add_before(const struct rules *rules, uint32_t index, uint64_t *before)
 {
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
-        if ((rules->workflow->steps[i].after >> index & 1) != 0 &&
-            (stays(rules, i) || stands_before_one_that_stays(rules, i)))
-            return true;
+        if ((rules->workflow->steps[index].after >> i & 1) == 0 || (*before >> i & 1) != 0)
+            continue;
+        *before |= UINT64_C(1) << i;
+        add_before(rules, i, before);
     }
-    return false;
 }
 
-static bool is_decided_again(const struct rules *rules, uint32_t index, struct amendment amendment)
+static uint64_t before_those_that_stay(const struct rules *rules)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (stays(rules, i))
+            add_before(rules, i, &before);
+    }
+    return before;
+}
+
+static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
+                                  struct amendment amendment)
 {
     const struct rules_step *step = &rules->steps[index];
     const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
     bool asked_only = step->skipped && !step->caught;
-    if (!finished_by_data(rules, index) || stands_before_one_that_stays(rules, index))
-        return false;
-    if (term_differs(trees->when, false, amendment) ||
-        (!asked_only && (term_differs(trees->set, false, amendment) ||
-                         term_differs(trees->message, false, amendment))))
-        return true;
+    return term_differs(trees->when, false, amendment) ||
+           (!asked_only && (term_differs(trees->set, false, amendment) ||
+                            term_differs(trees->message, false, amendment)));
+}
+
+/* It reads what changes, or comes after one that does and is decided again. */
+static void decide_again(const struct rules *rules, struct amendment amendment,
+                         bool ret_decided[WORKFLOW_STEPS_MAX])
+{
+    uint64_t stay = before_those_that_stay(rules);
+    bool may[WORKFLOW_STEPS_MAX];
+    bool reads_it[WORKFLOW_STEPS_MAX];
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
-        if ((rules->workflow->steps[index].after >> i & 1) != 0 &&
-            is_decided_again(rules, i, amendment))
-            return true;
+        may[i] = (stay >> i & 1) == 0 && finished_by_data(rules, i);
+        reads_it[i] = may[i] && reads_what_decided_it(rules, i, amendment);
     }
-    return false;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        uint64_t before = 0;
+        add_before(rules, i, &before);
+        ret_decided[i] = reads_it[i];
+        for (uint32_t j = 0; j < rules->workflow->step_count; j++)
+            ret_decided[i] = ret_decided[i] || (may[i] && (before >> j & 1) != 0 && reads_it[j]);
+    }
 }
 
 static bool is_under_way(const struct rules *rules, uint32_t index)
@@ -176,8 +198,8 @@ void rules_amended(struct rules *rules, const struct order_amended *event)
     RULE(rules, text_equal(event->input, asked_input(&rules->cmd->amend_order)),
          "amended otherwise");
     rules->rare[RARE_AMENDED]++;
+    decide_again(rules, amendment, decided);
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
-        decided[i] = is_decided_again(rules, i, amendment);
         if (rules->steps[i].ways[DIRECTION_DO].effect != EFFECT_NONE) {
             rules->rare[RARE_AMENDED_EFFECT]++;
             RULE(rules, rules_asks_the_same(rules, i, event->input),
