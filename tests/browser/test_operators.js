@@ -137,7 +137,7 @@ test('completes_skips_and_fails_steps_by_hand', async ({ page, open }) => {
   await page.locator('.graph .node.is-skipped').waitFor();
 });
 
-// The steps before the one in Error were sent the whole order: the scheduler says so.
+// The steps before the one in Error were sent the whole order: the scheduler refuses it.
 test('asks_for_the_whole_new_input_of_an_order_in_error', async ({ page, open }) => {
   await failedOrders(['amend-1']);
   await open('/orders/amend-1');
