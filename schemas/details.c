@@ -178,10 +178,10 @@ static enum error_class check_input(struct order_details *details,
     if (text_empty(details->input))
         return ERROR_OK;
     if (!json_canonical(details->input, limits->input, arena, &details->input, &problem)) {
+        if (problem.fault == JSON_FAULT_SIZE) /* of the whole, wherever it was passed */
+            return INVALID("input is too long; the limit is %u bytes", limits->input);
         json_problem_format(&problem, "input", line);
-        return problem.fault == JSON_FAULT_SIZE
-                   ? INVALID("%s; the limit is %u bytes", line, limits->input)
-                   : INVALID("%s", line);
+        return INVALID("%s", line);
     }
     if (text_equal(details->input, TEXT("null"))) /* left out, or named: the same */
         details->input = (struct text){0};
