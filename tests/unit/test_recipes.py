@@ -121,6 +121,12 @@ def is_named(path, files):
     return any(re.fullmatch(re.escape(file).replace("NAME", r"[\w-]+"), path) for file in files)
 
 
+def free_number(tree, path):
+    """The number after the last one that a row of the table takes."""
+    rows = (tree.folder / path).read_text(encoding="utf-8")
+    return 1 + max(int(number) for number in re.findall(r"^[A-Z_]+\((\d+),", rows, re.MULTILINE))
+
+
 def differences(steps, touched):
     """Between the files that steps name and those that were touched."""
     return ([f"{path} is not named" for path in sorted(touched)
@@ -249,8 +255,9 @@ class RecipesTest(unittest.TestCase):
 
     def test_follows_the_recipe_of_a_command(self):
         tree = self.tree
-        tree.insert("engine/commands.def", "/* clang-format on */", """
-OPERATOR_COMMAND(16, NOTE_ORDER, NoteOrder, note_order, note_order,
+        number = free_number(tree, "engine/commands.def")
+        tree.insert("engine/commands.def", "/* clang-format on */", f"""
+OPERATOR_COMMAND({number}, NOTE_ORDER, NoteOrder, note_order, note_order,
                  OPERATOR, ORDER, UNCHECKED, decide_note, "note", "write a note about it")
 FIELDS(note_order)
     BY_AND_REASON(note_order)
@@ -278,8 +285,9 @@ void decide_note(struct decide_ctx *ctx)
 
     def test_follows_the_recipe_of_an_event(self):
         tree = self.tree
-        tree.insert("engine/events.def", "/* clang-format on */", """
-ORDER_EVENT(36, ORDER_NOTED, OrderNoted, order_noted, "note written",
+        number = free_number(tree, "engine/events.def")
+        tree.insert("engine/events.def", "/* clang-format on */", f"""
+ORDER_EVENT({number}, ORDER_NOTED, OrderNoted, order_noted, "note written",
             COMMAND_UNDECODABLE, STATUS_NONE, ORDER_STAYS, order_noted, NULL)
 FIELDS(order_noted)
     BY_FIELD(order_noted)
