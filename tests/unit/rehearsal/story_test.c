@@ -28,6 +28,18 @@ Test(rehearsal_story, gives_answers_in_turn_and_repeats_the_last_one)
                 "             Errors: {A: Busy}, Path: [A]}\n");
 }
 
+/* Those of the same moment in the order in which they were asked. */
+Test(rehearsal_story, takes_answers_in_the_order_of_time)
+{
+    static const char *const steps = "Steps:\n  - {Name: A, Agent: a, After: []}\n"
+                                     "  - {Name: B, Agent: b, After: []}\n"
+                                     "  - {Name: AfterA, Agent: a, After: A}\n"
+                                     "  - {Name: AfterB, Agent: b, After: B}\n";
+    PASSES(steps, "    Expect: {Path: [A, B, AfterA, AfterB]}\n");
+    PASSES(steps, "    Answers: {A: {AfterSeconds: 2}, B: {AfterSeconds: 1}}\n"
+                  "    Expect: {Path: [A, B, AfterB, AfterA]}\n");
+}
+
 Test(rehearsal_story, times_out_attempts_that_are_not_answered)
 {
     PASSES(TWO, "    Answers: {A: [{NoAnswer: true}, {Output: 7}]}\n"
@@ -135,6 +147,10 @@ Test(rehearsal_story, shows_the_places_in_which_data_differ)
     cr_assert_str_eq(kit_differences(TWO, ANSWER "{\"\\x01\": 1, \"~\": 2}" EXPECTED
                                                  "{\"\\x01\": 1, \"~\": 3}}}\n"),
                      "Outputs.A[\"~\"]: expected 3, actual 2\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{a: 1, y: 2}" EXPECTED "{a: 1}}}\n"),
+                     "Outputs.A.y: expected none, actual 2\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{a: 1}" EXPECTED "{a: 1, y: 2}}}\n"),
+                     "Outputs.A.y: expected 2, actual none\n");
     cr_assert_str_eq(kit_differences(TWO, ANSWER "[1]" EXPECTED "{}}}\n"),
                      "Outputs.A: expected {}, actual [1]\n");
     cr_assert_str_eq(kit_differences(TWO, "    Expect: {Outputs: {A: {}, B: {x: 1}}}\n"),
