@@ -6,7 +6,6 @@
  * own; ctx->units_used bounds how many steps begin. */
 #include "engine/decide.h"
 
-#include "engine/expression/evaluate.h"
 #include "engine/message.h"
 #include "engine/order_members.h"
 
@@ -39,6 +38,7 @@ static void begin(struct decide_ctx *ctx, uint32_t units, struct text result,
         .input = order->details.input,
         .order_member = order_member_json,
         .details = &order->details,
+        .made = &ctx->order_members,
         .steps = reading->steps,
         .step_count = order->step_count,
         .result = result,

@@ -28,6 +28,7 @@ Test(budget, counts_nodes_elements_and_bytes)
     cr_expect_eq(units_of("size(input)", "[1,2,3]"), 8); /* two nodes, four steps, one made */
     /* Two nodes, one unit for each line, three steps, 129 bytes walked, a value written. */
     cr_expect_eq(units_of("size(order.lines)", NULL), 11);
+    cr_expect_eq(units_of("size(order.lines) + size(order.lines)", NULL), 20); /* each time */
 }
 
 Test(budget, is_spent_exactly)

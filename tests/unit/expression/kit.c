@@ -59,10 +59,13 @@ struct expression_scope kit_scope(const char *input)
                                                  .attributes = attributes,
                                                  .attribute_count = 2,
                                                  .priority = PRIORITY_HIGH};
+    static struct expression_order_members made;
+    made = (struct expression_order_members){0};
     return (struct expression_scope){
         .input = input != NULL ? kit_json(input) : (struct text){0},
         .order_member = order_member_json,
         .details = &details,
+        .made = &made,
         .steps = states,
         .step_count = STEPS,
     };
