@@ -17,6 +17,9 @@
 /* A condition is looked at twice, and so is each one within it: what is deeper says nothing. */
 enum { MEMBERS_MAX = 32, CONDITIONS_MAX = 6 };
 
+/* What a constant may take to be known as one: a file has thousands of them. */
+enum { CONSTANT_UNITS_MAX = 1000 };
+
 /* has(input...): a path in an expression. */
 struct member_fact {
     const struct expression *expression;
@@ -425,7 +428,7 @@ enum expression_truth expression_truth_of(const struct expression *expression,
     bool yes = false;
     if (!refers_to_nothing(expression))
         return truth_at(expression, 0, guards);
-    expression_run_init(&run, &scope, EXPRESSION_BUDGET, arena);
+    expression_run_init(&run, &scope, CONSTANT_UNITS_MAX, arena);
     if (!expression_test(&run, expression, &yes, &error))
         return TRUTH_UNKNOWN;
     return yes ? TRUTH_TRUE : TRUTH_FALSE;

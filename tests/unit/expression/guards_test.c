@@ -150,6 +150,19 @@ Test(guards, ends_soon_whatever_the_expression)
     cr_expect_str_eq(problem_of(source, source), "");
 }
 
+/* Nor whatever it would take to evaluate: a constant of more than 1,000 units may be anything. */
+Test(guards, evaluates_no_large_constants)
+{
+#define DIGITS "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+    cr_expect_str_eq(kit_field("When: \"" DIGITS ".all(a, a < 10)\"", NULL),
+                     "1:7: When is always true: leave it out\n");
+    cr_expect_str_eq(kit_field("When: \"" DIGITS ".all(a, " DIGITS ".all(b, " DIGITS
+                               ".all(c, a + b + c < 30)))\"",
+                               NULL),
+                     "true");
+#undef DIGITS
+}
+
 Test(guards, warns_of_conditions_that_never_change)
 {
     cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true: leave it out\n");
