@@ -29,6 +29,7 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
         .steps = place->known,
         .step_count = compiler->draft_count,
         .input = place->input,
+        .deployed = compiler->values.deployed,
     };
 }
 
@@ -67,6 +68,8 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
         place->known[i].name = step->name;
         place->known[i].fails = continues(step);
     }
+    if (compiler->values.deployed)
+        return;
     place->input = expression_shape_of(input_shape, scratch);
     find_guards(compiler, scratch);
 }

@@ -55,6 +55,7 @@ struct expression_names {
     uint32_t step_count;
     const struct expression_shape *input;   /* NULL: any */
     const struct expression_guards *guards; /* NULL: what may be missing is not checked */
+    bool deployed; /* the text was checked when it was new: only what cannot be evaluated counts */
 };
 
 /* Everywhere: input, order, output and error. */

@@ -34,7 +34,9 @@ bool workflow_parse(struct text text, enum workflow_format format, struct arena 
 bool workflow_parse_with_notes(struct text text, enum workflow_format format, struct arena *arena,
                                struct workflow_problems *ret_problems,
                                struct workflow **ret_workflow);
-/* Of a text that was deployed: rules for new texts alone do not apply to it. */
+/* Of a text that was deployed: rules for new texts alone do not apply to it, so that a version that
+ * has orders stays available whatever lint refuses later. Expressions are parsed, and that their
+ * names are known; guards and kinds of values are not checked. */
 bool workflow_parse_deployed(struct text text, enum workflow_format format, struct arena *arena,
                              struct workflow_problems *ret_problems,
                              struct workflow **ret_workflow);

@@ -97,7 +97,7 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
 static void check_continue(struct workflow_compiler *compiler, const struct draft *draft)
 {
     const struct workflow_step *step = &draft->step;
-    for (uint32_t i = 0; i < step->catcher_count; i++) {
+    for (uint32_t i = 0; i < step->catcher_count && !compiler->values.deployed; i++) {
         if (step->catchers[i].next == OUTCOME_CONTINUE && step->has_compensate) {
             problems_add_error(compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
                                "step %.*s has $continue and Compensate: what its attempts may have "
