@@ -254,6 +254,12 @@ bool evaluate_has(struct evaluation *evaluation, const struct expression_node *n
     bool found;
     if (!evaluate_path_to(evaluation, path, last, &base))
         return false;
+    const struct expression_node *first = evaluation_node(evaluation, path->first);
+    if (base.kind == VALUE_NULL && first->kind == EXPR_NAME && first->code == NAME_RESULT &&
+        first->next == last) { /* an attempt that timed out has no result to have anything */
+        *ret_value = value_of_bool(false);
+        return true;
+    }
     if (base.kind != VALUE_MAP)
         return evaluation_fail_type(evaluation, member->at, member->text, KIND_BIT(MAP), &base);
     if (!value_member(evaluation, member->at, &base, member->text, &value, &found))

@@ -84,6 +84,21 @@ Test(decision_input, of_an_undo_is_never_that_of_the_step)
              "start A undo => StepStarted(A undo 1 with {\"got\":null})\n");
 }
 
+/* Where an attempt timed out nothing is known of its result. */
+Test(decision_input, of_an_undo_is_made_without_a_result)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
+                  "    Compensate:\n      Action: UndoA\n"
+                  "      Input:\n"
+                  "        a: \"${result == null ? 'none' : result.id}\"\n"
+                  "        b: \"${has(result.id) ? result.id : 'none'}\"\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "fail A 1 Nope unknown => StepFailed(A do 1 Nope unknown x1) StepExhausted(A do 1)"
+             " CompensationStarted(Nope)"
+             " StepStarted(A undo 1 with {\"a\":\"none\",\"b\":\"none\"})\n");
+}
+
 /* An undo that cannot be asked for is an Error, never silence. */
 Test(decision_input, of_an_undo_that_fails_is_an_error)
 {
@@ -178,4 +193,23 @@ Test(decision_input, has_a_limit)
              "ok A 1 33000 bytes => StepSucceeded(A do 1)"
              " StepFailedUnstarted(B do 0 States.DataLimitExceeded x1) StepExhausted(B do 0)"
              " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n");
+}
+
+/* What the version's expressions read must be there. */
+Test(decision_input, of_an_order_must_have_the_shape_of_the_version_that_it_is_moved_to)
+{
+    kit_tell("Name: test\nVersion: 1\nSteps:\n  - {Name: A, Agent: agent}\n",
+             "Name: test\nVersion: 2\nInputShape: {items: [{n: integer}]}\nSteps:\n"
+             "  - {Name: A, Agent: agent}\n",
+             "submit with {\"items\":[{\"n\":1},{\"n\":\"x\"}]} => OrderAccepted OrderStarted"
+             " StepStarted(A do 1)\n"
+             "migrate 2 => CommandRejected(InvalidInput)\n"
+             "said version 2 of test takes other orders: input.items[1].n is a text; it must be an"
+             " integer\n");
+    kit_tell("Name: test\nVersion: 1\nSteps:\n  - {Name: A, Agent: agent}\n",
+             "Name: test\nVersion: 2\nInputShape: {items: [{n: integer}]}\nSteps:\n"
+             "  - {Name: A, Agent: agent}\n",
+             "submit with {\"items\":[{\"n\":1}]} => OrderAccepted OrderStarted"
+             " StepStarted(A do 1)\n"
+             "migrate 2 => OrderMigrated\n");
 }
