@@ -149,8 +149,8 @@ struct text decide_without_null(struct text json);
 /* Whether the order can keep this output of the step, or this input of its attempts. */
 bool decide_keeps_output(const struct decide_ctx *ctx, uint32_t index, struct text output,
                          struct decide_fault *ret_fault);
-bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, struct text input,
-                        struct decide_fault *ret_fault);
+bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                        struct text input, struct decide_fault *ret_fault);
 
 /* ---- small questions ---- */
 

@@ -134,16 +134,16 @@ bool decide_keeps_output(const struct decide_ctx *ctx, uint32_t index, struct te
     return false;
 }
 
-bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, struct text input,
-                        struct decide_fault *ret_fault)
+bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                        struct text input, struct decide_fault *ret_fault)
 {
-    if (order_takes_input(ctx->order, index, input))
+    if (order_takes_input(ctx->order, index, direction, input))
         return true;
     *ret_fault = (struct decide_fault){
         TEXT(ERROR_DATA_LIMIT),
         message_format(ctx->arena,
                        "the input is %u bytes; those of all running steps may have %d together",
-                       input.size, ORDER_STEP_INPUTS_BYTES_MAX)};
+                       input.size, ORDER_STEP_INPUTS_BYTES_MAX - STEP_INPUT_BYTES_MAX)};
     return false;
 }
 

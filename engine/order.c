@@ -28,13 +28,15 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
     return bytes <= ORDER_OUTPUTS_BYTES_MAX;
 }
 
-bool order_takes_input(const struct order *order, uint32_t index, struct text input)
+bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
+                       struct text input)
 {
     uint64_t bytes = input.size;
+    uint64_t kept_for_undo = direction == DIRECTION_UNDO ? 0 : STEP_INPUT_BYTES_MAX;
     assert(index < order->step_count);
     for (uint32_t i = 0; i < order->step_count; i++)
         bytes += i != index ? order->steps[i].input.size : 0;
-    return bytes <= ORDER_STEP_INPUTS_BYTES_MAX;
+    return bytes + kept_for_undo <= ORDER_STEP_INPUTS_BYTES_MAX;
 }
 
 uint64_t order_details_bytes(const struct order_details *details)

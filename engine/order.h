@@ -191,8 +191,10 @@ bool order_step_queued(const struct order *order, const struct step *step);
 int order_find_step(const struct order *order, struct text name);
 /* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. */
 bool order_takes_output(const struct order *order, uint32_t index, struct text output);
-/* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. */
-bool order_takes_input(const struct order *order, uint32_t index, struct text input);
+/* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. Steps that wait for another attempt, or
+ * for an operator, keep theirs; undos run one after the other, so they leave room for one. */
+bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
+                       struct text input);
 
 /* How large the details are when they are encoded, at most. */
 uint64_t order_details_bytes(const struct order_details *details);
