@@ -278,6 +278,9 @@ class DescriptionTest(unittest.TestCase):
         self.ask("console", "POST", "/api/workflows/{name}/{version}/retire", WHY, version=2, **of)
 
     def change_orders(self):
+        problem = self.ask("console", "POST", "/api/orders/{id}/amend",
+                           {**WHY, "input": {"amount": 12.5}}, id="lost-1", status=409)
+        self.assertEqual(problem["code"], "InputWasRead")
         self.command("resume", "lost-1")
         self.command("resubmit", "lost-1", step="ShipOrder")
         self.command("complete", "lost-2", step="ShipOrder", output={"tracking": "T17"})
