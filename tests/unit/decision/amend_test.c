@@ -134,15 +134,16 @@ Test(decision_amend, waits_for_what_runs)
 Test(decision_amend, tells_what_is_read_from_the_form_of_an_expression)
 {
     kit_tell(
-        HEAD "  - Name: A\n"
-             "    Agent: agent\n"
-             "    Input: {x: \"${input.l[input.i]}\", y: \"${input['a-b']}\",\n"
-             "            z: \"${input.m.exists(v, v > 1)}\"}\n"
-             "  - {Name: B, Agent: agent, Input: {}, OnExhausted: error}\n",
+        HEAD
+        "  - Name: A\n"
+        "    Agent: agent\n"
+        "    Input: {w: \"${has(input.g)}\", x: \"${input.l[input.i]}\", y: \"${input['a-b']}\",\n"
+        "            z: \"${input.m.exists(v, v > 1)}\"}\n"
+        "  - {Name: B, Agent: agent, Input: {}, OnExhausted: error}\n",
         NULL,
         "submit with {\"a-b\":1,\"c\":1,\"i\":0,\"l\":[1,2],\"m\":[1]} => OrderAccepted "
         "OrderStarted"
-        " StepStarted(A do 1 with {\"x\":1,\"y\":1,\"z\":false})\n"
+        " StepStarted(A do 1 with {\"w\":false,\"x\":1,\"y\":1,\"z\":false})\n"
         "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 with {})\n"
         "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
         " AlertRaised(No)\n"
@@ -154,6 +155,8 @@ Test(decision_amend, tells_what_is_read_from_the_form_of_an_expression)
         "said it reads input.i, which\n"
         "amend {\"a-b\":1,\"c\":1,\"i\":0,\"l\":[1,2],\"m\":[0]} => CommandRejected(InputWasRead)\n"
         "said it reads input.m, which\n"
+        "amend {\"a-b\":1,\"g\":1,\"i\":0,\"l\":[1,2],\"m\":[1]} => CommandRejected(InputWasRead)\n"
+        "said it reads input.g, which\n"
         "amend {\"a-b\":1,\"c\":2,\"i\":0,\"l\":[1,2],\"m\":[1]} => OrderAmended\n");
 }
 
