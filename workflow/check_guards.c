@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be missing when it is read: outputs and errors of steps, and optional members of the
- * input. See expression_parse.h.
+/* What may be missing when it is read: outputs and errors of steps, optional members of the input,
+ * and the result of a step that is undone. See expression_parse.h.
  *
  * A walk from the root carries what is known there: of `a && b`, b is reached only if a holds. What
  * a condition says is collected from has(), &&, ||, ! and ? : alone. A step that has an output was
@@ -28,6 +28,7 @@ struct member_fact {
 
 struct facts {
     bool impossible; /* nothing can be here, so everything is known */
+    bool result;     /* it is not null */
     uint64_t outputs;
     uint64_t errors;
     struct member_fact members[MEMBERS_MAX];
@@ -44,6 +45,11 @@ static const struct expression_node *node_at(const struct expression *expression
 {
     assert(index < expression->node_count);
     return &expression->nodes[index];
+}
+
+static bool is_result(const struct expression_node *node)
+{
+    return node->kind == EXPR_NAME && node->code == NAME_RESULT;
 }
 
 /* ---- paths ---- */
@@ -87,6 +93,7 @@ static void add_member(struct facts *facts, struct member_fact fact)
 static void facts_join(struct facts *facts, const struct facts *more)
 {
     facts->impossible |= more->impossible;
+    facts->result |= more->result;
     facts->outputs |= more->outputs;
     facts->errors |= more->errors;
     for (uint32_t i = 0; i < more->member_count; i++)
@@ -103,6 +110,7 @@ static void facts_meet(struct facts *facts, const struct facts *other)
         *facts = *other;
         return;
     }
+    met.result = facts->result && other->result;
     met.outputs = facts->outputs & other->outputs;
     met.errors = facts->errors & other->errors;
     for (uint32_t i = 0; i < facts->member_count; i++) {
@@ -159,12 +167,32 @@ static struct facts facts_of_condition(const struct expression *expression,
     return facts;
 }
 
+/* `result == null` or `null == result`, or the same with !=. */
+static bool compares_result_with_null(const struct expression *expression,
+                                      const struct expression_node *node,
+                                      enum expression_operator op)
+{
+    const struct expression_node *left = node_at(expression, node->first);
+    const struct expression_node *right = node_at(expression, left->next);
+    return node->kind == EXPR_CHAIN && node->count == 2 && right->op == op &&
+           ((is_result(left) && right->kind == EXPR_NULL) ||
+            (left->kind == EXPR_NULL && is_result(right)));
+}
+
+static bool says_there_is_a_result(const struct expression *expression,
+                                   const struct expression_node *node, bool yes)
+{
+    if (node->kind == EXPR_HAS)
+        return yes && is_result(node_at(expression, node_at(expression, node->first)->first));
+    return compares_result_with_null(expression, node, yes ? OPERATOR_NOT_EQUAL : OPERATOR_EQUAL);
+}
+
 /* What is known if the value is true (`yes`) or false. Recursion: see EXPRESSION_DEPTH_MAX. */
 static struct facts facts_of(const struct expression *expression, uint16_t index, bool yes,
                              uint32_t conditions)
 {
     const struct expression_node *node = node_at(expression, index);
-    struct facts facts = {0};
+    struct facts facts = {.result = says_there_is_a_result(expression, node, yes)};
     if (node->kind == EXPR_BOOL)
         facts.impossible = (node->whole != 0) != yes;
     else if (node->kind == EXPR_HAS_STEP && yes && node->code == NAME_OUTPUT)
@@ -296,13 +324,46 @@ static void check_members(const struct guard *guard, uint16_t path, bool asked,
     }
 }
 
+/* Whether the parent takes anything but null from this child. */
+static bool needs_data(const struct guard *guard, const struct expression_node *parent,
+                       uint16_t child)
+{
+    if (parent->kind == EXPR_CHAIN) {
+        uint16_t second = node_at(&guard->expression, parent->first)->next;
+        uint8_t op = node_at(&guard->expression, second)->op;
+        return op != OPERATOR_EQUAL && op != OPERATOR_NOT_EQUAL && op != OPERATOR_IN;
+    }
+    return parent->kind == EXPR_CALL || parent->kind == EXPR_NOT || parent->kind == EXPR_NEGATE ||
+           (child == parent->first && (parent->kind == EXPR_PATH || parent->kind == EXPR_MACRO));
+}
+
+static void check_result(const struct guard *guard, const struct expression_node *parent,
+                         uint16_t child, const struct facts *facts)
+{
+    const struct expression_node *node = node_at(&guard->expression, child);
+    if (!guard->guards->result_may_be_null || facts->result || facts->impossible ||
+        !is_result(node) || !needs_data(guard, parent, child))
+        return;
+    const struct expression_node *member = node_at(&guard->expression, node->next);
+    char asked[NAME_BYTES_MAX + sizeof("has(result.)")] = "result != null";
+    if (parent->kind == EXPR_PATH && member->kind == EXPR_MEMBER && is_word(member->text) &&
+        member->text.size <= NAME_BYTES_MAX)
+        snprintf(asked, sizeof(asked), "has(result.%.*s)", QUOTE_ARG(member->text));
+    expression_report(guard->draft->problems, WORKFLOW_WARNING, node->at,
+                      "result is null after an attempt that timed out, and the undo then ends in "
+                      "Error: write %s ? ... : ...",
+                      asked);
+}
+
 static void check_node(const struct guard *guard, uint16_t index, const struct facts *facts);
 
 static void check_children(const struct guard *guard, const struct expression_node *node,
                            const struct facts *facts)
 {
-    for (uint16_t at = node->first; at != 0; at = node_at(&guard->expression, at)->next)
+    for (uint16_t at = node->first; at != 0; at = node_at(&guard->expression, at)->next) {
+        check_result(guard, node, at, facts);
         check_node(guard, at, facts);
+    }
 }
 
 static void learn(const struct guard *guard, uint16_t index, bool yes, struct facts *facts)
@@ -357,8 +418,10 @@ static void check_node(const struct guard *guard, uint16_t index, const struct f
     if (node->kind == EXPR_PATH)
         check_members(guard, index, false, facts);
     if (node->kind == EXPR_HAS) {
+        const struct expression_node *path = node_at(&guard->expression, node->first);
         check_members(guard, node->first, true, facts);
-        check_children(guard, node_at(&guard->expression, node->first), facts);
+        if (path->count > 2 || !is_result(node_at(&guard->expression, path->first)))
+            check_children(guard, path, facts); /* has(result.x) asks for both */
         return;
     }
     check_children(guard, node, facts);

@@ -86,6 +86,10 @@ const struct expression_template *compile_step_template(struct workflow_compiler
                                                         const struct yaml_node *node,
                                                         const char *what, uint32_t more,
                                                         uint32_t most);
+/* The Input of the step's Compensate. Each attempt may time out, and is undone without a result. */
+const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
+                                                     const struct draft *draft,
+                                                     const struct yaml_node *node);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);

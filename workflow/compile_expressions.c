@@ -106,6 +106,18 @@ const struct expression_template *compile_step_template(struct workflow_compiler
     return compile_template(&compiler->values, node, what, &names, most);
 }
 
+const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
+                                                     const struct draft *draft,
+                                                     const struct yaml_node *node)
+{
+    bool *may_be_null = &compiler->place.guards.result_may_be_null;
+    *may_be_null = true;
+    const struct expression_template *input = compile_step_template(
+        compiler, draft, node, "Input", 1U << NAME_RESULT, STEP_INPUT_BYTES_MAX);
+    *may_be_null = false;
+    return input;
+}
+
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node)
 {

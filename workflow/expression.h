@@ -39,6 +39,7 @@ struct expression_guards {
     uint64_t always; /* set of the workflow's steps: they have neither a When nor a Catch with
                         $continue, and a kind that has an output */
     const struct expression *own_when; /* of this step; NULL: none, or it is this expression */
+    bool result_may_be_null;           /* in what an undo is sent: of an attempt that timed out */
     struct {                           /* of each step: what its When says, once it has started */
         uint64_t outputs;
         uint64_t errors;

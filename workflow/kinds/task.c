@@ -89,8 +89,7 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
                             &step->compensate.max_extension_ms);
     if (fields.of[FIELD_RETRY] != NULL)
         compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
-    step->compensate.input = compile_step_template(compiler, draft, fields.of[FIELD_INPUT], "Input",
-                                                   1U << NAME_RESULT, STEP_INPUT_BYTES_MAX);
+    step->compensate.input = compile_undo_input(compiler, draft, fields.of[FIELD_INPUT]);
 }
 
 /* What an attempt of a step that is given up may have applied would stay. */

@@ -59,9 +59,10 @@ Test(decision_input, is_made_afresh_after_a_resubmission_and_for_an_undo)
 
 Test(decision_input, of_an_undo_may_be_another)
 {
-    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
-                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: Nope}}\n",
+    kit_tell(HEAD
+             "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
+             "    Compensate: {Action: UndoA, Input: {id: \"${has(result.id) ? result.id : 0}\"}}\n"
+             "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
              "ok A 1 with {\"id\":\"x\"} => StepSucceeded(A do 1)"
@@ -102,9 +103,10 @@ Test(decision_input, of_an_undo_is_made_without_a_result)
 /* An undo that cannot be asked for is an Error, never silence. */
 Test(decision_input, of_an_undo_that_fails_is_an_error)
 {
-    kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
-                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: Nope}}\n",
+    kit_tell(HEAD
+             "  - Name: A\n    Agent: agent\n"
+             "    Compensate: {Action: UndoA, Input: {id: \"${result == null ? 0 : result.id}\"}}\n"
+             "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
              "ok A 1 with {} => StepSucceeded(A do 1) StepFailedUnstarted(B do 0 Nope x1)"
@@ -113,7 +115,8 @@ Test(decision_input, of_an_undo_that_fails_is_an_error)
              " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
              " AlertRaised(States.QueryEvaluationError)\n"
              "alert raised(States.QueryEvaluationError A)\n"
-             "error A States.QueryEvaluationError there is no member id: column 8 of result.id\n"
+             "error A States.QueryEvaluationError there is no member id: column 29 of "
+             "result == null ? 0 : result.id\n"
              "order Error A=Error B=Error\n"
              "resubmit => StepResubmitted(A undo 0 g1) OrderResumed(Resubmitted)"
              " AlertClosed(Resubmitted)"

@@ -37,8 +37,8 @@ static const struct shape input_shape = {
 static const char *problem_of(const char *source, const char *own_when)
 {
     static struct expression_problems problems;
-    struct expression_guards guards = {.always = 1U << ALWAYS};
-    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS,
+    struct expression_guards guards = {.always = 1U << ALWAYS, .result_may_be_null = true};
+    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS | 1U << NAME_RESULT,
                                      .steps = steps,
                                      .step_count = STEPS,
                                      .input = expression_shape_of(&input_shape, kit_arena())};
@@ -135,6 +135,59 @@ Test(guards, reports_what_is_not)
                      "there is no member totl: did you mean total?");
     cr_expect_str_eq(problem_of("input.total + 'x'", NULL),
                      "+ cannot add a number and a text: write string(...) for a text");
+}
+
+Test(guards, accepts_results_that_are_guarded)
+{
+    static const char *const sources[][2] = {
+        {"result", NULL},
+        {"[result, {'a': result}]", NULL},
+        {"has(result.id)", NULL},
+        {"has(result.id) ? result.id : null", NULL},
+        {"!has(result.id) ? null : result.id", NULL},
+        {"has(result.id) && result.id == 1", NULL},
+        {"has(result.a) && has(result.a.b) ? result.a.b : 0", NULL},
+        {"result == null ? 0 : result.id", NULL},
+        {"null == result ? 0 : result.id", NULL},
+        {"result != null && result.id > 1", NULL},
+        {"result == null || result.id > 1", NULL},
+        {"!(result == null) ? result[0] : 0", NULL},
+        {"result != null ? size(result) + result.size() : 0", NULL},
+        {"result == null ? [] : result.filter(x, x > 1)", NULL},
+        {"result == 5 || result in [1]", NULL},
+        {"has(input.vip) && result != null ? result.id : 0", NULL},
+        {"false && result.id", NULL},
+    };
+    expect_all(sources, COUNT(sources), "");
+}
+
+Test(guards, warns_of_results_that_may_be_null)
+{
+    static const char null[] = "result is null after an attempt that timed out, and the undo then "
+                               "ends in Error: write result != null ? ... : ...";
+    static const char id[] = "result is null after an attempt that timed out, and the undo then "
+                             "ends in Error: write has(result.id) ? ... : ...";
+    static const char *const members[][2] = {
+        {"result.id", NULL},
+        {"result.id.x", NULL},
+        {"has(result.id.x)", NULL},
+        {"has(result.id) ? 0 : result.id", NULL},
+        {"has(result.id) || result.id", NULL},
+        {"result == null ? result.id : 0", NULL},
+        {"result != null ? 0 : result.id", NULL},
+        {"result == 5 ? 0 : result.id", NULL},
+        {"(result != null || has(output.Car)) && result.id", NULL},
+        {"[1].all(x, result.id == x)", NULL},
+        {"result.id", "has(output.Car)"},
+    };
+    static const char *const others[][2] = {
+        {"result[0]", NULL},     {"result['a-b']", NULL},        {"size(result)", NULL},
+        {"result.size()", NULL}, {"'x'.contains(result)", NULL}, {"result.all(x, x > 1)", NULL},
+        {"result > 5", NULL},    {"1 + result", NULL},           {"!result", NULL},
+        {"-result", NULL},
+    };
+    expect_all(members, COUNT(members), id);
+    expect_all(others, COUNT(others), null);
 }
 
 /* Conditions within conditions are looked at twice each. */

@@ -146,6 +146,22 @@ Test(workflow_expressions, wants_guards_for_what_may_be_missing)
           "... : ...\n"});
 }
 
+Test(workflow_expressions, warns_where_an_undo_may_have_no_result)
+{
+    LINT(
+        {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U, Input: {id: \"${result.id}\"}}}\n",
+         "4:64: warning: result is null after an attempt that timed out, and the undo then ends in "
+         "Error: write has(result.id) ? ... : ...\n"},
+        {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U,\n"
+              "     Input: {id: \"${has(result.id) ? result.id : null}\"}}}\n",
+         ""},
+        /* What a service has answered is there. */
+        {HEAD "  - {Name: A, Agent: x, Output: \"${result.id}\", Compensate: {Action: U}}\n", ""},
+        {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U, Input: \"${result}\"}}\n"
+              "  - {Name: B, Agent: x, Output: \"${result.id}\"}\n",
+         ""});
+}
+
 Test(workflow_expressions, explains_slips_in_fields)
 {
     LINT({HEAD "  - {Name: A, Agent: x, When: \"${input.a}\"}\n",
