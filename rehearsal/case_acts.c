@@ -54,6 +54,17 @@ static void read_step(const struct case_reader *reader, const struct yaml_node *
         act->step = reader->workflow->steps[step].name;
 }
 
+static void read_input(const struct case_reader *reader, const struct yaml_node *node,
+                       struct case_act *act)
+{
+    const struct values *values = &reader->values;
+    if (node == NULL || !data_of_node(values, node, &act->input))
+        return;
+    if (act->input.size > ORDER_INPUT_BYTES_MAX)
+        problems_add_error(values->problems, node->mark, "Input has %u bytes; the limit is %d",
+                           act->input.size, ORDER_INPUT_BYTES_MAX);
+}
+
 static void read_act(const struct case_reader *reader, const struct yaml_node *node,
                      struct case_act *act)
 {
@@ -74,6 +85,7 @@ static void read_act(const struct case_reader *reader, const struct yaml_node *n
     case_read_message(reader, fields.of[CASE_FIELD_REASON], "Reason", &act->reason);
     if (fields.of[CASE_FIELD_OUTPUT] != NULL)
         data_of_node(values, fields.of[CASE_FIELD_OUTPUT], &act->output);
+    read_input(reader, fields.of[CASE_FIELD_INPUT], act);
     case_read_error_name(reader, fields.of[CASE_FIELD_ERROR], "Error", &act->error_name);
     if (fields.of[CASE_FIELD_NEW_KEY] != NULL)
         value_boolean(values, fields.of[CASE_FIELD_NEW_KEY], "NewKey", &act->new_key);

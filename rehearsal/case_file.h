@@ -36,6 +36,7 @@ struct case_act {
     struct text step; /* empty: the order as a whole, or all of its steps */
     struct text reason;
     struct text output;
+    struct text input; /* of `amend`: canonical JSON */
     struct text error_name;
     bool new_key;
     bool nothing_applied;

@@ -51,7 +51,8 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
                            0, 0, answers, sizeof(answers) / sizeof(answers[0])},
     [CASE_PLACE_ACT] = {"what an operator does",
                         BIT(COMMENT) | BIT(COMMAND) | BIT(STEP) | BIT(AT_SECONDS) | BIT(REASON) |
-                            BIT(OUTPUT) | BIT(ERROR) | BIT(NEW_KEY) | BIT(NOTHING_APPLIED),
+                            BIT(OUTPUT) | BIT(INPUT) | BIT(ERROR) | BIT(NEW_KEY) |
+                            BIT(NOTHING_APPLIED),
                         BIT(COMMAND), 0, acts, sizeof(acts) / sizeof(acts[0])},
     [CASE_PLACE_EXPECT] = {"Expect",
                            BIT(COMMENT) | BIT(STATE) | BIT(REASON) | BIT(STEPS) | BIT(PATH) |

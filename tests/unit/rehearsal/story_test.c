@@ -90,6 +90,31 @@ Test(rehearsal_story, lets_operators_act_in_time_and_at_rest)
            "    Expect: {State: Processed, Outputs: {A: 7}}\n");
 }
 
+#define ORDER(amended)                                                                            \
+    "    Input: {street: Lnog, gift: 1}\n    Answers: {A: [{Error: Not, Effect: unknown}, {}]}\n" \
+    "    Operator:\n      - {Command: amend, Input: " amended ", Reason: a typing error}\n"       \
+    "      - {Command: resubmit}\n"
+
+Test(rehearsal_story, amends_the_input_as_the_engine_does)
+{
+    static const char steps[] =
+        "Steps:\n  - {Name: A, Agent: a, OnExhausted: error, Input: \"${input.gift}\"}\n"
+        "  - {Name: B, Agent: b, Input: \"${input.street}\"}\n";
+    PASSES(
+        steps,
+        ORDER(
+            "{street: Long, gift: 1}") "    Expect: {State: Processed, Inputs: {A: 1, B: Long}}\n");
+    PASSES(steps, ORDER("{street: Long, gift: 2}") "    Expect: {State: Processed, Inputs: {A: 1, "
+                                                   "B: Lnog}, Refused: [InputWasRead]}\n");
+    PASSES("InputShape: {street: string, gift: integer}\nSteps:\n"
+           "  - {Name: A, Agent: a, OnExhausted: error, Input: 1}\n",
+           ORDER("{street: Long}") "    Expect: {State: Processed, Refused: [InvalidInput]}\n");
+    PASSES("Steps:\n  - {Name: A, Agent: a, OnExhausted: error, Input: 1}\n"
+           "  - {Name: B, Agent: b, When: has(input.street)}\n"
+           "  - {Name: C, Agent: c}\nOutput: \"${input}\"\n",
+           ORDER("{}") "    Expect: {State: Processed, Output: {}, Steps: {B: Skipped}}\n");
+}
+
 Test(rehearsal_story, times_the_order_out)
 {
     PASSES("TimeoutSeconds: 60\nSteps:\n  - {Name: A, Agent: a, Compensate: {Action: Undo}}\n"
