@@ -92,11 +92,12 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
     step->compensate.input = compile_undo_input(compiler, draft, fields.of[FIELD_INPUT]);
 }
 
-/* What an attempt of a step that is given up may have applied would stay. */
+/* What an attempt of a step that is given up may have applied would stay: no undo begins at a step
+ * that is Caught. The engine relies on it, so it also applies to deployed texts. */
 static void check_continue(struct workflow_compiler *compiler, const struct draft *draft)
 {
     const struct workflow_step *step = &draft->step;
-    for (uint32_t i = 0; i < step->catcher_count && !compiler->values.deployed; i++) {
+    for (uint32_t i = 0; i < step->catcher_count; i++) {
         if (step->catchers[i].next == OUTCOME_CONTINUE && step->has_compensate) {
             problems_add_error(compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
                                "step %.*s has $continue and Compensate: what its attempts may have "
