@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JUnit's XML, as continuous integration reads it: a suite for each file, with its cases. What XML
- * cannot hold is left out: control characters; all else of a file of tests is UTF-8. */
+ * cannot hold is left out. Names of files, and what is cut of them, need not be UTF-8. */
+#include "base/utf8.h"
 #include "cli/test/test_run.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* Control characters, U+FFFE and U+FFFF are not in XML. */
+static bool is_in_xml(const char *character, uint32_t size)
+{
+    if (size == 1)
+        return (unsigned char)*character >= ' ' || *character == '\n';
+    return size != 3 ||
+           (memcmp(character, "\xef\xbf\xbe", 3) != 0 && memcmp(character, "\xef\xbf\xbf", 3) != 0);
+}
+
+static void put_character(FILE *out, const char *character, uint32_t size)
+{
+    if (*character == '&')
+        fputs("&amp;", out);
+    else if (*character == '<')
+        fputs("&lt;", out);
+    else if (*character == '>')
+        fputs("&gt;", out);
+    else if (*character == '"')
+        fputs("&quot;", out);
+    else if (is_in_xml(character, size))
+        fwrite(character, 1, size, out);
+}
+
 static void put(FILE *out, struct text text)
 {
-    for (uint32_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (c == '&')
-            fputs("&amp;", out);
-        else if (c == '<')
-            fputs("&lt;", out);
-        else if (c == '>')
-            fputs("&gt;", out);
-        else if (c == '"')
-            fputs("&quot;", out);
-        else if ((unsigned char)c >= ' ' || c == '\n')
-            fputc(c, out);
+    for (uint32_t i = 0; i < text.size;) {
+        uint32_t size = utf8_character_size((const uint8_t *)text.data + i, (size_t)text.size - i);
+        if (size > 0)
+            put_character(out, text.data + i, size);
+        else
+            fputc('?', out);
+        i += size > 0 ? size : 1;
     }
 }
 

@@ -27,7 +27,7 @@ until 2000-01-01T00:01:00.000Z, by scheduler
 
 def run(*arguments):
     done = subprocess.run([REEVE, "test", *arguments], capture_output=True, text=True,
-                          check=False, timeout=60)
+                          errors="surrogateescape", check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -109,6 +109,20 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertEqual(failure.get("message"), "State")
         self.assertTrue(failure.text.startswith("State\n  expected  Processed\n"
                                                 "  actual    Compensated\n\norder accepted: "))
+    def test_writes_junit_that_is_xml_whatever_names_are(self):
+        name = os.fsdecode(b"w\xff" + "\uffff".encode() + b".test.yaml")
+        path = self.write(name, FAILS.replace("declines", '"de\\e\\uFFFE\\uFFFFclines\\t\\u00e9"'))
+        report = self.folder / "report.xml"
+        code, _, _ = run(path, self.folder / ("\u00e9" * 120), "--junit", report)
+        self.assertEqual(code, 65)
+        # Ours, and no other document is ever read here.
+        suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
+        self.assertEqual([suite.get("name") for suite in suites],
+                         [str(self.folder / ("\u00e9" * 120)), str(self.folder / "w?.test.yaml")])
+        self.assertEqual(suites[1][0].get("name"), "declines\u00e9")
+
+    def test_reports_junit_that_cannot_be_written(self):
+        path = self.write("w.test.yaml", PASSES)
         code, out, err = run(path, "--junit", self.folder / "none" / "report.xml")
         self.assertEqual((code, out), (70, ""))
         self.assertIn("cannot write ", err)
