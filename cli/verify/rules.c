@@ -415,6 +415,7 @@ static void check_amended(struct verify_rules *rules, struct order_track *order,
         if (step->turned)
             find_fault(rules, offset, id, "%s begins again, but is being undone", step->name);
         step_data_begin_again(&step->data);
+        undo_rank_note_generation(&step->rank, amended->steps[i].generation);
     }
 }
 
