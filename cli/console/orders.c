@@ -138,8 +138,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Corrects the input of an order in Error; `reeve resubmit` then tries its steps "
                    "with the new data. Refused where a step with an effect reads what would "
                    "change. Exit code 1: the scheduler refused.",
-        .examples = "reeve orders get 536365 --output json | jq .input > input.json\n"
-                    "reeve orders amend 536365 --input input.json --reason 'a typing error'\n"
+        .examples = "reeve orders amend 536365 --input input.json --reason 'a typing error'\n"
                     "reeve orders amend 536365 --input '{\"amount\": 12.5}' --reason 'as invoiced'",
         .flags = amend_flags,
         .run = operator_command_run,
