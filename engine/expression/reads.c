@@ -15,17 +15,6 @@ void input_change_init(struct input_change *change, struct text before, struct t
 
 /* ---- one path ---- */
 
-/* The name of a member that is known without an evaluation, or no data. */
-static struct text static_name(const struct expression *expression,
-                               const struct expression_node *accessor)
-{
-    const struct expression_node *element = &expression->nodes[accessor->first];
-    if (accessor->kind == EXPR_MEMBER)
-        return accessor->text;
-    assert(accessor->kind == EXPR_ELEMENT && accessor->first < expression->node_count);
-    return element->kind == EXPR_TEXT ? element->text : (struct text){0};
-}
-
 /* Equal values have equal bytes, but a value that is not there has none, and is not null. */
 static bool values_differ(struct input_change *change, struct json_value before,
                           struct json_value after)
@@ -50,12 +39,11 @@ static bool path_differs(const struct expression *expression, uint16_t accessor,
            json_value_kind(after) == JSON_KIND_MAP &&
            change->path.depth < JSON_ENVELOPE_DEPTH_MAX) {
         const struct expression_node *node = &expression->nodes[accessor];
-        struct text name = static_name(expression, node);
-        if (name.data == NULL)
+        if (node->kind != EXPR_MEMBER) /* x['y'] is one as well */
             break;
-        before = json_value_member(before, name, &change->walk);
-        after = json_value_member(after, name, &change->walk);
-        change->path.levels[change->path.depth++] = (struct json_path_level){.name = name};
+        before = json_value_member(before, node->text, &change->walk);
+        after = json_value_member(after, node->text, &change->walk);
+        change->path.levels[change->path.depth++] = (struct json_path_level){.name = node->text};
         accessor = node->next;
     }
     if (asked && accessor == 0)
