@@ -447,16 +447,39 @@ void expression_check_guards(const struct expression_draft *draft)
 
 /* ---- always true or false ---- */
 
+/* Whether every order brings what the path leads to; then *ret_name is the last member of it. */
+static bool is_required(const struct expression *expression, uint16_t path,
+                        const struct expression_shape *shape, struct text *ret_name)
+{
+    const struct expression_node *first = node_at(expression, node_at(expression, path)->first);
+    struct text name = {0};
+    if (first->kind != EXPR_NAME || first->code != NAME_INPUT)
+        return false;
+    for (uint16_t at = first->next; at != 0; at = node_at(expression, at)->next) {
+        const struct expression_node *node = node_at(expression, at);
+        shape = node->kind == EXPR_MEMBER ? member_of(shape, node->text) : NULL;
+        if (shape == NULL || shape->optional)
+            return false;
+        name = node->text;
+    }
+    *ret_name = name;
+    return !text_empty(name);
+}
+
 static enum expression_truth truth_at(const struct expression *expression, uint16_t index,
-                                      const struct expression_guards *guards)
+                                      const struct expression_names *names)
 {
     const struct expression_node *node = node_at(expression, index);
+    struct text name;
     if (node->kind == EXPR_BOOL)
         return node->whole != 0 ? TRUTH_TRUE : TRUTH_FALSE;
-    if (node->kind == EXPR_HAS_STEP && node->code == NAME_OUTPUT && guards != NULL)
-        return (guards->always >> node->index & 1) != 0 ? TRUTH_TRUE : TRUTH_UNKNOWN;
+    if (node->kind == EXPR_HAS_STEP && node->code == NAME_OUTPUT && names->guards != NULL)
+        return (names->guards->always >> node->index & 1) != 0 ? TRUTH_TRUE : TRUTH_UNKNOWN;
+    if (node->kind == EXPR_HAS)
+        return is_required(expression, node->first, names->input, &name) ? TRUTH_TRUE
+                                                                         : TRUTH_UNKNOWN;
     if (node->kind == EXPR_NOT) {
-        enum expression_truth truth = truth_at(expression, node->first, guards);
+        enum expression_truth truth = truth_at(expression, node->first, names);
         return truth == TRUTH_TRUE ? TRUTH_FALSE : truth == TRUTH_FALSE ? TRUTH_TRUE : truth;
     }
     if (node->kind != EXPR_AND && node->kind != EXPR_OR)
@@ -464,7 +487,7 @@ static enum expression_truth truth_at(const struct expression *expression, uint1
     enum expression_truth decides = node->kind == EXPR_OR ? TRUTH_TRUE : TRUTH_FALSE;
     bool all = true;
     for (uint16_t at = node->first; at != 0; at = node_at(expression, at)->next) {
-        enum expression_truth truth = truth_at(expression, at, guards);
+        enum expression_truth truth = truth_at(expression, at, names);
         if (truth == decides)
             return decides;
         all = all && truth != TRUTH_UNKNOWN;
@@ -481,16 +504,27 @@ static bool refers_to_nothing(const struct expression *expression)
     return true;
 }
 
+struct text expression_asks_for_required(const struct expression *expression,
+                                         const struct expression_names *names)
+{
+    const struct expression_node *node = node_at(expression, 0);
+    struct text name = {0};
+    while (node->kind == EXPR_NOT)
+        node = node_at(expression, node->first);
+    if (node->kind == EXPR_HAS)
+        is_required(expression, node->first, names->input, &name);
+    return name;
+}
+
 enum expression_truth expression_truth_of(const struct expression *expression,
-                                          const struct expression_guards *guards,
-                                          struct arena *arena)
+                                          const struct expression_names *names, struct arena *arena)
 {
     struct expression_scope scope = {0};
     struct expression_run run;
     struct expression_error error;
     bool yes = false;
     if (!refers_to_nothing(expression))
-        return truth_at(expression, 0, guards);
+        return truth_at(expression, 0, names);
     expression_run_init(&run, &scope, CONSTANT_UNITS_MAX, arena);
     if (!expression_test(&run, expression, &yes, &error))
         return TRUTH_UNKNOWN;

@@ -30,8 +30,12 @@ void expression_check_guards(const struct expression_draft *draft);
 /* What a boolean always is, by its constants and by what is always there. */
 enum expression_truth { TRUTH_UNKNOWN, TRUTH_FALSE, TRUTH_TRUE };
 enum expression_truth expression_truth_of(const struct expression *expression,
-                                          const struct expression_guards *guards,
+                                          const struct expression_names *names,
                                           struct arena *arena);
+/* The member of the input that a has() which is the whole expression, or the whole behind `!`, asks
+ * for although InputShape requires it; else empty. */
+struct text expression_asks_for_required(const struct expression *expression,
+                                         const struct expression_names *names);
 
 /* expression_names.c: names, functions and members that are not known, with the nearest one. */
 /* "there is no WHAT NAME", with the candidate that is meant, or all of them. */

@@ -82,13 +82,23 @@ static bool is_negative(const struct expression *expression)
 
 static void warn_of_constant(const struct values *values, const struct yaml_node *node,
                              const char *what, const struct expression *expression,
-                             const struct expression_guards *guards)
+                             const struct expression_names *names)
 {
-    enum expression_truth truth = expression_truth_of(expression, guards, values->arena);
-    if (truth != TRUTH_UNKNOWN)
+    enum expression_truth truth = expression_truth_of(expression, names, values->arena);
+    struct text name = expression_asks_for_required(expression, names);
+    if (truth == TRUTH_UNKNOWN)
+        return;
+    if (text_empty(name))
         problems_add_warning(values->problems, node->mark, "%s is always %s", what,
                              truth == TRUTH_TRUE ? "true: leave it out"
                                                  : "false: the step never runs");
+    else
+        problems_add_warning(values->problems, node->mark,
+                             "%s is always %s, because InputShape requires %.*s: %s, or write %.*s? "
+                             "there",
+                             what, truth == TRUTH_TRUE ? "true" : "false", QUOTE_ARG(name),
+                             truth == TRUTH_TRUE ? "leave it out" : "remove the step",
+                             QUOTE_ARG(name));
 }
 
 /* Whether a bracket is open at the end: in { } and [ ], a comma ends a text without quotes. */
@@ -128,7 +138,7 @@ const struct expression *compile_expression(const struct values *values,
     if (expression != NULL && kinds == KINDS_NUMBER && is_negative(expression))
         problems_add_error(values->problems, node->mark, "%s is negative", what);
     if (expression != NULL && kinds == KIND_SET(BOOL) && !values->deployed)
-        warn_of_constant(values, node, what, expression, names->guards);
+        warn_of_constant(values, node, what, expression, names);
     return expression;
 }
 

@@ -82,6 +82,24 @@ static const struct lint_case checks_what_steps_refer_to[] = {
     {FLOW("When: has(output.A)"), "5:31: warning: When is always true: leave it out\n"},
     {FLOW("When: \"!has(output.A)\""),
      "5:31: warning: When is always false: the step never runs\n"},
+    {"Name: w\nVersion: 1\nInputShape: {a: {b: number, c?: any}, d: boolean?, e: any}\nSteps:\n"
+     "  - {Name: A, Agent: x, When: has(input.a.b)}\n"
+     "  - {Name: B, Agent: x, When: \"!has(input['e'])\"}\n"
+     "  - {Name: C, Agent: x, When: \"has(input.a) || has(input.d)\"}\n"
+     "  - {Name: D, Agent: x, When: has(input.a.c)}\n"
+     "  - {Name: E, Agent: x, When: has(input.d)}\n"
+     "  - {Name: F, Agent: x, When: has(input.e.f)}\n"
+     "  - {Name: G, Agent: x, When: has(input.a) && input.a.b > 1}\n"
+     "  - {Name: H, Agent: x, When: has(order.attributes.a)}\n",
+     "5:31: warning: When is always true, because InputShape requires b: leave it out, or write b? "
+     "there\n"
+     "6:31: warning: When is always false, because InputShape requires e: remove the step, or write "
+     "e? there\n"
+     "7:31: warning: When is always true: leave it out\n"},
+    {"Name: w\nVersion: 1\nInputShape: {l: [{a: number}]}\nSteps:\n"
+     "  - {Name: A, Agent: x, When: \"has(input.l[0].a)\"}\n",
+     ""},
+    {HEAD "  - {Name: A, Agent: x, When: has(input.a)}\n", ""},
     {HEAD "  - {Name: A, Agent: x, When: 1 > 2}\n",
      "4:31: warning: When is always false: the step never runs\n"},
     {HEAD "  - {Name: A, Agent: x, When: false}\n",
