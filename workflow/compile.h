@@ -98,6 +98,12 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
 /* The InputShape; lives in the values' arena. NULL after a problem. */
 const struct shape *compile_shape(const struct values *values, const struct yaml_node *node);
 
+/* ---- json_schema_words.c ---- */
+/* Whether the map is JSON Schema, which is often written where a shape belongs. */
+bool shape_is_json_schema(const struct yaml_node *node);
+/* Reports that it is, and the shape to write. */
+void shape_refuse_json_schema(const struct values *values, const struct yaml_node *node);
+
 /* ---- check_graph.c ---- */
 /* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */
 bool workflow_find_before(const struct workflow_compiler *compiler,

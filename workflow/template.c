@@ -93,12 +93,12 @@ static void warn_of_constant(const struct values *values, const struct yaml_node
                              truth == TRUTH_TRUE ? "true: leave it out"
                                                  : "false: the step never runs");
     else
-        problems_add_warning(values->problems, node->mark,
-                             "%s is always %s, because InputShape requires %.*s: %s, or write %.*s? "
-                             "there",
-                             what, truth == TRUTH_TRUE ? "true" : "false", QUOTE_ARG(name),
-                             truth == TRUTH_TRUE ? "leave it out" : "remove the step",
-                             QUOTE_ARG(name));
+        problems_add_warning(
+            values->problems, node->mark,
+            "%s is always %s, because InputShape requires %.*s: %s, or write %.*s? "
+            "there",
+            what, truth == TRUTH_TRUE ? "true" : "false", QUOTE_ARG(name),
+            truth == TRUTH_TRUE ? "leave it out" : "remove the step", QUOTE_ARG(name));
 }
 
 /* Whether a bracket is open at the end: in { } and [ ], a comma ends a text without quotes. */

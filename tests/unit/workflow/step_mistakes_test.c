@@ -93,8 +93,8 @@ static const struct lint_case checks_what_steps_refer_to[] = {
      "  - {Name: H, Agent: x, When: has(order.attributes.a)}\n",
      "5:31: warning: When is always true, because InputShape requires b: leave it out, or write b? "
      "there\n"
-     "6:31: warning: When is always false, because InputShape requires e: remove the step, or write "
-     "e? there\n"
+     "6:31: warning: When is always false, because InputShape requires e: remove the step, or "
+     "write e? there\n"
      "7:31: warning: When is always true: leave it out\n"},
     {"Name: w\nVersion: 1\nInputShape: {l: [{a: number}]}\nSteps:\n"
      "  - {Name: A, Agent: x, When: \"has(input.l[0].a)\"}\n",
@@ -307,7 +307,8 @@ static const struct lint_case checks_shapes[] = {
     {SHAPE("{a: string, a?: string}"), "3:25: error: a? is given twice\n"},
     {SHAPE("[]"), "3:13: error: a list has one type, of all its elements: [string]\n"},
     {SHAPE("{type: object, properties: {a: {type: string}}}"),
-     "3:20: error: \"object\" is not a type: did you mean any?\n"},
+     "3:13: error: InputShape is not JSON Schema: write {a?: string}; a ? behind a name says that "
+     "it may be missing\n"},
     {SHAPE("{a: string??}"), "3:17: error: \"string?\" is not a type: did you mean string?\n"},
     {SHAPE("{a: '?'}"), "3:17: error: \"?\" is not a type: it must be string, number, integer, "
                         "boolean, any, [TYPE] or {NAME: TYPE}\n"},
