@@ -7,6 +7,7 @@
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
+#include "cli/submit/status_rows.h"
 #include "platform/files.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
@@ -18,7 +19,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600, STEP_COLUMNS = 16 };
+enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600 };
 
 struct submit {
     struct cli *cli;
@@ -42,18 +43,6 @@ static const struct output_column columns[] = {
     {"OFFSET", "offset", output_value, true},
     {0},
 };
-/* Of a step that changed, in its status. */
-static const struct output_column status_columns[] = {
-    {"ORDER", "status.order_id", output_value, false},
-    {"STATUS", "status.kind", output_value, false},
-    {"STATE", "status.order_state", output_value, false},
-    {"STEP", "step.step", output_value, false},
-    {"DIRECTION", "step.direction", output_value, false},
-    {"ATTEMPT", "step.attempt", output_value, true},
-    {"STEP STATE", "step.state", output_value, false},
-    {"REASON", "reason", output_value, false},
-    {0},
-};
 
 /* ---- output ---- */
 
@@ -66,43 +55,10 @@ static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offs
                              "partition", (int)partition, "offset", (json_int_t)offset));
 }
 
-/* A status in a table: one row for each step that changed, or one without a step. The first row has
- * the reason of the status. */
-static void print_status(struct output *output, json_t *status)
-{
-    size_t i = 0;
-    const json_t *steps = json_object_get(status, "steps");
-    do {
-        json_t *step = json_array_get(steps, i);
-        json_t *reason = i == 0 ? output_pair(status, "code", "message")
-                                : json_incref(json_object_get(step, "error_name"));
-        output_row(output,
-                   json_pack("{s:O, s:O*, s:o}", "status", status, "step", step, "reason", reason));
-    } while (++i < json_array_size(steps));
-}
-
-static struct output *new_status_output(const struct cli *cli)
-{
-    struct output *output = output_new(cli, status_columns);
-    /* Rows are printed as they come: columns are wide enough for the usual ones. */
-    output_width(output, "STATUS", strlen("Compensating"));
-    output_width(output, "STATE", strlen("Compensating"));
-    output_width(output, "STEP", STEP_COLUMNS);
-    output_width(output, "STEP STATE", strlen("Compensated"));
-    return output;
-}
-
 static void on_status(void *ctx, const struct status_update *status)
 {
     struct submit *submit = ctx;
-    json_t *row = json_codec_encode(record_kind_info(RECORD_STATUS_UPDATE)->binding, status,
-                                    JSON_CODEC_NULLS);
-    if (submit->cli->output == CLI_OUTPUT_TABLE)
-        print_status(submit->output, row);
-    else
-        output_row(submit->output, json_incref(row));
-    output_flush(submit->output);
-    json_decref(row);
+    status_rows_add(submit->output, submit->cli, status);
 }
 
 /* ---- orders ---- */
@@ -262,7 +218,7 @@ static int submit_file(struct cli *cli, FILE *in)
         heap_arena_deinit(&submit.heap);
         return cli_fail(cli, &error);
     }
-    submit.output = submit.waits ? new_status_output(cli) : output_new(cli, columns);
+    submit.output = submit.waits ? status_rows_new(cli) : output_new(cli, columns);
     struct orders_file *file = orders_file_new(in, false);
     enum error_class class = submit_all(&submit, file, &error);
     if (class == ERROR_OK && submit.watch != NULL)
@@ -295,8 +251,8 @@ static const struct cli_flag flags[] = {
      "The reply topic of orders that name none: their StatusUpdates go there."},
     {"input", "FILE|JSON", "The input of orders that have none: JSON, or a file of it."},
     {"wait", NULL,
-     "Shows each step that changes, from the reply topics, until all orders have ended. "
-     "Exit code 1 unless all are Processed."},
+     "Shows each step that changes, from the reply topics, until all orders have ended, and what "
+     "the `Output` of their workflow makes. Exit code 1 unless all are Processed."},
     {"timeout", "SECONDS", "How long --wait waits; 600 by default. Exit code 69 when it is over."},
     {NULL, NULL, NULL},
 };

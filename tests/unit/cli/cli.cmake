@@ -26,6 +26,7 @@ reeve_test(cli
         resubmit_test.c
         session_kit.c
         skip_check_test.c
+        status_rows_test.c
         step_test.c
         table_test.c
         token_test.c
