@@ -47,7 +47,9 @@ PRINT_SCHEMA = """
 #include "workflow/fields.h"
 int main(void)
 {
-    json_dumpf(field_table_schema(&workflow_fields, "A workflow of reeve"), stdout, JSON_INDENT(2));
+    json_t *schema = field_table_schema(&workflow_fields, "A workflow of reeve");
+    json_dumpf(schema, stdout, JSON_INDENT(2));
+    json_decref(schema);
     return putchar('\\n') < 0;
 }
 """
