@@ -232,7 +232,9 @@ static int parse(struct cli *cli, int argc, char **argv)
             if (code != EXIT_CODE_OK)
                 return code;
         } else if (flags && argument[0] == '-' && argument[1] != '\0') {
-            return cli_usage(cli, "unknown flag %.80s: a flag is a word after two dashes",
+            return cli_usage(cli,
+                             "unknown flag %.80s: a flag is a word after two dashes; write -- "
+                             "before arguments that begin with a dash",
                              argument);
         } else {
             cli->arguments[cli->argument_count++] = argv[index++];

@@ -137,8 +137,9 @@ static bool steers_terminal(const uint8_t *at, uint32_t size)
     return at[0] == 0xef && at[1] == 0xbb && at[2] == 0xbf;
 }
 
-/* '?' in place of what steers the terminal and of bytes that are not UTF-8. */
-static size_t clean(const char *text, char ret_cell[OUTPUT_CELL_SIZE])
+/* '?' in place of what steers the terminal and of bytes that are not UTF-8. Returns the text that
+ * did not fit. */
+static const char *clean(const char *text, char ret_cell[OUTPUT_CELL_SIZE])
 {
     const uint8_t *at = (const uint8_t *)text;
     size_t left = strlen(text);
@@ -159,7 +160,7 @@ static size_t clean(const char *text, char ret_cell[OUTPUT_CELL_SIZE])
     }
     assert(size < OUTPUT_CELL_SIZE);
     ret_cell[size] = '\0';
-    return size;
+    return (const char *)at;
 }
 
 /* Cuts the cell to `width` columns, "..." at its end. */
@@ -180,6 +181,15 @@ void output_text(FILE *out, const char *text, size_t width)
     if (width > 0)
         cut(cell, width);
     fputs(cell, out);
+}
+
+void output_whole_text(FILE *out, const char *text)
+{
+    char cell[OUTPUT_CELL_SIZE];
+    while (*text != '\0') {
+        text = clean(text, cell);
+        fputs(cell, out);
+    }
 }
 
 void output_quoted(FILE *out, const char *text)
@@ -491,6 +501,16 @@ void output_fields(const struct cli *cli, const struct output_column *fields, in
 json_t *output_value(const json_t *value)
 {
     return json_incref((json_t *)(uintptr_t)value);
+}
+
+json_t *output_data(const json_t *data)
+{
+    if (data == NULL || json_is_null(data) || (json_is_object(data) && json_object_size(data) == 0))
+        return NULL;
+    char *text = json_tree_print(data, JSON_COMPACT);
+    json_t *string = json_string(text);
+    free(text);
+    return string;
 }
 
 json_t *output_pair(const json_t *object, const char *code, const char *message)

@@ -23,6 +23,8 @@ struct output_column {
 
 /* As it is: text, a number, yes or no. */
 json_t *output_value(const json_t *value);
+/* As JSON in one line, with all its digits; an empty cell for an empty object. */
+json_t *output_data(const json_t *data);
 /* Of a time of the API. */
 json_t *output_time(const json_t *time);                /* "2010-12-01 08:26:03" (UTC) */
 json_t *output_time_ms(const json_t *time);             /* "2010-12-01 08:26:03.123" */
@@ -79,8 +81,10 @@ void output_fields(const struct cli *cli, const struct output_column *fields, in
                    const json_t *row);
 
 /* Text from elsewhere, safe on a terminal: control characters are shown as '?'. Writes at most
- * `width` columns (0 = all), with "..." where it was cut. */
+ * `width` columns, with "..." where it was cut; 0: at most OUTPUT_CELL_SIZE - 1 bytes. */
 void output_text(FILE *out, const char *text, size_t width);
+/* The same, all of it. */
+void output_whole_text(FILE *out, const char *text);
 /* `text` as one word of a POSIX shell. */
 void output_quoted(FILE *out, const char *text);
 

@@ -299,6 +299,65 @@ static const char *order_migrated_problem(const struct order *order,
     return NULL;
 }
 
+/* ---- another input ---- */
+
+/* A Pending step keeps its attempts and what it used of its retries; any other one has none. */
+static struct step begun_again(struct step step, uint32_t generation)
+{
+    if (step.state != STEP_PENDING) {
+        assert(step.attempt == 0 && step.effect == EFFECT_NONE);
+        step = (struct step){.name = step.name, .agent = step.agent};
+    }
+    step.wait = (struct wait_row){0};
+    step.input = (struct text){0};
+    step.generation[DIRECTION_DO] = generation;
+    return step;
+}
+
+static void order_amended(const struct apply_ctx *ctx, const struct event *event)
+{
+    const struct order_amended *amended = &event->order_amended;
+    struct order *order = ctx->order;
+    assert(order->state == ORDER_ERROR && order->error_from == ORDER_PROCESSING);
+    order->details.input = apply_text(ctx, order->details.input, amended->input);
+    for (uint32_t i = 0; i < amended->step_count; i++) {
+        int index = order_find_step(order, amended->steps[i].name);
+        assert(index >= 0);
+        order->steps[index] = begun_again(order->steps[index], amended->steps[i].generation);
+    }
+}
+
+/* Whether nothing is lost where the step begins again. */
+static bool may_begin_again(const struct step *step)
+{
+    if (step->direction != DIRECTION_DO || step->effect != EFFECT_NONE)
+        return false;
+    return step->state == STEP_PENDING ||
+           (step->attempt == 0 && (step->state == STEP_PROCESSED || step->state == STEP_SKIPPED ||
+                                   step->state == STEP_CAUGHT));
+}
+
+static const char *order_amended_problem(const struct order *order, const struct decision *decision,
+                                         const struct event *event)
+{
+    (void)decision;
+    const struct order_amended *amended = &event->order_amended;
+    if (order->state != ORDER_ERROR || order->error_from != ORDER_PROCESSING)
+        return "an order is amended that is not in Error, or is being undone";
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order->steps[i].state == STEP_PROCESSING)
+            return "an order is amended while an attempt is running";
+    }
+    for (uint32_t i = 0; i < amended->step_count; i++) {
+        int index = order_find_step(order, amended->steps[i].name);
+        if (index < 0)
+            return "there is no such step";
+        if (!may_begin_again(&order->steps[index]))
+            return "a step begins again that may have had an effect";
+    }
+    return NULL;
+}
+
 struct order_rule {
     void (*apply)(const struct apply_ctx *ctx, const struct event *event);
     const char *(*problem)(const struct order *order, const struct decision *decision,

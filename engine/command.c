@@ -2,6 +2,7 @@
 /* What the rows of commands.def say about a command. */
 #include "engine/decide.h"
 
+#include "base/json.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "engine/output.h"
@@ -102,8 +103,19 @@ void command_make_canonical(struct command *cmd, struct arena *arena)
 {
     struct text *report = &cmd->report_step.output;
     struct text *by_hand = &cmd->complete_step.output;
+    struct report_step *failure = &cmd->report_step;
     if (cmd->kind == COMMAND_REPORT_STEP && !text_empty(*report))
         *report = output_canonical(*report, REPORT_OUTPUT_BYTES_READ_MAX, arena);
     if (cmd->kind == COMMAND_COMPLETE_STEP && !text_empty(*by_hand))
         *by_hand = output_canonical(*by_hand, STEP_OUTPUT_BYTES_READ_MAX, arena);
+    if (cmd->kind == COMMAND_AMEND_ORDER && !text_empty(cmd->amend_order.input) &&
+        !json_canonical(cmd->amend_order.input, ORDER_INPUT_BYTES_MAX, arena,
+                        &cmd->amend_order.input, NULL))
+        cmd->amend_order.input = TEXT("?"); /* begins as no JSON does */
+    if (cmd->kind == COMMAND_REPORT_STEP) {
+        failure->error_name = utf8_clean(failure->error_name, ERROR_NAME_BYTES_READ_MAX, arena);
+        failure->error_message = utf8_clean(failure->error_message, MESSAGE_BYTES_READ_MAX, arena);
+    } else if (cmd->kind == COMMAND_FAIL_STEP) {
+        cmd->fail_step.reason = utf8_clean(cmd->fail_step.reason, MESSAGE_BYTES_READ_MAX, arena);
+    }
 }

@@ -84,8 +84,8 @@ struct attempt_ref command_attempt(const struct command *cmd);
 /* What the codec, which knows sizes and UTF-8, and what submissions have to pass leave unchecked.
  * REJECT "InvalidCommand". */
 enum error_class command_check(const struct command *cmd, struct error *ret_error);
-/* Outputs become canonical, or empty where they are not JSON: engine/output.h. Their texts are
- * borrowed or new in `arena`. */
+/* Outputs become canonical, or empty where they are not JSON: engine/output.h. So does an order's
+ * input, or what command_check() refuses. Their texts are borrowed or new in `arena`. */
 void command_make_canonical(struct command *cmd, struct arena *arena);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/expression/evaluate.h"
 
 #include <assert.h>
 
@@ -25,6 +26,7 @@ struct decide_ctx {
     /* Work that expressions took: of each step, and of all that began. */
     uint32_t step_units[WORKFLOW_STEPS_MAX];
     uint32_t units_used;
+    struct expression_order_members order_members; /* that expressions have read */
 };
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
@@ -147,8 +149,8 @@ struct text decide_without_null(struct text json);
 /* Whether the order can keep this output of the step, or this input of its attempts. */
 bool decide_keeps_output(const struct decide_ctx *ctx, uint32_t index, struct text output,
                          struct decide_fault *ret_fault);
-bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, struct text input,
-                        struct decide_fault *ret_fault);
+bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                        struct text input, struct decide_fault *ret_fault);
 
 /* ---- small questions ---- */
 

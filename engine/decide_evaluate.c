@@ -6,7 +6,6 @@
  * own; ctx->units_used bounds how many steps begin. */
 #include "engine/decide.h"
 
-#include "engine/expression/evaluate.h"
 #include "engine/message.h"
 #include "engine/order_members.h"
 
@@ -39,6 +38,7 @@ static void begin(struct decide_ctx *ctx, uint32_t units, struct text result,
         .input = order->details.input,
         .order_member = order_member_json,
         .details = &order->details,
+        .made = &ctx->order_members,
         .steps = reading->steps,
         .step_count = order->step_count,
         .result = result,
@@ -134,16 +134,16 @@ bool decide_keeps_output(const struct decide_ctx *ctx, uint32_t index, struct te
     return false;
 }
 
-bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, struct text input,
-                        struct decide_fault *ret_fault)
+bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                        struct text input, struct decide_fault *ret_fault)
 {
-    if (order_takes_input(ctx->order, index, input))
+    if (order_takes_input(ctx->order, index, direction, input))
         return true;
     *ret_fault = (struct decide_fault){
         TEXT(ERROR_DATA_LIMIT),
         message_format(ctx->arena,
                        "the input is %u bytes; those of all running steps may have %d together",
-                       input.size, ORDER_STEP_INPUTS_BYTES_MAX)};
+                       input.size, ORDER_STEP_INPUTS_BYTES_MAX - STEP_INPUT_BYTES_MAX)};
     return false;
 }
 

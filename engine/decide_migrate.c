@@ -3,6 +3,7 @@
  * done, and what may still be done by an attempt that runs, must mean the same in both. */
 #include "base/names.h"
 #include "engine/decide.h"
+#include "engine/shape.h"
 
 #include <assert.h>
 
@@ -75,6 +76,20 @@ static bool may_take(struct decide_ctx *ctx)
     }
     assert(target->version != details->workflow_version);
     return true;
+}
+
+/* False after it rejected: expressions of the version rely on its InputShape. */
+static bool takes_input(struct decide_ctx *ctx)
+{
+    struct error error;
+    const struct workflow *target = ctx->input->target;
+    const struct order_details *details = &ctx->order->details;
+    if (target->input_shape == NULL ||
+        shape_check(target->input_shape, details->input, &error) == ERROR_OK)
+        return true;
+    decide_reject(ctx, CODE_INVALID_INPUT, "version %u of %.*s takes other orders: %s",
+                  (unsigned)target->version, TEXT_ARG(details->workflow), error.message);
+    return false;
 }
 
 /* ---- the steps ---- */
@@ -207,7 +222,8 @@ void decide_migrate(struct decide_ctx *ctx)
         decide_reject_unknown_order(ctx);
         return;
     }
-    if (!may_migrate(ctx) || !may_take(ctx) || !decide_require_order(ctx) || !same_steps(ctx))
+    if (!may_migrate(ctx) || !may_take(ctx) || !decide_require_order(ctx) || !takes_input(ctx) ||
+        !same_steps(ctx))
         return;
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, target->step_count);
     for (uint32_t i = 0; i < target->step_count; i++) {

@@ -54,6 +54,21 @@ struct order_migrated {
     struct text reason;
 };
 
+/* A step that begins again: what was made for it, or by it, of the old data is gone. It is Pending,
+ * and waits for nothing of its own. */
+struct amended_step {
+    struct text name;
+    uint32_t generation; /* of the forward direction, from now on */
+};
+
+struct order_amended {
+    struct text input;          /* canonical JSON, the whole of it; empty: none */
+    struct amended_step *steps; /* none has an effect */
+    uint32_t step_count;
+    struct text by;
+    struct text reason;
+};
+
 struct command_rejected {
     enum command_kind command;
     struct text code; /* "UnknownOrder", "NotYetDue", "Stale", "ContentDiffers", "PastPivot" ... */

@@ -28,13 +28,29 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
     return bytes <= ORDER_OUTPUTS_BYTES_MAX;
 }
 
-bool order_takes_input(const struct order *order, uint32_t index, struct text input)
+bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
+                       struct text input)
 {
     uint64_t bytes = input.size;
+    uint64_t kept_for_undo = direction == DIRECTION_UNDO ? 0 : STEP_INPUT_BYTES_MAX;
     assert(index < order->step_count);
     for (uint32_t i = 0; i < order->step_count; i++)
         bytes += i != index ? order->steps[i].input.size : 0;
-    return bytes <= ORDER_STEP_INPUTS_BYTES_MAX;
+    return bytes + kept_for_undo <= ORDER_STEP_INPUTS_BYTES_MAX;
+}
+
+uint64_t order_details_bytes(const struct order_details *details)
+{
+    enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much besides a value's own bytes */
+    const struct goods *goods = goods_or_none(details->goods);
+    uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
+    for (uint32_t i = 0; i < goods->line_count; i++)
+        bytes += (uint64_t)goods->lines[i].sku.size + goods->lines[i].description.size +
+                 4 * FIELD_OVERHEAD_BYTES;
+    for (uint32_t i = 0; i < details->attribute_count; i++)
+        bytes += (uint64_t)details->attributes[i].name.size + details->attributes[i].value.size +
+                 2 * FIELD_OVERHEAD_BYTES;
+    return bytes + details->input.size;
 }
 
 bool order_step_queued(const struct order *order, const struct step *step)

@@ -49,7 +49,8 @@ struct content_hash {
 
 struct goods;
 
-/* An order as its customer gave it; never changes after it was accepted. */
+/* An order as its customer gave it. After it was accepted, operators may change its version and its
+ * input. */
 struct order_details {
     struct text order_id;
     struct text customer;
@@ -61,7 +62,7 @@ struct order_details {
     struct text workflow;
     uint32_t workflow_version; /* 0 in a submission: the newest */
     struct text traceparent;
-    struct content_hash content_hash; /* identity: of the content as submitted */
+    struct content_hash content_hash; /* identity: of the content as submitted, for ever */
     struct text submitted_by;         /* name of a token, or empty */
     int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
     struct text input;                /* canonical JSON, or empty: none */
@@ -190,8 +191,13 @@ bool order_step_queued(const struct order *order, const struct step *step);
 int order_find_step(const struct order *order, struct text name);
 /* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. */
 bool order_takes_output(const struct order *order, uint32_t index, struct text output);
-/* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. */
-bool order_takes_input(const struct order *order, uint32_t index, struct text input);
+/* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. Steps that wait for another attempt, or
+ * for an operator, keep theirs; undos run one after the other, so they leave room for one. */
+bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
+                       struct text input);
+
+/* How large the details are when they are encoded, at most. */
+uint64_t order_details_bytes(const struct order_details *details);
 
 struct arena;
 /* A deep copy that lives wholly in `arena`. */

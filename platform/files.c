@@ -238,6 +238,9 @@ static enum error_class read_and_close(int fd, const char *path, size_t limit, c
     int code = errno;
     close(fd);
     errno = code;
+    if (content == NULL && code == EFBIG)
+        return error_set(ret_error, CODE_FILE_SYSTEM, "cannot read %s: the limit is %zu bytes",
+                         path, limit);
     if (content == NULL)
         return fail(ret_error, "read", path);
     *ret_content = content;

@@ -3,53 +3,44 @@
 #include "rehearsal/case_reader.h"
 #include "workflow/data.h"
 
-/* The commands by their names on the command line, with the fields that each takes besides those of
- * all; `required` are among them. */
 #define BIT(field) FIELD_BIT(CASE_FIELD_##field)
 static const struct {
-    struct text name;
     enum command_kind kind;
     uint64_t fields;
     uint64_t required;
 } commands[] = {
-    {TEXT_CONST("cancel"), COMMAND_CANCEL_ORDER, 0, 0},
-    {TEXT_CONST("compensate"), COMMAND_COMPENSATE_ORDER, 0, 0},
-    {TEXT_CONST("resubmit"), COMMAND_RESUBMIT_STEP, BIT(STEP) | BIT(NEW_KEY), 0},
-    {TEXT_CONST("complete"), COMMAND_COMPLETE_STEP, BIT(STEP) | BIT(OUTPUT), BIT(STEP)},
-    {TEXT_CONST("skip"), COMMAND_SKIP_STEP, BIT(STEP) | BIT(NOTHING_APPLIED), BIT(STEP)},
-    {TEXT_CONST("fail"), COMMAND_FAIL_STEP, BIT(STEP) | BIT(ERROR), BIT(STEP) | BIT(ERROR)},
-    {TEXT_CONST("pause"), COMMAND_PAUSE_ORDER, 0, 0},
-    {TEXT_CONST("resume"), COMMAND_RESUME_ORDER, 0, 0},
+#define ACT(name, kind, fields, required) {kind, fields, required},
+#include "rehearsal/acts.def"
 };
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static const uint64_t of_some =
-    BIT(STEP) | BIT(OUTPUT) | BIT(ERROR) | BIT(NEW_KEY) | BIT(NOTHING_APPLIED);
+static const char *const names[] = {
+#define ACT(name, kind, fields, required) name,
+#include "rehearsal/acts.def"
+};
+const struct enum_names command_names = ENUM_NAMES(names);
 
-/* False after a problem. */
-static bool read_command(const struct case_reader *reader, const struct yaml_node *node,
-                         uint32_t *ret_index)
+/* Of some commands, but not of all. */
+static uint64_t of_some(void)
 {
-    struct text names[COMMANDS];
-    for (uint32_t i = 0; i < COMMANDS; i++)
-        names[i] = commands[i].name;
-    return node != NULL && value_word(&reader->values, node, "Command", names, COMMANDS, ret_index);
+    uint64_t fields = 0;
+    for (uint32_t i = 0; i < command_names.count; i++)
+        fields |= commands[i].fields;
+    return fields;
 }
 
 static void check_fields(const struct case_reader *reader, const struct field_values *fields,
                          uint32_t command)
 {
-    uint64_t wrong = fields->given & of_some & ~commands[command].fields;
+    uint64_t wrong = fields->given & of_some() & ~commands[command].fields;
     uint64_t missing = commands[command].required & ~fields->given;
     for (int i = 0; i < CASE_FIELD_COUNT; i++) {
         const char *name = case_field_name((enum case_field)i);
         if ((wrong & FIELD_BIT(i)) != 0)
             problems_add_error(reader->values.problems, fields->mark,
-                               "%s does not belong to the command %.*s", name,
-                               TEXT_ARG(commands[command].name));
+                               "%s does not belong to the command %s", name, names[command]);
         if ((missing & FIELD_BIT(i)) != 0)
-            problems_add_error(reader->values.problems, fields->mark, "the command %.*s has no %s",
-                               TEXT_ARG(commands[command].name), name);
+            problems_add_error(reader->values.problems, fields->mark, "the command %s has no %s",
+                               names[command], name);
     }
 }
 
@@ -63,6 +54,17 @@ static void read_step(const struct case_reader *reader, const struct yaml_node *
         act->step = reader->workflow->steps[step].name;
 }
 
+static void read_input(const struct case_reader *reader, const struct yaml_node *node,
+                       struct case_act *act)
+{
+    const struct values *values = &reader->values;
+    if (node == NULL || !data_of_node(values, node, &act->input))
+        return;
+    if (act->input.size > ORDER_INPUT_BYTES_MAX)
+        problems_add_error(values->problems, node->mark, "Input has %u bytes; the limit is %d",
+                           act->input.size, ORDER_INPUT_BYTES_MAX);
+}
+
 static void read_act(const struct case_reader *reader, const struct yaml_node *node,
                      struct case_act *act)
 {
@@ -73,7 +75,8 @@ static void read_act(const struct case_reader *reader, const struct yaml_node *n
     if (!case_fields_take(node, CASE_PLACE_ACT, values->problems, &fields))
         return;
     case_check_comment(reader, &fields);
-    if (read_command(reader, fields.of[CASE_FIELD_COMMAND], &command))
+    const struct yaml_node *name = fields.of[CASE_FIELD_COMMAND];
+    if (name != NULL && value_word(values, name, "Command", &command_names, &command))
         check_fields(reader, &fields, command);
     act->kind = commands[command].kind;
     read_step(reader, fields.of[CASE_FIELD_STEP], act);
@@ -82,6 +85,7 @@ static void read_act(const struct case_reader *reader, const struct yaml_node *n
     case_read_message(reader, fields.of[CASE_FIELD_REASON], "Reason", &act->reason);
     if (fields.of[CASE_FIELD_OUTPUT] != NULL)
         data_of_node(values, fields.of[CASE_FIELD_OUTPUT], &act->output);
+    read_input(reader, fields.of[CASE_FIELD_INPUT], act);
     case_read_error_name(reader, fields.of[CASE_FIELD_ERROR], "Error", &act->error_name);
     if (fields.of[CASE_FIELD_NEW_KEY] != NULL)
         value_boolean(values, fields.of[CASE_FIELD_NEW_KEY], "NewKey", &act->new_key);

@@ -51,7 +51,7 @@ static void read_answer(const struct case_reader *reader, const struct yaml_node
     case_read_error_name(reader, fields.of[CASE_FIELD_ERROR], "Error", &answer->error_name);
     case_read_message(reader, fields.of[CASE_FIELD_MESSAGE], "Message", &answer->error_message);
     if (fields.of[CASE_FIELD_EFFECT] != NULL)
-        case_read_name(reader, fields.of[CASE_FIELD_EFFECT], "Effect", &effect_names, &effect);
+        value_word(&reader->values, fields.of[CASE_FIELD_EFFECT], "Effect", &effect_names, &effect);
     answer->effect = (enum effect)effect;
     if (fields.of[CASE_FIELD_AFTER_SECONDS] != NULL)
         value_duration_or_0(values, fields.of[CASE_FIELD_AFTER_SECONDS], "AfterSeconds",

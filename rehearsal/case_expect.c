@@ -10,7 +10,7 @@ static void take_state(const struct case_reader *reader, const struct yaml_node 
 {
     struct case_expected *expected = ctx;
     uint32_t state = 0;
-    if (case_read_name(reader, node, "the state of a step", &step_state_names, &state))
+    if (value_word(&reader->values, node, "the state of a step", &step_state_names, &state))
         expected->steps[step].state = (int)state;
 }
 
@@ -118,7 +118,8 @@ void case_read_expected(const struct case_reader *reader, const struct yaml_node
     if ((fields.given & ~FIELD_BIT(CASE_FIELD_COMMENT)) == 0)
         problems_add_error(values->problems, node->mark, "Expect expects nothing");
     if (fields.of[CASE_FIELD_STATE] != NULL &&
-        case_read_name(reader, fields.of[CASE_FIELD_STATE], "State", &order_state_names, &state))
+        value_word(&reader->values, fields.of[CASE_FIELD_STATE], "State", &order_state_names,
+                   &state))
         ret_expected->state = (int)state;
     if (fields.of[CASE_FIELD_REASON] != NULL &&
         value_text(values, fields.of[CASE_FIELD_REASON], "Reason"))

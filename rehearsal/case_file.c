@@ -7,8 +7,6 @@
 #include "schemas/json/submission_json.h"
 #include "workflow/data.h"
 
-#include <assert.h>
-
 /* ---- what the readers share ---- */
 
 int case_find_step(const struct case_reader *reader, struct text text, struct mark mark)
@@ -45,17 +43,6 @@ void case_read_by_step(const struct case_reader *reader, const struct yaml_node 
         if (step >= 0)
             take(reader, child, (uint32_t)step, ctx);
     }
-}
-
-bool case_read_name(const struct case_reader *reader, const struct yaml_node *node,
-                    const char *what, const struct enum_names *names, uint32_t *ret_value)
-{
-    enum { CHOICES_MAX = 16 };
-    struct text choices[CHOICES_MAX];
-    assert(names->count <= CHOICES_MAX);
-    for (uint32_t i = 0; i < names->count; i++)
-        choices[i] = text_of(names->names[i]);
-    return value_word(&reader->values, node, what, choices, names->count, ret_value);
 }
 
 void case_read_error_name(const struct case_reader *reader, const struct yaml_node *node,
@@ -189,7 +176,7 @@ static void check_case_name(const struct case_reader *reader, const struct test_
 bool case_file_read(struct case_file *file, const struct workflow *workflow, struct arena *arena,
                     struct workflow_problems *problems)
 {
-    struct case_reader reader = {.values = {arena, problems, false}, .workflow = workflow};
+    struct case_reader reader = {.values = {arena, problems, false, NULL}, .workflow = workflow};
     struct test_case *cases = ARENA_ARRAY(arena, struct test_case, file->nodes->count);
     for (const struct yaml_node *child = file->nodes->first; child != NULL; child = child->next) {
         read_case(&reader, child, &cases[file->case_count]);
@@ -232,7 +219,7 @@ static void read_cases(const struct values *values, const struct yaml_node *node
 bool case_file_begin(struct text text, struct arena *arena, struct workflow_problems *ret_problems,
                      struct case_file *ret_file)
 {
-    struct values values = {arena, ret_problems, false};
+    struct values values = {arena, ret_problems, false, NULL};
     struct case_reader reader = {.values = values};
     struct field_values fields;
     ret_problems->count = ret_problems->errors = 0;

@@ -5,9 +5,12 @@
 #define REHEARSAL_CASE_FILE_H
 
 #include "engine/engine.h"
-#include "workflow/problems.h"
+#include "workflow/field_table.h"
 
 enum { CASES_MAX = 1000, CASE_NAME_BYTES_MAX = 200, CASE_ACTS_MAX = 64, CASE_ANSWERS_MAX = 1000 };
+
+/* The fields of these files. */
+extern const struct field_table case_fields;
 
 /* What an agent answers to one attempt. Zeroed: it succeeds at once, without an output. */
 struct case_answer {
@@ -33,6 +36,7 @@ struct case_act {
     struct text step; /* empty: the order as a whole, or all of its steps */
     struct text reason;
     struct text output;
+    struct text input; /* of `amend`: canonical JSON */
     struct text error_name;
     bool new_key;
     bool nothing_applied;

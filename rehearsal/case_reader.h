@@ -19,9 +19,6 @@ typedef void case_take_of_step(const struct case_reader *reader, const struct ya
                                uint32_t step, void *ctx);
 void case_read_by_step(const struct case_reader *reader, const struct yaml_node *node,
                        const char *what, case_take_of_step *take, void *ctx);
-/* One of the names; *ret_value stays after a problem. */
-bool case_read_name(const struct case_reader *reader, const struct yaml_node *node,
-                    const char *what, const struct enum_names *names, uint32_t *ret_value);
 /* The name of an error that agents and operators may report. */
 void case_read_error_name(const struct case_reader *reader, const struct yaml_node *node,
                           const char *what, struct text *ret_name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a case, against what was expected. */
+#include "base/json.h"
 #include "rehearsal/fields.h"
 #include "rehearsal/rehearsal.h"
 
@@ -7,32 +8,171 @@
 #include <stdio.h>
 
 enum {
-    DIFFERENCES_MAX = 8 + WORKFLOW_STEPS_MAX * 6,
+    DIFFERENCES_MAX = 8 + WORKFLOW_STEPS_MAX * 6, /* values that are compared */
     WHAT_SIZE = 32 + NAME_BYTES_MAX,
+    PLACES_MAX = 12, /* in one value, that are shown one by one */
 };
 
 struct comparison {
     struct arena *arena;
     struct rehearsal_difference *differences;
     uint32_t count;
+    uint32_t capacity;
 };
 
-/* "none" where there is nothing. `group` is that of `step`; NULL: none. */
-static void compare(struct comparison *comparison, const char *group, struct text step,
-                    struct text expected, struct text actual)
+/* "none" where there is nothing. */
+static void add(struct comparison *comparison, struct text what, struct text expected,
+                struct text actual)
+{
+    if (comparison->count == comparison->capacity) {
+        uint32_t capacity = comparison->capacity > 0 ? 2 * comparison->capacity : 16;
+        struct rehearsal_difference *differences =
+            ARENA_ARRAY(comparison->arena, struct rehearsal_difference, capacity);
+        if (comparison->count > 0)
+            memcpy(differences, comparison->differences, comparison->count * sizeof(*differences));
+        comparison->differences = differences;
+        comparison->capacity = capacity;
+    }
+    comparison->differences[comparison->count++] =
+        (struct rehearsal_difference){.what = what,
+                                      .expected = text_empty(expected) ? TEXT("none") : expected,
+                                      .actual = text_empty(actual) ? TEXT("none") : actual};
+    assert(comparison->count <= DIFFERENCES_MAX * PLACES_MAX);
+}
+
+/* "Outputs.Price"; `group` alone without a step. */
+static struct text what_of(const struct comparison *comparison, const char *group, struct text step)
 {
     char what[WHAT_SIZE];
-    if (text_equal(expected, actual))
-        return;
-    assert(comparison->count < DIFFERENCES_MAX);
     int size = snprintf(what, sizeof(what), "%s%s%.*s", group, text_empty(step) ? "" : ".",
                         TEXT_ARG(step));
     assert(size > 0 && (size_t)size < sizeof(what));
-    comparison->differences[comparison->count++] = (struct rehearsal_difference){
-        .what = arena_text(comparison->arena, (struct text){what, (uint32_t)size}),
-        .expected = text_empty(expected) ? TEXT("none") : expected,
-        .actual = text_empty(actual) ? TEXT("none") : actual};
+    return arena_text(comparison->arena, (struct text){what, (uint32_t)size});
 }
+
+static void compare(struct comparison *comparison, const char *group, struct text step,
+                    struct text expected, struct text actual)
+{
+    if (!text_equal(expected, actual))
+        add(comparison, what_of(comparison, group, step), expected, actual);
+}
+
+/* ---- data ---- */
+
+/* The places in which two values differ. */
+struct places {
+    struct arena *arena;
+    struct text root;      /* what the values as a whole are */
+    struct json_path path; /* of what is compared */
+    struct rehearsal_difference found[PLACES_MAX];
+    uint32_t count; /* beyond PLACES_MAX: too many to show */
+};
+
+static void add_place(struct places *places, struct text expected, struct text actual)
+{
+    char path[JSON_PATH_SIZE];
+    char what[WHAT_SIZE + JSON_PATH_SIZE];
+    if (places->count < PLACES_MAX) {
+        json_path_format(&places->path, "", path);
+        int size = snprintf(what, sizeof(what), "%.*s%s", TEXT_ARG(places->root), path);
+        assert(size > 0 && (size_t)size < sizeof(what));
+        places->found[places->count] = (struct rehearsal_difference){
+            arena_text(places->arena, (struct text){what, (uint32_t)size}), expected, actual};
+    }
+    places->count++;
+}
+
+static void find_places(struct places *places, struct json_value expected,
+                        struct json_value actual);
+
+static void find_in(struct places *places, struct text name, uint32_t index,
+                    struct json_value expected, struct json_value actual)
+{
+    assert(places->path.depth < JSON_ENVELOPE_DEPTH_MAX);
+    places->path.levels[places->path.depth++] = (struct json_path_level){name, index};
+    find_places(places, expected, actual);
+    places->path.depth--;
+}
+
+/* Of two members; a map without one is at its end. */
+static int compare_names(struct arena *arena, const struct json_items *left, bool in_left,
+                         const struct json_items *right, bool in_right)
+{
+    if (!in_left || !in_right)
+        return in_left ? -1 : 1;
+    return text_compare(json_unescape(left->name, arena), json_unescape(right->name, arena));
+}
+
+/* Both are in the order of their names. */
+static void find_in_maps(struct places *places, struct json_value expected,
+                         struct json_value actual)
+{
+    struct json_items left, right;
+    struct json_value none = {0};
+    json_items_begin(&left, expected);
+    json_items_begin(&right, actual);
+    bool in_left = json_items_next(&left, NULL), in_right = json_items_next(&right, NULL);
+    while (in_left || in_right) {
+        int order = compare_names(places->arena, &left, in_left, &right, in_right);
+        struct text name = order <= 0 ? left.name : right.name;
+        find_in(places, name, 0, order <= 0 ? left.value : none, order >= 0 ? right.value : none);
+        in_left = order <= 0 ? json_items_next(&left, NULL) : in_left;
+        in_right = order >= 0 ? json_items_next(&right, NULL) : in_right;
+    }
+}
+
+static void find_in_lists(struct places *places, struct json_value expected,
+                          struct json_value actual)
+{
+    struct json_items left, right;
+    struct json_value none = {0};
+    struct text no_name = {0};
+    json_items_begin(&left, expected);
+    json_items_begin(&right, actual);
+    bool in_left = json_items_next(&left, NULL), in_right = json_items_next(&right, NULL);
+    for (uint32_t index = 0; in_left || in_right; index++) {
+        find_in(places, no_name, index, in_left ? left.value : none, in_right ? right.value : none);
+        in_left = in_left && json_items_next(&left, NULL);
+        in_right = in_right && json_items_next(&right, NULL);
+    }
+}
+
+/* Recurses as deep as JSON may be. */
+static void find_places(struct places *places, struct json_value expected, struct json_value actual)
+{
+    enum json_kind kind = json_value_kind(expected);
+    struct text left = expected.at != NULL ? json_value_text(expected, NULL) : TEXT("");
+    struct text right = actual.at != NULL ? json_value_text(actual, NULL) : TEXT("");
+    if (text_equal(left, right) || places->count > PLACES_MAX)
+        return;
+    if (kind == JSON_KIND_MAP && json_value_kind(actual) == JSON_KIND_MAP)
+        find_in_maps(places, expected, actual);
+    else if (kind == JSON_KIND_LIST && json_value_kind(actual) == JSON_KIND_LIST)
+        find_in_lists(places, expected, actual);
+    else
+        add_place(places, left, right);
+}
+
+/* Canonical JSON; shown is what differs within it, or all of it where that is much. */
+static void compare_data(struct comparison *comparison, const char *group, struct text step,
+                         struct text expected, struct text actual)
+{
+    if (text_equal(expected, actual))
+        return;
+    struct text what = what_of(comparison, group, step);
+    struct places places = {.arena = comparison->arena, .root = what};
+    if (text_empty(expected) || text_empty(actual)) {
+        add(comparison, what, expected, actual);
+        return;
+    }
+    find_places(&places, json_value_of(expected), json_value_of(actual));
+    if (places.count == 0 || places.count > PLACES_MAX)
+        add(comparison, what, expected, actual);
+    for (uint32_t i = 0; i < places.count && places.count <= PLACES_MAX; i++)
+        add(comparison, places.found[i].what, places.found[i].expected, places.found[i].actual);
+}
+
+/* ---- what is compared ---- */
 
 static struct text number_text(struct comparison *comparison, int64_t number)
 {
@@ -73,14 +213,15 @@ static void compare_step(struct comparison *comparison, const struct rehearsal *
                 number_text(comparison, rehearsal->attempts[index]));
     for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
         if (!text_empty(expected->input[direction]))
-            compare(comparison, case_field_name(inputs[direction]), name,
-                    expected->input[direction], rehearsal->inputs[direction][index]);
+            compare_data(comparison, case_field_name(inputs[direction]), name,
+                         expected->input[direction], rehearsal->inputs[direction][index]);
     }
     /* The engine keeps null as an empty text, and only a step that is done has an output. */
     struct text output =
         step->state == STEP_PROCESSED && text_empty(step->output) ? TEXT("null") : step->output;
     if (!text_empty(expected->output))
-        compare(comparison, case_field_name(CASE_FIELD_OUTPUTS), name, expected->output, output);
+        compare_data(comparison, case_field_name(CASE_FIELD_OUTPUTS), name, expected->output,
+                     output);
     if (!text_empty(expected->error_name))
         compare(comparison, case_field_name(CASE_FIELD_ERRORS), name, expected->error_name,
                 step->error_name);
@@ -109,9 +250,12 @@ static void compare_order(struct comparison *comparison, const struct case_expec
     if (expected->path.given)
         compare_list(comparison, case_field_name(CASE_FIELD_PATH), &expected->path,
                      &rehearsal->path);
-    if (!text_empty(expected->output))
+    if (!text_empty(expected->output) && text_empty(order->output))
         compare(comparison, case_field_name(CASE_FIELD_OUTPUT), none, expected->output,
-                text_empty(order->output) ? order->output_problem : order->output);
+                order->output_problem);
+    else if (!text_empty(expected->output))
+        compare_data(comparison, case_field_name(CASE_FIELD_OUTPUT), none, expected->output,
+                     order->output);
     compare_list(comparison, case_field_name(CASE_FIELD_REFUSED), &expected->refused,
                  &rehearsal->refused);
     if (rehearsal->endless)
@@ -123,9 +267,7 @@ const struct rehearsal_difference *rehearsal_compare(const struct test_case *tes
                                                      const struct rehearsal *rehearsal,
                                                      struct arena *arena, uint32_t *ret_count)
 {
-    struct comparison comparison = {
-        .arena = arena,
-        .differences = ARENA_ARRAY(arena, struct rehearsal_difference, DIFFERENCES_MAX)};
+    struct comparison comparison = {.arena = arena};
     compare_order(&comparison, &test->expected, rehearsal);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         compare_step(&comparison, rehearsal, i, workflow->steps[i].name, &test->expected.steps[i]);

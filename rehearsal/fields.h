@@ -15,11 +15,13 @@ enum case_place {
 };
 
 enum case_field {
-#define FIELD(constant, name) CASE_FIELD_##constant,
+#define FIELD(constant, name, form, description) CASE_FIELD_##constant,
 #include "rehearsal/fields.def"
     CASE_FIELD_COUNT
 };
 _Static_assert((int)CASE_FIELD_COUNT <= (int)FIELDS_MAX, "a set of fields fits a uint64_t");
+
+extern const struct enum_names command_names; /* of acts.def, by row */
 
 const char *case_field_name(enum case_field field);
 /* fields_take() of a file of tests. */

@@ -224,6 +224,8 @@ static void command_of_operator(const struct rehearsal_run *run, const struct ca
         ret_cmd->fail_step = (struct fail_step){id, act->step, act->error_name, by, act->reason};
     else if (act->kind == COMMAND_PAUSE_ORDER)
         ret_cmd->pause_order = (struct pause_order){id, by, act->reason};
+    else if (act->kind == COMMAND_AMEND_ORDER)
+        ret_cmd->amend_order = (struct amend_order){id, act->input, by, act->reason};
     else
         ret_cmd->resume_order = (struct resume_order){id, by, act->reason};
 }

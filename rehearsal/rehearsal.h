@@ -51,7 +51,7 @@ void rehearse(const struct test_case *test, const struct workflow *workflow, str
 /* ---- what was expected ---- */
 
 struct rehearsal_difference {
-    struct text what; /* "State", "Outputs.Price" */
+    struct text what; /* "State", "Outputs.Price"; within data the place, "Outputs.Price.total" */
     struct text expected;
     struct text actual;
 };

@@ -60,6 +60,19 @@ static const struct field_binding order_migrated_fields[] = {
     F_BY(struct order_migrated),
     F_REASON(struct order_migrated),
 };
+static const struct field_binding amended_step_fields[] = {
+    F_TEXT(REQUIRED, struct amended_step, name, NAME_BYTES),
+    F_U32(OPTIONAL, struct amended_step, generation),
+};
+static const struct record_binding binding_amended_step =
+    BINDING(struct amended_step, amended_step_fields);
+static const struct field_binding order_amended_fields[] = {
+    F_JSON(OPTIONAL, struct order_amended, input, ORDER_INPUT_BYTES),
+    F_ARRAY(OPTIONAL, struct order_amended, steps, step_count, WORKFLOW_STEPS,
+            binding_amended_step),
+    F_BY(struct order_amended),
+    F_REASON(struct order_amended),
+};
 
 /* clang-format off */
 /* order_marked_fields and so on. */

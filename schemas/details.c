@@ -14,8 +14,6 @@
 
 #define QUANTITY_MAX INT64_C(1000000000)
 
-enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much besides a value's own bytes */
-
 #define INVALID(...) error_set(ret_error, CODE_INVALID_ORDER, __VA_ARGS__)
 
 /* ---- limits and forms ---- */
@@ -113,10 +111,10 @@ static enum error_class check_currency(const struct goods *goods, struct error *
     return upper ? ERROR_OK : INVALID("currency must be three upper-case letters (ISO 4217)");
 }
 
-/* Adds the line to *total and *bytes. */
+/* Adds the line to *total. */
 static enum error_class check_line(const struct order_line *line, uint32_t index,
                                    const struct details_limits *limits, int64_t *total,
-                                   uint64_t *bytes, struct error *ret_error)
+                                   struct error *ret_error)
 {
     struct error why;
     if (check_text("sku", line->sku, 1, limits->sku, &why) != ERROR_OK ||
@@ -132,7 +130,6 @@ static enum error_class check_line(const struct order_line *line, uint32_t index
     if (__builtin_mul_overflow(line->quantity, price, &sum) ||
         __builtin_add_overflow(*total, sum, total) || *total > DECIMAL_UNSCALED_MAX)
         return INVALID("lines[%u]: the order's total has more than 18 digits", index);
-    *bytes += (uint64_t)line->sku.size + line->description.size + 4 * FIELD_OVERHEAD_BYTES;
     return ERROR_OK;
 }
 
@@ -142,7 +139,7 @@ static int compare_attributes(const void *a, const void *b)
 }
 
 static enum error_class check_attributes(struct order_details *details,
-                                         const struct details_limits *limits, uint64_t *bytes,
+                                         const struct details_limits *limits,
                                          struct error *ret_error)
 {
     if (details->attribute_count > limits->attributes)
@@ -167,29 +164,27 @@ static enum error_class check_attributes(struct order_details *details,
             (attribute->value.size > 0 &&
              memchr(attribute->value.data, 0, attribute->value.size) != NULL))
             return INVALID("attributes.%.*s must be UTF-8 without NUL", TEXT_ARG(attribute->name));
-        *bytes += (uint64_t)attribute->name.size + attribute->value.size + 2 * FIELD_OVERHEAD_BYTES;
     }
     return ERROR_OK;
 }
 
-/* Makes the input canonical, and adds it to *bytes. */
+/* Makes the input canonical. */
 static enum error_class check_input(struct order_details *details,
                                     const struct details_limits *limits, struct arena *arena,
-                                    uint64_t *bytes, struct error *ret_error)
+                                    struct error *ret_error)
 {
     char line[JSON_PROBLEM_SIZE];
     struct json_problem problem;
     if (text_empty(details->input))
         return ERROR_OK;
     if (!json_canonical(details->input, limits->input, arena, &details->input, &problem)) {
+        if (problem.fault == JSON_FAULT_SIZE) /* of the whole, wherever it was passed */
+            return INVALID("input is too long; the limit is %u bytes", limits->input);
         json_problem_format(&problem, "input", line);
-        return problem.fault == JSON_FAULT_SIZE
-                   ? INVALID("%s; the limit is %u bytes", line, limits->input)
-                   : INVALID("%s", line);
+        return INVALID("%s", line);
     }
     if (text_equal(details->input, TEXT("null"))) /* left out, or named: the same */
         details->input = (struct text){0};
-    *bytes += details->input.size;
     return ERROR_OK;
 }
 
@@ -203,14 +198,13 @@ static enum error_class check(struct order_details *details, const struct detail
     if (goods->line_count > limits->lines)
         return INVALID("there are %u lines; the limit is %u", goods->line_count, limits->lines);
     int64_t total = 0;
-    uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
     for (uint32_t i = 0; i < goods->line_count; i++)
-        if (check_line(&goods->lines[i], i, limits, &total, &bytes, ret_error) != ERROR_OK)
+        if (check_line(&goods->lines[i], i, limits, &total, ret_error) != ERROR_OK)
             return ERROR_REJECT;
-    if (check_attributes(details, limits, &bytes, ret_error) != ERROR_OK ||
-        check_input(details, limits, arena, &bytes, ret_error) != ERROR_OK)
+    if (check_attributes(details, limits, ret_error) != ERROR_OK ||
+        check_input(details, limits, arena, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (bytes > limits->bytes)
+    if (order_details_bytes(details) > limits->bytes)
         return INVALID("the order has more than %u bytes", limits->bytes);
     return ERROR_OK;
 }

@@ -227,6 +227,19 @@ static void append_order_migrated(struct sentence *sentence, const struct event 
     append_text(sentence, ": ", migrated->reason);
 }
 
+/* "order amended by ann: typing error; Total, Charge begin again" */
+static void append_order_amended(struct sentence *sentence, const struct event *event)
+{
+    const struct order_amended *amended = &event->order_amended;
+    append(sentence, "%s", event_words(event->kind));
+    append_text(sentence, " by ", amended->by);
+    append_text(sentence, ": ", amended->reason);
+    for (uint32_t i = 0; i < amended->step_count; i++)
+        append_text(sentence, i == 0 ? "; " : ", ", amended->steps[i].name);
+    if (amended->step_count > 0)
+        append(sentence, amended->step_count == 1 ? " begins again" : " begin again");
+}
+
 static void append_order_processed(struct sentence *sentence, const struct event *event)
 {
     append(sentence, "%s", event_words(event->kind));

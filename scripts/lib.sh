@@ -57,6 +57,16 @@ not_process() {
     ! is_process "$@"
 }
 
+# end_tree PID: with what it has started, which may be in process groups of its own. It is stopped
+# meanwhile, so that it does not start more.
+end_tree() {
+    local child
+    kill -STOP "$1" 2>/dev/null || return 0
+    for child in $(pgrep -P "$1"); do end_tree "$child"; done
+    kill "$1" 2>/dev/null || true
+    kill -CONT "$1" 2>/dev/null || true
+}
+
 # free_ports COUNT: unused ports of 127.0.0.1, one per line, outside the kernel's ephemeral range,
 # so that no outgoing connection takes one while its server restarts.
 free_ports() {

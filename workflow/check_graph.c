@@ -155,6 +155,40 @@ static void check_after_pivot(struct workflow_compiler *compiler, struct draft *
         close_way_back(compiler, draft);
 }
 
+static void check_by_pivot(struct workflow_compiler *compiler, uint32_t i,
+                           const uint64_t before[WORKFLOW_STEPS_MAX])
+{
+    uint32_t pivot = (uint32_t)compiler->pivot;
+    struct draft *draft = &compiler->drafts[i];
+    if ((before[i] & BIT(pivot)) != 0)
+        check_after_pivot(compiler, draft);
+    else if (i != pivot && (before[pivot] & BIT(i)) == 0)
+        problems_add_error(compiler->values.problems, draft->mark,
+                           "step %.*s comes neither before nor after the pivot %.*s: let one name "
+                           "the other in After",
+                           TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
+}
+
+/* ---- notes ---- */
+
+/* Of each step, by whether it comes after the pivot. */
+static void note_step(struct workflow_compiler *compiler, const struct draft *draft, bool after)
+{
+    const struct workflow_step *step = &draft->step;
+    struct workflow_problems *problems = compiler->values.problems;
+    if (after && step->kind != STEP_KIND_TASK)
+        problems_add_note(problems, draft->mark,
+                          "step %.*s comes after the pivot: if it fails, the order ends in Error, "
+                          "and a resubmission fails again; put it before the pivot if you can",
+                          TEXT_ARG(step->name));
+    if (!after && step->kind == STEP_KIND_TASK && !step->has_compensate &&
+        step->on_exhausted != OUTCOME_ERROR)
+        problems_add_note(problems, draft->mark,
+                          "what step %.*s did may remain when the order is undone: if it changes "
+                          "anything, give it Compensate, or OnExhausted: error",
+                          TEXT_ARG(step->name));
+}
+
 void workflow_check_graph(struct workflow_compiler *compiler)
 {
     uint64_t before[WORKFLOW_STEPS_MAX] = {0};
@@ -165,16 +199,10 @@ void workflow_check_graph(struct workflow_compiler *compiler)
         return;
     }
     workflow_check_timeouts(compiler);
-    for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++) {
-        uint32_t pivot = (uint32_t)compiler->pivot;
-        struct draft *draft = &compiler->drafts[i];
-        if ((before[i] & BIT(pivot)) != 0)
-            check_after_pivot(compiler, draft);
-        else if (i != pivot && (before[pivot] & BIT(i)) == 0)
-            problems_add_error(
-                compiler->values.problems, draft->mark,
-                "step %.*s comes neither before nor after the pivot %.*s: let one name "
-                "the other in After",
-                TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
+    for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++)
+        check_by_pivot(compiler, i, before);
+    for (uint32_t i = 0; i < compiler->draft_count && compiler->values.notes != NULL; i++) {
+        bool after = compiler->pivot >= 0 && (before[i] & BIT((uint32_t)compiler->pivot)) != 0;
+        note_step(compiler, &compiler->drafts[i], after);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be missing when it is read: outputs and errors of steps, and optional members of the
- * input. See expression_parse.h.
+/* What may be missing when it is read: outputs and errors of steps, optional members of the input,
+ * and the result of a step that is undone. See expression_parse.h.
  *
  * A walk from the root carries what is known there: of `a && b`, b is reached only if a holds. What
  * a condition says is collected from has(), &&, ||, ! and ? : alone. A step that has an output was
@@ -8,12 +8,17 @@
  * When. */
 #include "workflow/expression_parse.h"
 
+#include "base/numbers.h"
 #include "engine/expression/evaluate.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* A condition is looked at twice, and so is each one within it: what is deeper says nothing. */
 enum { MEMBERS_MAX = 32, CONDITIONS_MAX = 6 };
+
+/* What a constant may take to be known as one: a file has thousands of them. */
+enum { CONSTANT_UNITS_MAX = 1000 };
 
 /* has(input...): a path in an expression. */
 struct member_fact {
@@ -23,6 +28,7 @@ struct member_fact {
 
 struct facts {
     bool impossible; /* nothing can be here, so everything is known */
+    bool result;     /* it is not null */
     uint64_t outputs;
     uint64_t errors;
     struct member_fact members[MEMBERS_MAX];
@@ -39,6 +45,11 @@ static const struct expression_node *node_at(const struct expression *expression
 {
     assert(index < expression->node_count);
     return &expression->nodes[index];
+}
+
+static bool is_result(const struct expression_node *node)
+{
+    return node->kind == EXPR_NAME && node->code == NAME_RESULT;
 }
 
 /* ---- paths ---- */
@@ -82,6 +93,7 @@ static void add_member(struct facts *facts, struct member_fact fact)
 static void facts_join(struct facts *facts, const struct facts *more)
 {
     facts->impossible |= more->impossible;
+    facts->result |= more->result;
     facts->outputs |= more->outputs;
     facts->errors |= more->errors;
     for (uint32_t i = 0; i < more->member_count; i++)
@@ -98,6 +110,7 @@ static void facts_meet(struct facts *facts, const struct facts *other)
         *facts = *other;
         return;
     }
+    met.result = facts->result && other->result;
     met.outputs = facts->outputs & other->outputs;
     met.errors = facts->errors & other->errors;
     for (uint32_t i = 0; i < facts->member_count; i++) {
@@ -154,12 +167,32 @@ static struct facts facts_of_condition(const struct expression *expression,
     return facts;
 }
 
+/* `result == null` or `null == result`, or the same with !=. */
+static bool compares_result_with_null(const struct expression *expression,
+                                      const struct expression_node *node,
+                                      enum expression_operator op)
+{
+    const struct expression_node *left = node_at(expression, node->first);
+    const struct expression_node *right = node_at(expression, left->next);
+    return node->kind == EXPR_CHAIN && node->count == 2 && right->op == op &&
+           ((is_result(left) && right->kind == EXPR_NULL) ||
+            (left->kind == EXPR_NULL && is_result(right)));
+}
+
+static bool says_there_is_a_result(const struct expression *expression,
+                                   const struct expression_node *node, bool yes)
+{
+    if (node->kind == EXPR_HAS)
+        return yes && is_result(node_at(expression, node_at(expression, node->first)->first));
+    return compares_result_with_null(expression, node, yes ? OPERATOR_NOT_EQUAL : OPERATOR_EQUAL);
+}
+
 /* What is known if the value is true (`yes`) or false. Recursion: see EXPRESSION_DEPTH_MAX. */
 static struct facts facts_of(const struct expression *expression, uint16_t index, bool yes,
                              uint32_t conditions)
 {
     const struct expression_node *node = node_at(expression, index);
-    struct facts facts = {0};
+    struct facts facts = {.result = says_there_is_a_result(expression, node, yes)};
     if (node->kind == EXPR_BOOL)
         facts.impossible = (node->whole != 0) != yes;
     else if (node->kind == EXPR_HAS_STEP && yes && node->code == NAME_OUTPUT)
@@ -202,6 +235,16 @@ static void add_whens(const struct expression_guards *guards, struct facts *fact
 
 /* ---- the walk ---- */
 
+/* Stands behind a dot as it is. */
+static bool is_word(struct text name)
+{
+    for (uint32_t i = 0; i < name.size; i++) {
+        if (name.data[i] == '-' || name.data[i] == '.' || (i == 0 && number_is_digit(name.data[0])))
+            return false;
+    }
+    return true;
+}
+
 static void check_step(const struct guard *guard, const struct expression_node *node,
                        const struct facts *facts)
 {
@@ -210,16 +253,12 @@ static void check_step(const struct guard *guard, const struct expression_node *
     struct text name = guard->draft->names->steps[node->index].name;
     if (facts->impossible || (known >> node->index & 1) != 0)
         return;
-    if (output)
-        expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "step %.*s may have no output: write has(output.%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(name), QUOTE_ARG(name));
-    else
-        expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "step %.*s may have no error: write has(error.%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(name), QUOTE_ARG(name));
+    char asked[NAME_BYTES_MAX + sizeof("output['']")];
+    const char *root = output ? "output" : "error";
+    snprintf(asked, sizeof(asked), is_word(name) ? "%s.%.*s" : "%s['%.*s']", root, QUOTE_ARG(name));
+    expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
+                      "step %.*s may have no %s: write has(%s) && ... or has(%s) ? ... : ...",
+                      QUOTE_ARG(name), root, asked, asked);
 }
 
 static bool knows_member(const struct guard *guard, uint16_t path, uint16_t end,
@@ -242,6 +281,21 @@ static const struct expression_shape *member_of(const struct expression_shape *s
     return NULL;
 }
 
+/* As it is written, from its name to a member. */
+static struct text path_to(const struct guard *guard, const struct expression_node *first,
+                           const struct expression_node *member)
+{
+    struct text source = guard->draft->source;
+    bool quoted = source.data[member->at] == '\'' || source.data[member->at] == '"';
+    uint32_t end = quoted ? lexer_skip_text(source, member->at) : member->at + member->text.size;
+    if (quoted) {
+        while (end < source.size && source.data[end] != ']')
+            end++;
+        end += end < source.size;
+    }
+    return (struct text){source.data + first->at, end - first->at};
+}
+
 /* Members of the input that may be missing; `last` is not checked: has() asks for it. */
 static void check_members(const struct guard *guard, uint16_t path, bool asked,
                           const struct facts *facts)
@@ -262,11 +316,43 @@ static void check_members(const struct guard *guard, uint16_t path, bool asked,
         if (shape == NULL || !shape->optional || (last && asked) ||
             knows_member(guard, path, at, facts))
             continue;
+        struct text path_text = path_to(guard, first, node);
         expression_report(guard->draft->problems, WORKFLOW_ERROR, node->at,
-                          "%.*s may be missing by InputShape: write has(...%.*s) && ... or ? : "
-                          "around this",
-                          QUOTE_ARG(node->text), QUOTE_ARG(node->text));
+                          "%.*s may be missing by InputShape: write has(%.*s) && ... or "
+                          "has(%.*s) ? ... : ...",
+                          QUOTE_ARG(node->text), QUOTE_ARG(path_text), QUOTE_ARG(path_text));
     }
+}
+
+/* Whether the parent takes anything but null from this child. */
+static bool needs_data(const struct guard *guard, const struct expression_node *parent,
+                       uint16_t child)
+{
+    if (parent->kind == EXPR_CHAIN) {
+        uint16_t second = node_at(&guard->expression, parent->first)->next;
+        uint8_t op = node_at(&guard->expression, second)->op;
+        return op != OPERATOR_EQUAL && op != OPERATOR_NOT_EQUAL && op != OPERATOR_IN;
+    }
+    return parent->kind == EXPR_CALL || parent->kind == EXPR_NOT || parent->kind == EXPR_NEGATE ||
+           (child == parent->first && (parent->kind == EXPR_PATH || parent->kind == EXPR_MACRO));
+}
+
+static void check_result(const struct guard *guard, const struct expression_node *parent,
+                         uint16_t child, const struct facts *facts)
+{
+    const struct expression_node *node = node_at(&guard->expression, child);
+    if (!guard->guards->result_may_be_null || facts->result || facts->impossible ||
+        !is_result(node) || !needs_data(guard, parent, child))
+        return;
+    const struct expression_node *member = node_at(&guard->expression, node->next);
+    char asked[NAME_BYTES_MAX + sizeof("has(result.)")] = "result != null";
+    if (parent->kind == EXPR_PATH && member->kind == EXPR_MEMBER && is_word(member->text) &&
+        member->text.size <= NAME_BYTES_MAX)
+        snprintf(asked, sizeof(asked), "has(result.%.*s)", QUOTE_ARG(member->text));
+    expression_report(guard->draft->problems, WORKFLOW_WARNING, node->at,
+                      "result is null after an attempt that timed out, and the undo then ends in "
+                      "Error: write %s ? ... : ...",
+                      asked);
 }
 
 static void check_node(const struct guard *guard, uint16_t index, const struct facts *facts);
@@ -274,8 +360,10 @@ static void check_node(const struct guard *guard, uint16_t index, const struct f
 static void check_children(const struct guard *guard, const struct expression_node *node,
                            const struct facts *facts)
 {
-    for (uint16_t at = node->first; at != 0; at = node_at(&guard->expression, at)->next)
+    for (uint16_t at = node->first; at != 0; at = node_at(&guard->expression, at)->next) {
+        check_result(guard, node, at, facts);
         check_node(guard, at, facts);
+    }
 }
 
 static void learn(const struct guard *guard, uint16_t index, bool yes, struct facts *facts)
@@ -330,8 +418,10 @@ static void check_node(const struct guard *guard, uint16_t index, const struct f
     if (node->kind == EXPR_PATH)
         check_members(guard, index, false, facts);
     if (node->kind == EXPR_HAS) {
+        const struct expression_node *path = node_at(&guard->expression, node->first);
         check_members(guard, node->first, true, facts);
-        check_children(guard, node_at(&guard->expression, node->first), facts);
+        if (path->count > 2 || !is_result(node_at(&guard->expression, path->first)))
+            check_children(guard, path, facts); /* has(result.x) asks for both */
         return;
     }
     check_children(guard, node, facts);
@@ -357,16 +447,39 @@ void expression_check_guards(const struct expression_draft *draft)
 
 /* ---- always true or false ---- */
 
+/* Whether every order brings what the path leads to; then *ret_name is the last member of it. */
+static bool is_required(const struct expression *expression, uint16_t path,
+                        const struct expression_shape *shape, struct text *ret_name)
+{
+    const struct expression_node *first = node_at(expression, node_at(expression, path)->first);
+    struct text name = {0};
+    if (first->kind != EXPR_NAME || first->code != NAME_INPUT)
+        return false;
+    for (uint16_t at = first->next; at != 0; at = node_at(expression, at)->next) {
+        const struct expression_node *node = node_at(expression, at);
+        shape = node->kind == EXPR_MEMBER ? member_of(shape, node->text) : NULL;
+        if (shape == NULL || shape->optional)
+            return false;
+        name = node->text;
+    }
+    *ret_name = name;
+    return !text_empty(name);
+}
+
 static enum expression_truth truth_at(const struct expression *expression, uint16_t index,
-                                      const struct expression_guards *guards)
+                                      const struct expression_names *names)
 {
     const struct expression_node *node = node_at(expression, index);
+    struct text name;
     if (node->kind == EXPR_BOOL)
         return node->whole != 0 ? TRUTH_TRUE : TRUTH_FALSE;
-    if (node->kind == EXPR_HAS_STEP && node->code == NAME_OUTPUT && guards != NULL)
-        return (guards->always >> node->index & 1) != 0 ? TRUTH_TRUE : TRUTH_UNKNOWN;
+    if (node->kind == EXPR_HAS_STEP && node->code == NAME_OUTPUT && names->guards != NULL)
+        return (names->guards->always >> node->index & 1) != 0 ? TRUTH_TRUE : TRUTH_UNKNOWN;
+    if (node->kind == EXPR_HAS)
+        return is_required(expression, node->first, names->input, &name) ? TRUTH_TRUE
+                                                                         : TRUTH_UNKNOWN;
     if (node->kind == EXPR_NOT) {
-        enum expression_truth truth = truth_at(expression, node->first, guards);
+        enum expression_truth truth = truth_at(expression, node->first, names);
         return truth == TRUTH_TRUE ? TRUTH_FALSE : truth == TRUTH_FALSE ? TRUTH_TRUE : truth;
     }
     if (node->kind != EXPR_AND && node->kind != EXPR_OR)
@@ -374,7 +487,7 @@ static enum expression_truth truth_at(const struct expression *expression, uint1
     enum expression_truth decides = node->kind == EXPR_OR ? TRUTH_TRUE : TRUTH_FALSE;
     bool all = true;
     for (uint16_t at = node->first; at != 0; at = node_at(expression, at)->next) {
-        enum expression_truth truth = truth_at(expression, at, guards);
+        enum expression_truth truth = truth_at(expression, at, names);
         if (truth == decides)
             return decides;
         all = all && truth != TRUTH_UNKNOWN;
@@ -391,17 +504,28 @@ static bool refers_to_nothing(const struct expression *expression)
     return true;
 }
 
+struct text expression_asks_for_required(const struct expression *expression,
+                                         const struct expression_names *names)
+{
+    const struct expression_node *node = node_at(expression, 0);
+    struct text name = {0};
+    while (node->kind == EXPR_NOT)
+        node = node_at(expression, node->first);
+    if (node->kind == EXPR_HAS)
+        is_required(expression, node->first, names->input, &name);
+    return name;
+}
+
 enum expression_truth expression_truth_of(const struct expression *expression,
-                                          const struct expression_guards *guards,
-                                          struct arena *arena)
+                                          const struct expression_names *names, struct arena *arena)
 {
     struct expression_scope scope = {0};
     struct expression_run run;
     struct expression_error error;
     bool yes = false;
     if (!refers_to_nothing(expression))
-        return truth_at(expression, 0, guards);
-    expression_run_init(&run, &scope, EXPRESSION_BUDGET, arena);
+        return truth_at(expression, 0, names);
+    expression_run_init(&run, &scope, CONSTANT_UNITS_MAX, arena);
     if (!expression_test(&run, expression, &yes, &error))
         return TRUTH_UNKNOWN;
     return yes ? TRUTH_TRUE : TRUTH_FALSE;

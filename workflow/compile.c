@@ -99,7 +99,8 @@ static void compile(struct workflow_compiler *compiler, const struct yaml_node *
     workflow->pivot = compiler->pivot;
 }
 
-static bool parse(struct text text, enum workflow_format format, bool deployed, struct arena *arena,
+static bool parse(struct text text, enum workflow_format format, bool deployed,
+                  struct workflow_notes *notes, struct arena *arena,
                   struct workflow_problems *ret_problems, struct workflow **ret_workflow)
 {
     ret_problems->count = 0;
@@ -112,7 +113,7 @@ static bool parse(struct text text, enum workflow_format format, bool deployed, 
         workflow_check_json(text, ret_problems))
         root = yaml_tree_parse(text, &scratch.arena, ret_problems);
     if (root != NULL) {
-        struct workflow_compiler compiler = {.values = {arena, ret_problems, deployed},
+        struct workflow_compiler compiler = {.values = {arena, ret_problems, deployed, notes},
                                              .pivot = -1};
         compile(&compiler, root, &scratch.arena, workflow);
     }
@@ -128,13 +129,21 @@ static bool parse(struct text text, enum workflow_format format, bool deployed, 
 bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
                     struct workflow_problems *ret_problems, struct workflow **ret_workflow)
 {
-    return parse(text, format, false, arena, ret_problems, ret_workflow);
+    return parse(text, format, false, NULL, arena, ret_problems, ret_workflow);
+}
+
+bool workflow_parse_with_notes(struct text text, enum workflow_format format, struct arena *arena,
+                               struct workflow_problems *ret_problems,
+                               struct workflow **ret_workflow)
+{
+    struct workflow_notes notes = {0};
+    return parse(text, format, false, &notes, arena, ret_problems, ret_workflow);
 }
 
 bool workflow_parse_deployed(struct text text, enum workflow_format format, struct arena *arena,
                              struct workflow_problems *ret_problems, struct workflow **ret_workflow)
 {
-    return parse(text, format, true, arena, ret_problems, ret_workflow);
+    return parse(text, format, true, NULL, arena, ret_problems, ret_workflow);
 }
 
 /* ---- formats ---- */

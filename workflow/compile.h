@@ -79,12 +79,17 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
                                struct arena *scratch);
 /* Before the draft's other expressions. */
 void compile_when(struct workflow_compiler *compiler, struct draft *draft);
-/* NULL without a node, or after a problem. `more`: names besides those that stand everywhere. */
+/* NULL without a node, or after a problem. `more`: names besides those that stand everywhere.
+ * `most`: see compile_template(). */
 const struct expression_template *compile_step_template(struct workflow_compiler *compiler,
                                                         const struct draft *draft,
                                                         const struct yaml_node *node,
                                                         const char *what, uint32_t more,
-                                                        bool as_text);
+                                                        uint32_t most);
+/* The Input of the step's Compensate. Each attempt may time out, and is undone without a result. */
+const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
+                                                     const struct draft *draft,
+                                                     const struct yaml_node *node);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);
@@ -92,6 +97,12 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
 /* ---- compile_shape.c ---- */
 /* The InputShape; lives in the values' arena. NULL after a problem. */
 const struct shape *compile_shape(const struct values *values, const struct yaml_node *node);
+
+/* ---- json_schema_words.c ---- */
+/* Whether the map is JSON Schema, which is often written where a shape belongs. */
+bool shape_is_json_schema(const struct yaml_node *node);
+/* Reports that it is, and the shape to write. */
+void shape_refuse_json_schema(const struct values *values, const struct yaml_node *node);
 
 /* ---- check_graph.c ---- */
 /* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */

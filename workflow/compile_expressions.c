@@ -29,6 +29,7 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
         .steps = place->known,
         .step_count = compiler->draft_count,
         .input = place->input,
+        .deployed = compiler->values.deployed,
     };
 }
 
@@ -37,7 +38,7 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
 static void find_guards(struct workflow_compiler *compiler, struct arena *scratch)
 {
     struct workflow_problems *unseen = ARENA_NEW(scratch, struct workflow_problems);
-    struct values values = {scratch, unseen, compiler->values.deployed};
+    struct values values = {scratch, unseen, compiler->values.deployed, NULL};
     struct expression_guards *guards = &compiler->place.guards;
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
@@ -67,6 +68,8 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
         place->known[i].name = step->name;
         place->known[i].fails = continues(step);
     }
+    if (compiler->values.deployed)
+        return;
     place->input = expression_shape_of(input_shape, scratch);
     find_guards(compiler, scratch);
 }
@@ -94,13 +97,25 @@ const struct expression_template *compile_step_template(struct workflow_compiler
                                                         const struct draft *draft,
                                                         const struct yaml_node *node,
                                                         const char *what, uint32_t more,
-                                                        bool as_text)
+                                                        uint32_t most)
 {
     struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
     if (node == NULL)
         return NULL;
     check_guards(compiler, draft->step.when, &names);
-    return compile_template(&compiler->values, node, what, &names, as_text);
+    return compile_template(&compiler->values, node, what, &names, most);
+}
+
+const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
+                                                     const struct draft *draft,
+                                                     const struct yaml_node *node)
+{
+    bool *may_be_null = &compiler->place.guards.result_may_be_null;
+    *may_be_null = true;
+    const struct expression_template *input = compile_step_template(
+        compiler, draft, node, "Input", 1U << NAME_RESULT, STEP_INPUT_BYTES_MAX);
+    *may_be_null = false;
+    return input;
 }
 
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
@@ -110,5 +125,5 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
     if (node == NULL)
         return NULL;
     check_guards(compiler, NULL, &names);
-    return compile_template(&compiler->values, node, "Output", &names, false);
+    return compile_template(&compiler->values, node, "Output", &names, STEP_OUTPUT_BYTES_MAX);
 }

@@ -4,14 +4,11 @@
 #include "base/utf8.h"
 #include "workflow/compile.h"
 
-static const struct text reserved[] = {
-    TEXT_CONST(ERROR_ALL), TEXT_CONST(ERROR_TIMEOUT), TEXT_CONST(ERROR_TASK_FAILED),
-    TEXT_CONST(ERROR_QUERY_EVALUATION), TEXT_CONST(ERROR_DATA_LIMIT)};
-/* The same without their prefix. */
+/* The reserved errors without their prefix. */
 static const struct text bare[] = {TEXT_CONST("ALL"), TEXT_CONST("Timeout"),
                                    TEXT_CONST("TaskFailed"), TEXT_CONST("QueryEvaluationError"),
                                    TEXT_CONST("DataLimitExceeded")};
-enum { RESERVED_COUNT = sizeof(reserved) / sizeof(reserved[0]) };
+enum { RESERVED_COUNT = sizeof(bare) / sizeof(bare[0]) };
 
 /* ---- ErrorEquals ---- */
 
@@ -40,10 +37,12 @@ static bool has_prefix(struct text name)
 static bool check_reserved(const struct values *values, const struct yaml_node *node)
 {
     struct text name = node->text;
-    for (int i = 0; i < RESERVED_COUNT; i++) {
-        if (text_equal(name, reserved[i]))
-            return true;
-    }
+    struct text reserved[RESERVED_COUNT];
+    for (uint32_t i = 0; i < RESERVED_COUNT; i++)
+        reserved[i] = text_of(reserved_errors.names[i]);
+    uint32_t which = 0;
+    if (enum_names_find(&reserved_errors, name, &which))
+        return true;
     if (has_prefix(name)) {
         const struct text *near = suggest_text(name, reserved, RESERVED_COUNT);
         if (near != NULL)
@@ -119,20 +118,16 @@ static void read_errors(const struct values *values, const struct yaml_node *nod
 static void check_retried(const struct values *values, const struct yaml_node *node,
                           const struct error_set *errors)
 {
-    static const struct text never[] = {TEXT_CONST(ERROR_QUERY_EVALUATION),
-                                        TEXT_CONST(ERROR_DATA_LIMIT)};
-    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
-        if (set_has(errors, never[i]))
+    for (uint32_t i = retried_errors.count; i < reserved_errors.count; i++) {
+        if (set_has(errors, text_of(reserved_errors.names[i])))
             problems_add_error(values->problems, node->mark,
-                               "%.*s is never retried: name it in Catch", TEXT_ARG(never[i]));
+                               "%s is never retried: name it in Catch", reserved_errors.names[i]);
     }
 }
 
 static void read_retrier(const struct values *values, const struct yaml_node *node,
                          struct retrier *retrier)
 {
-    static const struct text jitters[JITTER_COUNT] = {
-        [JITTER_FULL] = TEXT_CONST("FULL"), [JITTER_NONE] = TEXT_CONST("NONE")};
     struct field_values fields;
     *retrier = (struct retrier){
         .interval_ms = DEFAULT_INTERVAL_MS,
@@ -168,8 +163,8 @@ static void read_retrier(const struct values *values, const struct yaml_node *no
                            "MaxDelaySeconds is shorter than IntervalSeconds");
     uint32_t jitter = JITTER_FULL;
     if (fields.of[FIELD_JITTER_STRATEGY] != NULL &&
-        value_word(values, fields.of[FIELD_JITTER_STRATEGY], "JitterStrategy", jitters,
-                   JITTER_COUNT, &jitter))
+        value_word(values, fields.of[FIELD_JITTER_STRATEGY], "JitterStrategy", &jitter_words,
+                   &jitter))
         retrier->jitter = (enum jitter)jitter;
 }
 
@@ -250,10 +245,6 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
                    enum workflow_place place, const struct catcher **ret_catchers,
                    uint32_t *ret_count)
 {
-    static const struct text nexts[OUTCOME_COUNT] = {[OUTCOME_COMPENSATE] =
-                                                         TEXT_CONST("$compensate"),
-                                                     [OUTCOME_ERROR] = TEXT_CONST("$error"),
-                                                     [OUTCOME_CONTINUE] = TEXT_CONST("$continue")};
     if (!check_list(values, node, "Catch", CATCHERS_MAX))
         return false;
     struct catcher *catchers = ARENA_ARRAY(values->arena, struct catcher, node->count);
@@ -266,7 +257,7 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
         read_errors(values, fields.of[FIELD_ERROR_EQUALS], &catcher->errors);
         uint32_t next = OUTCOME_COMPENSATE;
         if (fields.of[FIELD_NEXT] != NULL &&
-            value_word(values, fields.of[FIELD_NEXT], "Next", nexts, OUTCOME_COUNT, &next))
+            value_word(values, fields.of[FIELD_NEXT], "Next", &next_words, &next))
             catcher->next = (enum outcome)next;
         if (catcher->next == OUTCOME_CONTINUE && place == PLACE_DEFAULTS)
             problems_add_error(
@@ -287,11 +278,8 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
 bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome)
 {
-    static const struct text outcomes[] = {
-        [OUTCOME_COMPENSATE] = TEXT_CONST("compensate"), [OUTCOME_ERROR] = TEXT_CONST("error")};
     uint32_t outcome = OUTCOME_COMPENSATE;
-    if (!value_word(values, node, "OnExhausted", outcomes, sizeof(outcomes) / sizeof(outcomes[0]),
-                    &outcome))
+    if (!value_word(values, node, "OnExhausted", &on_exhausted_words, &outcome))
         return false;
     *ret_outcome = (enum outcome)outcome;
     return true;

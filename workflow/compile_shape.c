@@ -161,6 +161,10 @@ static bool compile_type(const struct values *values, const struct yaml_node *no
                            SHAPE_DEPTH_MAX);
         return false;
     }
+    if (shape_is_json_schema(node)) {
+        shape_refuse_json_schema(values, node);
+        return false;
+    }
     return node->kind == NODE_SEQUENCE ? compile_list(values, node, depth, ret_shape)
                                        : compile_map(values, node, depth, ret_shape);
 }

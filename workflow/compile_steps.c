@@ -43,8 +43,10 @@ static void report_unknown_step(struct workflow_compiler *compiler, const struct
                            "After names %.*s, which is not a step: did you mean %.*s?",
                            QUOTE_ARG(node->text), TEXT_ARG(*near));
     else
-        problems_add_error(compiler->values.problems, node->mark,
-                           "After names %.*s, which is not a step", QUOTE_ARG(node->text));
+        problems_add_error(
+            compiler->values.problems, node->mark,
+            "After names %.*s, which is not a step: add that step, or correct the name",
+            QUOTE_ARG(node->text));
 }
 
 static void add_predecessor(struct workflow_compiler *compiler, uint32_t index,
@@ -100,6 +102,15 @@ static enum field first_of(uint64_t fields)
     return (enum field)__builtin_ctzll(fields);
 }
 
+/* Of the first kind that has the field. */
+static const char *mark_of_field(enum field field)
+{
+    int kind = 0;
+    while ((step_compilers[kind].fields & FIELD_BIT(field)) == 0)
+        kind++;
+    return workflow_field_name(first_of(step_compilers[kind].marks));
+}
+
 /* What the step has that its kind has not: the mark of another kind, or a field of one. */
 static void check_kind(struct workflow_compiler *compiler, const struct draft *draft)
 {
@@ -119,8 +130,8 @@ static void check_kind(struct workflow_compiler *compiler, const struct draft *d
                                workflow_field_name(field));
         else
             problems_add_error(compiler->values.problems, where,
-                               "%s does not belong to a step with %s", workflow_field_name(field),
-                               mark);
+                               "%s does not belong to a step with %s, only to one with %s",
+                               workflow_field_name(field), mark, mark_of_field(field));
     }
 }
 

@@ -63,9 +63,17 @@ bool data_of_plain(const struct values *values, const struct yaml_node *node, st
         return true;
     }
     if (text.size == 0 || reads_differently(text)) {
-        problems_add_error(values->problems, node->mark,
-                           "%.*s is not a text to every YAML reader: put it in quotes%s",
-                           QUOTE_ARG(text), text.size == 0 ? ", or write null" : "");
+        if (text.size == 0)
+            problems_add_error(values->problems, node->mark,
+                               "there is no value here: write null, or \"\" for an empty text");
+        else
+            problems_add_error(values->problems, node->mark,
+                               "%.*s is not a text to every YAML reader: put it in quotes%s",
+                               QUOTE_ARG(text),
+                               value_looks_like_boolean(text)  ? ", or write true or false"
+                               : value_looks_like_number(text) ? ", or write it as JSON does"
+                               : yaml_node_is_null(node)       ? ", or write null"
+                                                               : "");
         return false;
     }
     *ret_json = data_of_text(text, values->arena);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/diff.h"
 
+#include "base/json.h"
+#include "base/utf8.h"
 #include "engine/shape.h"
 
 #include <assert.h>
@@ -12,23 +14,44 @@
 
 /* ---- values as text ---- */
 
-enum { VALUE_SIZE = 16 * 1024 };
-
-/* One value; what does not fit is cut, which the limits of workflows do not reach. */
+/* One value, in the arena. */
 struct value {
-    char data[VALUE_SIZE];
+    struct arena *arena;
+    char *data;
     size_t size;
+    size_t capacity;
 };
 
+static struct text text_of_value(const struct value *value)
+{
+    return (struct text){value->data, (uint32_t)value->size};
+}
+
+static void add_text(struct value *value, struct text text)
+{
+    if (value->size + text.size + 1 > value->capacity) {
+        char *before = value->data;
+        value->capacity = 2 * (value->size + text.size) + 64;
+        value->data = arena_bytes(value->arena, value->capacity);
+        if (value->size > 0)
+            memcpy(value->data, before, value->size);
+    }
+    if (text.size > 0)
+        memcpy(value->data + value->size, text.data, text.size);
+    value->size += text.size;
+    value->data[value->size] = '\0';
+}
+
+/* Numbers and words: texts of a file are longer. */
 __attribute__((format(printf, 2, 3))) static void add(struct value *value, const char *format, ...)
 {
-    size_t room = sizeof(value->data) - value->size;
+    char words[512];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(value->data + value->size, room, format, arguments);
+    int size = vsnprintf(words, sizeof(words), format, arguments);
     va_end(arguments);
-    assert(size >= 0);
-    value->size += (size_t)size < room ? (size_t)size : room - 1;
+    assert(size >= 0 && (size_t)size < sizeof(words));
+    add_text(value, (struct text){words, (uint32_t)size});
 }
 
 /* "0.2 s" */
@@ -129,41 +152,87 @@ static void add_catch(struct value *value, const struct workflow_step *step)
         add(value, "none");
 }
 
-static void add_expression(struct value *value, const struct expression *expression)
+/* In quotes, with escapes, so that it stands in one line and ends where it seems to end. */
+static void add_quoted(struct value *value, struct text text)
 {
-    if (expression != NULL)
-        add(value, "%.*s", TEXT_ARG(expression->source));
-    else
-        add(value, "none");
+    struct json_writer writer;
+    struct text json = {0};
+    json_writer_init(&writer, UINT32_MAX, value->arena);
+    json_write_text(&writer, text);
+    bool done = json_writer_done(&writer, &json);
+    assert(done); /* a file has no other texts */
+    (void)done;
+    add_text(value, json);
 }
 
-/* As it stands in a file, in one line. As deep as a file may be. */
+/* As it stands in a file, if that is one line. */
+static void add_expression(struct value *value, const struct expression *expression)
+{
+    if (expression == NULL)
+        add(value, "none");
+    else if (utf8_printable(expression->source))
+        add_text(value, expression->source);
+    else
+        add_quoted(value, expression->source);
+}
+
+/* "${" as a file has it, where it begins no expression. */
+static void add_literal(struct value *value, struct text text)
+{
+    for (uint32_t i = 0; i < text.size; i++) {
+        if (text.size - i >= 2 && text.data[i] == '$' && text.data[i + 1] == '{')
+            add(value, "$");
+        add_text(value, (struct text){text.data + i, 1});
+    }
+}
+
+/* A text with expressions in it, before it is quoted. */
+static void add_parts(struct value *value, const struct expression_template *template)
+{
+    if (template->kind == TEMPLATE_DATA) {
+        add_literal(value, template->data);
+    } else if (template->kind == TEMPLATE_EXPRESSION) {
+        add(value, "${");
+        add_text(value, template->expression->source);
+        add(value, "}");
+    } else {
+        for (const struct expression_template *at = template->first; at != NULL; at = at->next)
+            add_parts(value, at);
+    }
+}
+
+static void add_text_template(struct value *value, const struct expression_template *template)
+{
+    struct value text = {.arena = value->arena};
+    add_parts(&text, template);
+    add_quoted(value, text_of_value(&text));
+}
+
+/* As JSON, which is what may stand in a file. As deep as a file may be. */
 static void add_template(struct value *value, const struct expression_template *template)
 {
-    const struct expression_template *child = template != NULL ? template->first : NULL;
     if (template == NULL) {
         add(value, "none");
         return;
     }
     switch (template->kind) {
     case TEMPLATE_DATA:
-        add(value, "%.*s", TEXT_ARG(template->data));
+        add_literal(value, template->data); /* JSON has "${" in texts alone */
         return;
     case TEMPLATE_EXPRESSION:
-        add(value, "${%.*s}", TEXT_ARG(template->expression->source));
-        return;
     case TEMPLATE_TEXT:
-        for (; child != NULL; child = child->next)
-            add_template(value, child);
+        add_text_template(value, template);
         return;
     case TEMPLATE_LIST:
     case TEMPLATE_MAP:
         add(value, "%s", template->kind == TEMPLATE_MAP ? "{" : "[");
-        for (; child != NULL; child = child->next) {
-            if (template->kind == TEMPLATE_MAP)
-                add(value, "%.*s: ", TEXT_ARG(child->name));
-            add_template(value, child);
-            add(value, "%s", child->next != NULL ? ", " : "");
+        for (const struct expression_template *at = template->first; at != NULL; at = at->next) {
+            if (template->kind == TEMPLATE_MAP) {
+                add_quoted(value, at->name);
+                add(value, ":");
+            }
+            add_template(value, at);
+            add(value, "%s", at->next != NULL ? "," : "");
         }
         add(value, "%s", template->kind == TEMPLATE_MAP ? "}" : "]");
         return;
@@ -171,13 +240,13 @@ static void add_template(struct value *value, const struct expression_template *
     assert(false && "a kind of template");
 }
 
-/* "LoanDeclined: too risky" */
+/* LoanDeclined: "too risky" */
 static void add_fail(struct value *value, const struct workflow_step *step)
 {
     add(value, "%s%.*s", text_empty(step->fail.error) ? "none" : "", TEXT_ARG(step->fail.error));
     if (step->fail.message != NULL) {
         add(value, ": ");
-        add_template(value, step->fail.message);
+        add_text_template(value, step->fail.message);
     }
 }
 
@@ -298,10 +367,9 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
 static struct text field_of(const struct workflow *workflow, uint32_t index, enum diff_field field,
                             struct arena *arena)
 {
-    struct value value;
-    value.size = 0;
+    struct value value = {.arena = arena};
     add_field(&value, workflow, index, field);
-    return arena_text(arena, (struct text){value.data, (uint32_t)value.size});
+    return text_of_value(&value);
 }
 
 /* ---- comparing ---- */
@@ -331,31 +399,26 @@ static int find_step(const struct workflow *workflow, struct text name)
 static void compare_timeouts(struct differences *differences, const struct workflow *left,
                              const struct workflow *right)
 {
-    struct value values[2] = {0};
+    struct value values[2] = {{.arena = differences->arena}, {.arena = differences->arena}};
     struct text none = {0};
     if (left->timeout_ms == right->timeout_ms)
         return;
     add_seconds(&values[0], left->timeout_ms);
     add_seconds(&values[1], right->timeout_ms);
-    struct text texts[2];
-    for (int i = 0; i < 2; i++)
-        texts[i] =
-            arena_text(differences->arena, (struct text){values[i].data, (uint32_t)values[i].size});
-    differ(differences, none, "TimeoutSeconds", left->timeout_ms == 0 ? none : texts[0],
-           right->timeout_ms == 0 ? none : texts[1]);
+    differ(differences, none, "TimeoutSeconds",
+           left->timeout_ms == 0 ? none : text_of_value(&values[0]),
+           right->timeout_ms == 0 ? none : text_of_value(&values[1]));
 }
 
 static void compare_outputs(struct differences *differences, const struct workflow *left,
                             const struct workflow *right)
 {
-    struct value values[2];
     struct text texts[2], none = {0};
     const struct expression_template *const templates[2] = {left->output, right->output};
     for (int i = 0; i < 2; i++) {
-        values[i].size = 0;
-        add_template(&values[i], templates[i]);
-        texts[i] =
-            arena_text(differences->arena, (struct text){values[i].data, (uint32_t)values[i].size});
+        struct value value = {.arena = differences->arena};
+        add_template(&value, templates[i]);
+        texts[i] = text_of_value(&value);
     }
     if (!text_equal(texts[0], texts[1]))
         differ(differences, none, "Output", left->output == NULL ? none : texts[0],
@@ -389,23 +452,24 @@ static uint32_t shape_size(const struct shape *shape)
 /* "number?"; NULL: it is not there. */
 static struct text shape_word(const struct shape *shape, struct arena *arena)
 {
-    struct value value;
-    value.size = 0;
+    struct value value = {.arena = arena};
     if (shape != NULL)
         add(&value, "%s%s", shape_kind_name(shape->kind), shape->optional ? "?" : "");
-    return arena_text(arena, (struct text){value.data, (uint32_t)value.size});
+    return text_of_value(&value);
 }
 
 /* "InputShape.items[].sku" */
 static const char *shape_path(const char *parent, const struct shape *member, struct arena *arena)
 {
-    struct value value;
-    value.size = 0;
-    if (member != NULL)
-        add(&value, "%s.%.*s", parent, TEXT_ARG(member->name));
-    else
-        add(&value, "%s[]", parent);
-    return arena_text(arena, (struct text){value.data, (uint32_t)value.size + 1}).data;
+    struct value value = {.arena = arena};
+    add_text(&value, text_of(parent));
+    if (member != NULL) {
+        add(&value, ".");
+        add_text(&value, member->name);
+    } else {
+        add(&value, "[]");
+    }
+    return value.data;
 }
 
 static void compare_shapes(struct differences *differences, const char *path,

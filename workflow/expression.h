@@ -39,6 +39,7 @@ struct expression_guards {
     uint64_t always; /* set of the workflow's steps: they have neither a When nor a Catch with
                         $continue, and a kind that has an output */
     const struct expression *own_when; /* of this step; NULL: none, or it is this expression */
+    bool result_may_be_null;           /* in what an undo is sent: of an attempt that timed out */
     struct {                           /* of each step: what its When says, once it has started */
         uint64_t outputs;
         uint64_t errors;
@@ -55,6 +56,7 @@ struct expression_names {
     uint32_t step_count;
     const struct expression_shape *input;   /* NULL: any */
     const struct expression_guards *guards; /* NULL: what may be missing is not checked */
+    bool deployed; /* the text was checked when it was new: only what cannot be evaluated counts */
 };
 
 /* Everywhere: input, order, output and error. */
@@ -64,6 +66,7 @@ struct expression_names {
 #define KIND_SET(kind) (1U << VALUE_##kind)
 #define KINDS_NUMBER (KIND_SET(INT) | KIND_SET(REAL))
 #define KINDS_ANY ((1U << VALUE_KIND_COUNT) - 1)
+#define KINDS_IN_TEXT (KINDS_NUMBER | KIND_SET(TEXT) | KIND_SET(BOOL)) /* ${...} in other text */
 
 /* ---- texts ---- */
 
@@ -98,10 +101,11 @@ uint32_t expression_find_brace(struct text text);
 const struct expression *compile_expression(const struct values *values,
                                             const struct yaml_node *node, const char *what,
                                             const struct expression_names *names, uint8_t kinds);
-/* Input, Output, Set (`as_text` false), Question, Message. NULL after a problem. */
+/* `most`: bytes of JSON that Input, Output or Set may make; 0: a text, Question or Message. NULL
+ * after a problem. */
 const struct expression_template *compile_template(const struct values *values,
                                                    const struct yaml_node *node, const char *what,
                                                    const struct expression_names *names,
-                                                   bool as_text);
+                                                   uint32_t most);
 
 #endif

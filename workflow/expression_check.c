@@ -64,18 +64,23 @@ static const struct expression_node *node_at(const struct checker *checker, uint
     return &checker->draft->nodes[index];
 }
 
-/* "a number or a text". */
+/* "a boolean, a number or a text". */
 static const char *phrase_of(uint8_t kinds, char *phrase, size_t size)
 {
     size_t used = 0;
     phrase[0] = '\0';
     if (kinds == KINDS_ANY)
         return "anything";
-    for (uint32_t kind = 0; kind < VALUE_KIND_COUNT && used < size; kind++) {
-        bool again = kind == VALUE_REAL && (kinds & K(INT)) != 0;
-        if ((kinds & 1U << kind) != 0 && !again)
-            used += (size_t)snprintf(phrase + used, size - used, "%s%s", used > 0 ? " or " : "",
-                                     value_kind_phrase((enum value_kind)kind));
+    uint8_t rest = (kinds & K(INT)) != 0 ? (uint8_t)(kinds & ~K(REAL)) : kinds;
+    for (uint32_t kind = 0; rest != 0 && used < size; kind++) {
+        if ((rest & 1U << kind) == 0)
+            continue;
+        rest &= (uint8_t)(rest - 1);
+        used += (size_t)snprintf(phrase + used, size - used, "%s%s",
+                                 used == 0   ? ""
+                                 : rest == 0 ? " or "
+                                             : ", ",
+                                 value_kind_phrase((enum value_kind)kind));
     }
     return phrase;
 }
@@ -144,14 +149,15 @@ static void report_member(const struct checker *checker, const struct expression
     uint32_t count = shape->member_count < 64 ? shape->member_count : 64;
     for (uint32_t i = 0; i < count; i++)
         names[i] = shape->members[i].name;
-    const struct text *near = suggest_text(node->text, names, count);
-    if (near != NULL)
-        expression_report(checker->draft->problems, WORKFLOW_ERROR, node->at,
-                          "there is no member %.*s: did you mean %.*s?", QUOTE_ARG(node->text),
-                          TEXT_ARG(*near));
-    else
-        expression_report(checker->draft->problems, WORKFLOW_ERROR, node->at,
-                          "there is no member %.*s", QUOTE_ARG(node->text));
+    expression_report_unknown(checker->draft, node->at, "member", node->text, names, count);
+}
+
+/* Known before any order is. */
+static void check_index(const struct checker *checker, const struct expression_node *index)
+{
+    if (index->kind == EXPR_INT && index->whole < 0)
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, index->at,
+                          "elements count from 0: write l[size(l) - 1] for the last one");
 }
 
 static struct known check_step_of_path(struct checker *checker, uint16_t index, struct known base)
@@ -162,6 +168,7 @@ static struct known check_step_of_path(struct checker *checker, uint16_t index, 
         require(checker, node->at, "an index in brackets", K(LIST) | K(MAP), base);
         require(checker, node_at(checker, node->first)->at, "an index in brackets",
                 KINDS_NUMBER | K(TEXT), key);
+        check_index(checker, node_at(checker, node->first));
         bool list = base.shape != NULL && base.shape->kinds == K(LIST);
         return list ? of_shape(base.shape->element) : anything;
     }
@@ -200,7 +207,9 @@ static struct known check_sum(const struct checker *checker, const struct expres
             checker->draft->problems, WORKFLOW_ERROR, right->op_at, "+ cannot add %s and %s%s",
             phrase_of(a.kinds, left_phrase, sizeof(left_phrase)),
             phrase_of(b.kinds, right_phrase, sizeof(right_phrase)),
-            ((a.kinds | b.kinds) & K(TEXT)) != 0 ? ": write string(...) for a text" : "");
+            ((a.kinds | b.kinds) & K(TEXT)) != 0   ? ": write string(...) for a text"
+            : ((a.kinds | b.kinds) & K(LIST)) != 0 ? ": write [x] for a list of one element"
+                                                   : "");
     return both != 0 ? (struct known){both, NULL} : anything;
 }
 
@@ -225,7 +234,7 @@ static struct known check_equal(const struct checker *checker, const struct expr
     bool numbers = (a.kinds & KINDS_NUMBER) != 0 && (b.kinds & KINDS_NUMBER) != 0;
     if (!numbers && (a.kinds & b.kinds) == 0)
         expression_report(checker->draft->problems, WORKFLOW_WARNING, right->op_at,
-                          "%s and %s are never equal",
+                          "%s and %s are never equal: convert one, or correct the comparison",
                           phrase_of(a.kinds, left_phrase, sizeof(left_phrase)),
                           phrase_of(b.kinds, right_phrase, sizeof(right_phrase)));
     return yes_or_no;
@@ -380,8 +389,7 @@ static struct known check_macro(struct checker *checker, const struct expression
     uint16_t body = node_at(checker, node->first)->next;
     struct known result = check_node(checker, body);
     if (node->code != FUNCTION_MAP)
-        require(checker, node_at(checker, body)->at, "what a macro asks for each element", K(BOOL),
-                result);
+        require(checker, node_at(checker, body)->at, "the condition of a macro", K(BOOL), result);
     if (node->code == FUNCTION_FILTER)
         return (struct known){K(LIST), known ? list.shape : NULL};
     return result_of((enum expression_function)node->code);
@@ -464,7 +472,8 @@ void expression_check(struct expression_draft *draft, uint8_t kinds)
     struct known known = check_node(&checker, 0);
     char wanted[96], is[96];
     if ((known.kinds & kinds) == 0)
-        expression_report(draft->problems, WORKFLOW_ERROR, 0, "this gives %s; here it must give %s",
+        expression_report(draft->problems, WORKFLOW_ERROR, 0, "this gives %s; %s it must give %s",
                           phrase_of(known.kinds, is, sizeof(is)),
+                          kinds == KINDS_IN_TEXT ? "within other text" : "here",
                           phrase_of(kinds, wanted, sizeof(wanted)));
 }

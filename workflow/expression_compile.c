@@ -48,8 +48,9 @@ const struct expression *expression_compile(struct text source,
     ret_problems->errors = 0;
     if (text.size > EXPRESSION_BYTES_MAX) {
         expression_report(ret_problems, WORKFLOW_ERROR, begin,
-                          "an expression has %u bytes; the limit is %d", text.size,
-                          EXPRESSION_BYTES_MAX);
+                          "an expression has %u bytes; the limit is %d: let a Set before it "
+                          "compute a part",
+                          text.size, EXPRESSION_BYTES_MAX);
         return NULL;
     }
     if (text.size > 0 && (!utf8_valid(text) || memchr(text.data, '\0', text.size) != NULL)) {
@@ -61,9 +62,9 @@ const struct expression *expression_compile(struct text source,
     draft.names = names;
     draft.arena = arena;
     draft.problems = ret_problems;
-    if (expression_parse(&draft))
+    if (expression_parse(&draft) && !names->deployed)
         expression_check(&draft, kinds);
-    if (ret_problems->errors == 0 && names->guards != NULL)
+    if (ret_problems->errors == 0 && !names->deployed && names->guards != NULL)
         expression_check_guards(&draft);
     for (uint32_t i = 0; i < ret_problems->count; i++)
         ret_problems->items[i].at += begin;

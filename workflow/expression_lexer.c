@@ -216,8 +216,10 @@ static void take_text(struct lexer *lexer, struct token *token)
             size += more;
         } else if (c == '\0' || c == '\n' || c == '\r') {
             refuse(lexer, token, token->at,
-                   c == '\0' ? "the text that begins here does not end"
-                             : "a text stands in one line: write \\n for a new one");
+                   c == '\0'
+                       ? "the text that begins here does not end: close it; if it has a #, put "
+                         "the whole expression in quotes"
+                       : "a text stands in one line: write \\n for a new one");
             return;
         } else {
             to[size++] = c;
@@ -240,23 +242,44 @@ static void take_name(struct lexer *lexer, struct token *token)
     token->text = (struct text){lexer->source.data + lexer->at, size};
     lexer->at += size;
     char quote = look(lexer, 0);
-    if (size <= 2 && (quote == '\'' || quote == '"'))
-        refuse(lexer, token, token->at,
-               "there are no raw texts and no bytes: leave out the letter before the quote");
+    if (size > 2 || (quote != '\'' && quote != '"'))
+        return;
+    char before = token->at > 0 ? lexer->source.data[token->at - 1] : ' ';
+    refuse(lexer, token, token->at,
+           before == quote
+               ? "a text ends before this letter: write \\ before a quote within a text"
+               : "there are no raw texts and no bytes: leave out the letter before the quote");
 }
 
 static const struct {
     const char *text;
     const char *cure; /* NULL: it is one of ours */
 } marks[] = {
+    /* The longer of two that begin alike comes first. */
+    {"===", "write == to compare"},
+    {"!==", "write != to compare"},
     {"&&", NULL},
     {"||", NULL},
     {"==", NULL},
     {"!=", NULL},
+    {"<>", "write != to compare"},
+    {"=>", "write >= to compare"},
+    {"=<", "write <= to compare"},
+    {"=~", "there are no regular expressions: see startsWith, endsWith and contains"},
+    {"->", "there are no functions of your own: write l.all(x, x > 0) or another macro"},
+    {"**", "there are no powers: write x * x"},
+    {"++", "values do not change: write x + 1"},
+    {"<<", "there are no operators on bits: write x * 2"},
+    {">>", "there are no operators on bits: write int(x / 2)"},
+    {"??", "there is no ??: write has(x.y) ? x.y : ..."},
+    {"{{", "leave out {{ }}: a field is an expression, and text has it in ${ }"},
+    {"{%", "leave out {% %}: a field is an expression, and text has it in ${ }"},
+    {"$.", "there are no paths with $: write input.x or output.STEP.x"},
     {"<=", NULL},
     {">=", NULL},
     {"//", "there are no comments in expressions: write them behind a # in YAML"},
     {"${", "leave out ${ }: the whole field is an expression"},
+    {"$", "names have no $: write input.x or output.STEP.x"},
     {".?", "there are no optionals: write has(x.y) ? x.y : ..."},
     {"?.", "there are no optionals: write has(x.y) ? x.y : ..."},
     {"[?", "there are no optionals: write has(x.y) ? x.y : ..."},
@@ -264,9 +287,13 @@ static const struct {
     {"|", "write || for or"},
     {"=", "write == to compare"},
     {"`", "write x['name'] for a name with other characters than letters, digits and _"},
-    {"^", "there is no ^"},
-    {"~", "there is no ~"},
-    {";", "an expression has no ;"},
+    {"^", "there are no powers, and no operators on bits: write x * x"},
+    {"~", "there are no operators on bits: write ! for not"},
+    {";", "an expression has no ;: leave it out"},
+    {"\u201c", "write ' around a text"},
+    {"\u201d", "write ' around a text"},
+    {"\u2018", "write ' around a text"},
+    {"\u2019", "write ' around a text"},
 };
 
 static void take_mark(struct lexer *lexer, struct token *token)
@@ -277,7 +304,9 @@ static void take_mark(struct lexer *lexer, struct token *token)
         if (rest.size < mark.size || memcmp(rest.data, mark.data, mark.size) != 0)
             continue;
         if (marks[i].cure != NULL) {
-            refuse(lexer, token, token->at, marks[i].cure);
+            bool leads = token->at == 0 && mark.data[0] == '=';
+            refuse(lexer, token, token->at,
+                   leads ? "an expression has no = at its beginning: leave it out" : marks[i].cure);
             return;
         }
         token->kind = TOKEN_MARK;
@@ -289,7 +318,7 @@ static void take_mark(struct lexer *lexer, struct token *token)
         uint32_t size = utf8_character_size((const uint8_t *)rest.data, rest.size);
         struct text shown = {rest.data, size};
         expression_report(lexer->problems, WORKFLOW_ERROR, token->at,
-                          "%.*s is nothing that an expression can have here", TEXT_ARG(shown));
+                          "an expression cannot have %.*s here", TEXT_ARG(shown));
         token->kind = TOKEN_ERROR;
         return;
     }

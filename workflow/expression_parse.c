@@ -7,11 +7,13 @@
  * the text. */
 #include "workflow/expression_parser.h"
 
+#define TOO_DEEP "an expression is nested at most 32 deep: let a Set before it compute a part"
+
 static bool enter(struct expression_parser *parser)
 {
     /* The expression itself is not within anything. */
     if (parser->depth == EXPRESSION_DEPTH_MAX + 1)
-        parser_fail(parser, parser->token.at, "an expression is nested at most 32 deep");
+        parser_fail(parser, parser->token.at, TOO_DEEP);
     parser->depth++;
     return !parser->failed;
 }
@@ -58,7 +60,8 @@ static void insert_entry(struct expression_parser *parser, struct parser_row *ro
     for (uint16_t at = row->first; at != 0; at = parser_node(parser, at)->next) {
         int order = text_compare(parser_node(parser, at)->text, name);
         if (order == 0)
-            parser_fail(parser, parser_node(parser, entry)->at, "this name is already in the map");
+            parser_fail(parser, parser_node(parser, entry)->at,
+                        "this name is already in the map: remove one of the two");
         if (order >= 0)
             break;
         before = at;
@@ -157,6 +160,9 @@ static uint16_t parse_primary(struct expression_parser *parser)
 static uint16_t parse_element(struct expression_parser *parser, uint32_t at)
 {
     uint16_t child = parse_expression(parser);
+    if (parser_is_mark(parser, ":"))
+        parser_fail(parser, parser->token.at,
+                    "lists have no slices: take one element, or filter them");
     parser_expect_mark(parser, "]");
     if (parser->failed)
         return 0;
@@ -172,7 +178,9 @@ static void parse_member(struct expression_parser *parser, struct parser_row *ro
 {
     struct token name = parser->token;
     if (name.kind != TOKEN_NAME) {
-        parser_fail_expected(parser, "a name: write x['a b'] for one with other characters");
+        parser_fail_expected(parser, name.kind == TOKEN_INT
+                                         ? "a name: write l[0] for an element, x['0'] for a member"
+                                         : "a name: write x['a b'] for one with other characters");
         return;
     }
     parser_advance(parser);
@@ -338,19 +346,27 @@ uint16_t parse_expression(struct expression_parser *parser)
 
 /* ---- the whole ---- */
 
+/* What stands behind a whole expression. */
 static void check_end(struct expression_parser *parser)
 {
-    static const struct {
-        const char *word;
-        const char *cure;
-    } words[] = {
-        {"and", "write && for and"}, {"or", "write || for or"}, {"not", "write ! for not"}};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (parser_is_word(parser, words[i].word))
-            parser_fail(parser, parser->token.at, words[i].cure);
-    }
-    if (parser->token.kind != TOKEN_END)
+    const struct token *token = &parser->token;
+    const char *cure =
+        token->kind == TOKEN_NAME ? expression_operator_word_cure(token->text) : NULL;
+    if (parser->failed || token->kind == TOKEN_END)
+        return;
+    if (cure != NULL)
+        parser_fail(parser, token->at, cure);
+    else if (parser_is_mark(parser, ","))
+        parser_fail(parser, token->at,
+                    "a comma stands between arguments and elements only: write 1000 for 1,000");
+    else if (parser_is_mark(parser, ":"))
+        parser_fail(parser, token->at, "there is no ? before this colon: write a ? b : c");
+    else if (parser_is_mark(parser, ")") || parser_is_mark(parser, "]") ||
+             parser_is_mark(parser, "}"))
+        parser_fail(parser, token->at, "this bracket was not opened: remove it");
+    else if (parser->draft->problems->errors == 0)
         parser_fail_expected(parser, "an operator, or its end");
+    parser->failed = true; /* behind an unknown name, it is not a mistake of its own */
 }
 
 /* Nodes below this one on the longest path; the parser's own depth bounds the recursion. */
@@ -374,13 +390,13 @@ bool expression_parse(struct expression_draft *draft)
     draft->slot_count = 0;
     parser_advance(&parser);
     if (parser.token.kind == TOKEN_END)
-        parser_fail(&parser, 0, "there is no expression");
+        parser_fail(&parser, 0, "there is no expression: write one, as in input.amount > 100");
     uint16_t root = parse_expression(&parser);
     check_end(&parser);
     if (parser.failed)
         return false;
     draft->nodes[0] = draft->nodes[root];
     if (depth_of(draft, 0) > EXPRESSION_DEPTH_MAX)
-        parser_fail(&parser, 0, "an expression is nested at most 32 deep");
+        parser_fail(&parser, 0, TOO_DEEP);
     return draft->problems->errors == 0;
 }

@@ -30,12 +30,21 @@ void expression_check_guards(const struct expression_draft *draft);
 /* What a boolean always is, by its constants and by what is always there. */
 enum expression_truth { TRUTH_UNKNOWN, TRUTH_FALSE, TRUTH_TRUE };
 enum expression_truth expression_truth_of(const struct expression *expression,
-                                          const struct expression_guards *guards,
+                                          const struct expression_names *names,
                                           struct arena *arena);
+/* The member of the input that a has() which is the whole expression, or the whole behind `!`, asks
+ * for although InputShape requires it; else empty. */
+struct text expression_asks_for_required(const struct expression *expression,
+                                         const struct expression_names *names);
 
 /* expression_names.c: names, functions and members that are not known, with the nearest one. */
+/* "there is no WHAT NAME", with the candidate that is meant, or all of them. */
+void expression_report_unknown(const struct expression_draft *draft, uint32_t at, const char *what,
+                               struct text name, const struct text *candidates, uint32_t count);
 bool expression_find_name(struct text text, enum expression_name *ret_name);
 bool expression_find_function(struct text text, enum expression_function *ret_function);
+/* What to write for a word that is an operator elsewhere; NULL: it is not one. */
+const char *expression_operator_word_cure(struct text word);
 void expression_report_name(const struct expression_draft *draft, uint32_t at, struct text name,
                             const struct text *variables, uint32_t variable_count);
 /* `method`: it stands behind a value and a dot. */

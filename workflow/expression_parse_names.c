@@ -18,7 +18,9 @@ static struct token parse_member_name(struct expression_parser *parser, enum exp
     } else if (parser_take_mark(parser, "[")) {
         member = parser->token;
         if (member.kind != TOKEN_TEXT)
-            parser_fail_expected(parser, "a name in quotes");
+            parser_fail_expected(parser, name == NAME_ORDER ? "a name in quotes, as in order['id']"
+                                                            : "the name of a step in quotes, as in "
+                                                              "output['STEP']");
         parser_advance(parser);
         parser_expect_mark(parser, "]");
     } else {
@@ -26,7 +28,7 @@ static struct token parse_member_name(struct expression_parser *parser, enum exp
                     name == NAME_OUTPUT ? "output does not stand alone: write output.STEP"
                     : name == NAME_ERROR
                         ? "error does not stand alone: write error.STEP"
-                        : "order does not stand alone: write order.id or its like");
+                        : "order does not stand alone: write order.id or another member");
     }
     return member;
 }
@@ -104,7 +106,8 @@ static const struct {
 /* has(x.y), after its first bracket. */
 static uint16_t parse_has(struct expression_parser *parser, uint32_t at)
 {
-    static const char expected[] = "has() takes a member, as in has(input.gift)";
+    static const char expected[] =
+        "has() takes a member, as in has(input.gift); for an element, ask size(l) > 0";
     uint16_t child = parse_expression(parser);
     parser_expect_mark(parser, ")");
     if (parser->failed)
@@ -116,7 +119,8 @@ static uint16_t parse_has(struct expression_parser *parser, uint32_t at)
         return child;
     }
     if (node->kind == EXPR_NAME && node->code == NAME_ORDER)
-        parser_fail(parser, at, "each order has all members of order: compare with ''");
+        parser_fail(parser, at,
+                    "each order has all members of order: compare with '', as in order.id != ''");
     uint16_t last = node->kind == EXPR_PATH ? node->first : 0;
     while (last != 0 && parser_node(parser, last)->next != 0)
         last = parser_node(parser, last)->next;
@@ -169,7 +173,8 @@ static void parse_macro(struct expression_parser *parser, struct parser_row *row
     if (expression_find_name(variable.text, &name) || text_equal(variable.text, TEXT("in")))
         parser_fail(parser, variable.at, "this name has a meaning already: take another one");
     if (parser->variable_count == EXPRESSION_DEPTH_MAX)
-        parser_fail(parser, variable.at, "macros are nested at most 32 deep");
+        parser_fail(parser, variable.at,
+                    "macros are nested at most 32 deep: let a Set before it compute a part");
     if (parser->failed)
         return;
     parser_advance(parser);

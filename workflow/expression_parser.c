@@ -41,7 +41,7 @@ bool parser_take_mark(struct expression_parser *parser, const char *mark)
 /* What the token is, to be read after "before" or "not". */
 void parser_fail_expected(struct expression_parser *parser, const char *expected)
 {
-    char what[160];
+    char what[EXPRESSION_PROBLEM_SIZE];
     const struct token *token = &parser->token;
     struct text found = {parser->draft->source.data + token->at, token->end - token->at};
     if (token->kind == TOKEN_END)
@@ -62,7 +62,9 @@ uint16_t parser_new_node(struct expression_parser *parser, enum expression_node_
 {
     struct expression_draft *draft = parser->draft;
     if (draft->node_count == EXPRESSION_NODES_MAX)
-        parser_fail(parser, at, "an expression has at most 512 values and operators");
+        parser_fail(parser, at,
+                    "an expression has at most 512 values and operators: let a Set before it "
+                    "compute a part");
     if (parser->failed)
         return 0;
     uint16_t index = draft->node_count++;

@@ -32,7 +32,7 @@ static bool report_misplaced(const struct field_table *table, struct text name, 
     char where[WORKFLOW_PROBLEM_TEXT_SIZE];
     size_t size = 0;
     for (uint32_t field = 0; field < table->count; field++) {
-        if (!text_equal(name, table->names[field]))
+        if (!text_equal(name, table->rows[field].name))
             continue;
         for (uint32_t place = 0; place < table->place_count && size < sizeof(where); place++) {
             if (is_known(table, field, place))
@@ -46,13 +46,22 @@ static bool report_misplaced(const struct field_table *table, struct text name, 
     return false;
 }
 
+static bool is_word(struct text name)
+{
+    for (uint32_t i = 0; i < name.size; i++) {
+        if (strchr(" ()[]?!=<>&|'\"", name.data[i]) != NULL)
+            return false;
+    }
+    return true;
+}
+
 static void report_unknown(const struct field_table *table, const struct yaml_node *key,
                            uint32_t place, struct workflow_problems *problems)
 {
     struct text candidates[FIELDS_MAX] = {0};
     for (uint32_t field = 0; field < table->count; field++) {
         if (is_known(table, field, place))
-            candidates[field] = table->names[field];
+            candidates[field] = table->rows[field].name;
     }
     if (report_foreign(table, key->text, key->mark, problems) ||
         report_misplaced(table, key->text, key->mark, problems))
@@ -63,17 +72,39 @@ static void report_unknown(const struct field_table *table, const struct yaml_no
                            "%.*s is an unknown field of %s: did you mean %.*s?",
                            QUOTE_ARG(key->text), table->places[place].phrase, TEXT_ARG(*near));
     else
-        problems_add_error(problems, key->mark, "%.*s is an unknown field of %s",
-                           QUOTE_ARG(key->text), table->places[place].phrase);
+        problems_add_error(
+            problems, key->mark, "%.*s is an unknown field of %s%s", QUOTE_ARG(key->text),
+            table->places[place].phrase,
+            is_word(key->text) ? "" : ": put an expression with a comma or a colon in quotes");
 }
 
 static int find_field(const struct field_table *table, struct text name, uint32_t place)
 {
     for (uint32_t field = 0; field < table->count; field++) {
-        if (is_known(table, field, place) && text_equal(name, table->names[field]))
+        if (is_known(table, field, place) && text_equal(name, table->rows[field].name))
             return (int)field;
     }
     return -1;
+}
+
+/* "a step has no Agent, Agents, Set or Fail" */
+static void report_none(const struct field_table *table, uint64_t one_of, uint32_t place,
+                        struct mark mark, struct workflow_problems *problems)
+{
+    char list[WORKFLOW_PROBLEM_TEXT_SIZE];
+    size_t size = 0;
+    list[0] = '\0';
+    for (uint32_t field = 0; field < table->count && size < sizeof(list); field++) {
+        if ((one_of & BIT(field)) == 0)
+            continue;
+        one_of &= ~BIT(field);
+        size += (size_t)snprintf(list + size, sizeof(list) - size, "%s%.*s",
+                                 size == 0     ? ""
+                                 : one_of == 0 ? " or "
+                                               : ", ",
+                                 TEXT_ARG(table->rows[field].name));
+    }
+    problems_add_error(problems, mark, "%s has no %s", table->places[place].phrase, list);
 }
 
 static void report_missing(const struct field_table *table, uint64_t given, uint32_t place,
@@ -81,12 +112,12 @@ static void report_missing(const struct field_table *table, uint64_t given, uint
 {
     uint64_t missing = table->places[place].required & ~given;
     uint64_t one_of = table->places[place].one_of;
-    if ((one_of & given) == 0)
-        missing |= one_of & (~one_of + 1); /* the first one of them */
+    if (one_of != 0 && (one_of & given) == 0)
+        report_none(table, one_of, place, mark, problems);
     for (uint32_t field = 0; field < table->count; field++) {
         if ((missing & BIT(field)) != 0)
             problems_add_error(problems, mark, "%s has no %.*s", table->places[place].phrase,
-                               TEXT_ARG(table->names[field]));
+                               TEXT_ARG(table->rows[field].name));
     }
 }
 
@@ -110,7 +141,7 @@ bool fields_take(const struct field_table *table, const struct yaml_node *node, 
         if (yaml_node_is_null(child))
             problems_add_error(problems, child->key->mark,
                                "%.*s has no value: give it one or leave it out",
-                               TEXT_ARG(table->names[field]));
+                               TEXT_ARG(table->rows[field].name));
         else if (ret_fields->of[field] == NULL)
             ret_fields->of[field] = child;
     }

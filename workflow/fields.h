@@ -18,12 +18,23 @@ enum workflow_place {
 };
 
 enum field {
-#define FIELD(constant, name) FIELD_##constant,
+#define FIELD(constant, name, form, description) FIELD_##constant,
 #include "workflow/fields.def"
     FIELD_COUNT
 };
 
 _Static_assert((int)FIELD_COUNT <= (int)FIELDS_MAX, "a set of fields fits a uint64_t");
+
+/* The words of fields. */
+extern const struct enum_names next_words;         /* by enum outcome */
+extern const struct enum_names on_exhausted_words; /* the first ones of enum outcome */
+extern const struct enum_names jitter_words;       /* by enum jitter */
+/* The names of errors that begin with "States.", and those that may be retried, the first ones. */
+extern const struct enum_names reserved_errors;
+extern const struct enum_names retried_errors;
+
+/* Those of workflow files. */
+extern const struct field_table workflow_fields;
 
 const char *workflow_field_name(enum field field);
 /* fields_take() of a workflow file. */

@@ -248,8 +248,9 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
         picture_put_quoted(picture, step->when->source);
     }
     picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2") : TEXT("\""));
-    if (step->agent_count == 0)
-        picture_put(picture, TEXT(", shape=hexagon"));
+    if (step->agent_count == 0) /* a Fail is a stop sign */
+        picture_put(picture, text_empty(step->fail.error) ? TEXT(", shape=hexagon")
+                                                          : TEXT(", shape=octagon"));
     if (step->when != NULL)
         picture_put(picture, TEXT(", style=\"rounded,dashed\""));
     picture_put(picture, TEXT("];\n"));

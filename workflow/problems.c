@@ -7,7 +7,10 @@
 
 const char *workflow_severity_name(enum workflow_severity severity)
 {
-    return severity == WORKFLOW_ERROR ? "error" : "warning";
+    static const char *const names[] = {
+        [WORKFLOW_ERROR] = "error", [WORKFLOW_WARNING] = "warning", [WORKFLOW_NOTE] = "note"};
+    _Static_assert(sizeof(names) / sizeof(names[0]) == WORKFLOW_SEVERITY_COUNT, "a name for each");
+    return names[severity];
 }
 
 /* Texts quote the file: one line each, and no character cut in two or able to drive a terminal. */
@@ -67,6 +70,15 @@ void problems_add_warning(struct workflow_problems *problems, struct mark mark, 
     va_list arguments;
     va_start(arguments, format);
     add(problems, WORKFLOW_WARNING, mark, format, arguments);
+    va_end(arguments);
+}
+
+void problems_add_note(struct workflow_problems *problems, struct mark mark, const char *format,
+                       ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(problems, WORKFLOW_NOTE, mark, format, arguments);
     va_end(arguments);
 }
 

@@ -15,6 +15,8 @@ void problems_add_error(struct workflow_problems *problems, struct mark mark, co
                         ...) __attribute__((format(printf, 3, 4)));
 void problems_add_warning(struct workflow_problems *problems, struct mark mark, const char *format,
                           ...) __attribute__((format(printf, 3, 4)));
+void problems_add_note(struct workflow_problems *problems, struct mark mark, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 /* By line and column; what stands at the same place stays in the order in which it was found. */
 void problems_sort(struct workflow_problems *problems);
 /* The first error; NULL: only warnings fitted. */

@@ -16,13 +16,39 @@ struct template_compiler {
 
 /* ---- problems ---- */
 
+/* Whether it reads a member of the input. */
+static bool reads_members(const struct expression *expression)
+{
+    for (uint16_t i = 0; i < expression->node_count; i++) {
+        const struct expression_node *node = &expression->nodes[i];
+        const struct expression_node *first = &expression->nodes[node->first];
+        if (node->kind == EXPR_PATH && first->kind == EXPR_NAME && first->code == NAME_INPUT)
+            return true;
+    }
+    return false;
+}
+
+/* Once, at the first place. */
+static void note_members(const struct values *values, const struct yaml_node *node, uint32_t begin,
+                         const struct expression *expression)
+{
+    if (values->notes == NULL || values->notes->members || !reads_members(expression))
+        return;
+    values->notes->members = true;
+    problems_add_note(values->problems, yaml_node_mark_at(node, begin),
+                      "without an InputShape, members of the input are not checked, neither here "
+                      "nor when an order is submitted");
+}
+
 /* Those of an expression that begins at `begin` of the node's text. */
 static void pass_on(const struct values *values, const struct yaml_node *node, uint32_t begin,
                     const struct expression_problems *found)
 {
     for (uint32_t i = 0; i < found->count; i++) {
         const struct expression_problem *problem = &found->items[i];
-        struct mark mark = yaml_node_mark_at(node, begin + problem->at);
+        /* Finding the place takes as long as the text: not for those that are only counted. */
+        bool shown = values->problems->count < WORKFLOW_PROBLEMS_MAX;
+        struct mark mark = shown ? yaml_node_mark_at(node, begin + problem->at) : node->mark;
         if (problem->severity == WORKFLOW_ERROR)
             problems_add_error(values->problems, mark, "%s", problem->text);
         else if (!values->deployed)
@@ -40,6 +66,8 @@ static const struct expression *compile_part(const struct values *values,
     const struct expression *expression =
         expression_compile(source, names, kinds, values->arena, &found);
     pass_on(values, node, begin, &found);
+    if (expression != NULL && names->input == NULL)
+        note_members(values, node, begin, expression);
     return expression;
 }
 
@@ -54,18 +82,51 @@ static bool is_negative(const struct expression *expression)
 
 static void warn_of_constant(const struct values *values, const struct yaml_node *node,
                              const char *what, const struct expression *expression,
-                             const struct expression_guards *guards)
+                             const struct expression_names *names)
 {
-    enum expression_truth truth = expression_truth_of(expression, guards, values->arena);
-    if (truth != TRUTH_UNKNOWN)
+    enum expression_truth truth = expression_truth_of(expression, names, values->arena);
+    struct text name = expression_asks_for_required(expression, names);
+    if (truth == TRUTH_UNKNOWN)
+        return;
+    if (text_empty(name))
         problems_add_warning(values->problems, node->mark, "%s is always %s", what,
-                             truth == TRUTH_TRUE ? "true" : "false");
+                             truth == TRUTH_TRUE ? "true: leave it out"
+                                                 : "false: the step never runs");
+    else
+        problems_add_warning(
+            values->problems, node->mark,
+            "%s is always %s, because InputShape requires %.*s: %s, or write %.*s? "
+            "there",
+            what, truth == TRUTH_TRUE ? "true" : "false", QUOTE_ARG(name),
+            truth == TRUTH_TRUE ? "leave it out" : "remove the step", QUOTE_ARG(name));
+}
+
+/* Whether a bracket is open at the end: in { } and [ ], a comma ends a text without quotes. */
+static bool is_cut(struct text text)
+{
+    int depth = 0;
+    for (uint32_t at = 0; at < text.size;) {
+        char c = text.data[at];
+        if (c == '\'' || c == '"') {
+            at = lexer_skip_text(text, at);
+            continue;
+        }
+        depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+        at++;
+    }
+    return depth > 0;
 }
 
 const struct expression *compile_expression(const struct values *values,
                                             const struct yaml_node *node, const char *what,
                                             const struct expression_names *names, uint8_t kinds)
 {
+    if (node->flow && node->plain && is_cut(node->text)) {
+        problems_add_error(values->problems, node->mark,
+                           "%s ends at a comma, within a bracket: put the expression in quotes",
+                           what);
+        return NULL;
+    }
     if (node->kind != NODE_SCALAR || yaml_node_is_null(node)) {
         problems_add_error(values->problems, node->mark, "%s must be an expression, not %s%s", what,
                            yaml_node_phrase(node),
@@ -77,7 +138,7 @@ const struct expression *compile_expression(const struct values *values,
     if (expression != NULL && kinds == KINDS_NUMBER && is_negative(expression))
         problems_add_error(values->problems, node->mark, "%s is negative", what);
     if (expression != NULL && kinds == KIND_SET(BOOL) && !values->deployed)
-        warn_of_constant(values, node, what, expression, names->guards);
+        warn_of_constant(values, node, what, expression, names);
     return expression;
 }
 
@@ -156,11 +217,12 @@ static bool take_expression(const struct template_compiler *compiler, const stru
     uint32_t size = expression_find_brace(rest);
     if (size == rest.size) {
         problems_add_error(compiler->values->problems, yaml_node_mark_at(node, *at),
-                           "${ has no } behind it: write $${ for the characters themselves");
+                           "${ has no } behind it%s: write $${ for the characters themselves",
+                           node->plain ? ", perhaps as a text without quotes ends at a #" : "");
         *at = node->text.size;
         return false;
     }
-    uint8_t kinds = alone ? KINDS_ANY : KINDS_NUMBER | KIND_SET(TEXT) | KIND_SET(BOOL);
+    uint8_t kinds = alone ? KINDS_ANY : KINDS_IN_TEXT;
     struct expression_template *part = new_template(compiler, TEMPLATE_EXPRESSION);
     part->expression = compile_part(compiler->values, node, *at + 2, size, compiler->names, kinds);
     *at += 2 + size + 1;
@@ -273,6 +335,19 @@ static struct expression_template *compile_container(const struct template_compi
     return data ? as_data(compiler, template) : template;
 }
 
+/* Other engines put values into such texts; here they are data. */
+static void warn_of_foreign_text(const struct template_compiler *compiler,
+                                 const struct yaml_node *node)
+{
+    static const struct text marks[] = {TEXT_CONST("$."), TEXT_CONST("{{"), TEXT_CONST("{%")};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (begins_with(node->text, 0, marks[i]))
+            problems_add_warning(compiler->values->problems, node->mark,
+                                 "this is sent as it stands: write \"${...}\" for the value of an "
+                                 "expression");
+    }
+}
+
 static struct expression_template *compile_node(const struct template_compiler *compiler,
                                                 const struct yaml_node *node)
 {
@@ -282,19 +357,50 @@ static struct expression_template *compile_node(const struct template_compiler *
     for (uint32_t at = 0; at + 2 <= node->text.size && !expression; at++)
         expression = memcmp(node->text.data + at, "${", 2) == 0;
     struct text json;
+    if (!expression && !compiler->values->deployed)
+        warn_of_foreign_text(compiler, node);
     if (node->plain && !expression)
         return data_of_plain(compiler->values, node, &json) ? new_data(compiler, json) : NULL;
     return compile_text(compiler, node, false);
 }
 
+/* ---- what is always too large ---- */
+
+/* What it makes at least, whatever its expressions give. As deep as a file may be. */
+static uint64_t least_bytes(const struct expression_template *template)
+{
+    uint64_t bytes = template->kind == TEMPLATE_DATA ? template->data.size : 1;
+    if (template->kind == TEMPLATE_DATA || template->kind == TEMPLATE_EXPRESSION)
+        return bytes;
+    for (const struct expression_template *at = template->first; at != NULL; at = at->next)
+        bytes += at->name.size + least_bytes(at);
+    return bytes;
+}
+
+static void check_size(const struct values *values, const struct yaml_node *node, const char *what,
+                       const struct expression_template *template, uint32_t most)
+{
+    uint64_t least = least_bytes(template);
+    if (least > most)
+        problems_add_error(
+            values->problems, node->mark,
+            "%s makes at least %llu bytes; the limit is %u: refer to large data by a "
+            "name or an address",
+            what, (unsigned long long)least, most);
+}
+
 const struct expression_template *compile_template(const struct values *values,
                                                    const struct yaml_node *node, const char *what,
                                                    const struct expression_names *names,
-                                                   bool as_text)
+                                                   uint32_t most)
 {
     struct template_compiler compiler = {values, what, names};
-    if (!as_text)
-        return compile_node(&compiler, node);
+    if (most > 0) {
+        const struct expression_template *template = compile_node(&compiler, node);
+        if (template != NULL && !values->deployed)
+            check_size(values, node, what, template, most);
+        return template;
+    }
     if (node->kind != NODE_SCALAR || yaml_node_is_null(node)) {
         problems_add_error(values->problems, node->mark, "%s must be a text, not %s", what,
                            yaml_node_phrase(node));

@@ -2,7 +2,6 @@
 /* libyaml's events -> nodes. See tree.h. */
 #include "workflow/tree.h"
 
-#include "workflow/expression_parse.h"
 #include "workflow/values.h"
 
 #include <assert.h>
@@ -17,7 +16,8 @@ struct builder {
     struct workflow_problems *problems;
     struct yaml_node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
     struct yaml_node
-        *keys[TREE_DEPTH_MAX]; /* of the mapping at that depth, waiting for its value */
+        *keys[TREE_DEPTH_MAX];     /* of the mapping at that depth, waiting for its value */
+    bool repeated[TREE_DEPTH_MAX]; /* that key was there before: its value is left out */
     uint32_t depth;
     uint32_t nodes;
     uint32_t documents;
@@ -58,7 +58,8 @@ static bool check_text(struct text text, struct workflow_problems *problems)
         uint32_t size = character_size(bytes + at, text.size - at);
         if (size == 0) {
             problems_add_error(problems, mark, "byte 0x%02x is %s", bytes[at],
-                               bytes[at] < 0x80 ? "a control character" : "not UTF-8");
+                               bytes[at] < 0x80 ? "a control character: remove it"
+                                                : "not UTF-8: save the file as UTF-8");
             return false;
         }
         mark.column++;
@@ -69,11 +70,90 @@ static bool check_text(struct text text, struct workflow_problems *problems)
     return true;
 }
 
+/* ---- cures ---- */
+
+/* The fields that are expressions: YAML sees its own marks in them unless they are quoted. */
+static const struct text expression_fields[] = {TEXT_CONST("When:"),     TEXT_CONST("Until:"),
+                                                TEXT_CONST("StopWhen:"), TEXT_CONST("Items:"),
+                                                TEXT_CONST("Seconds:"),  TEXT_CONST("Timestamp:")};
+
+static bool begins_with(struct text text, struct text with)
+{
+    return text.size >= with.size && memcmp(text.data, with.data, with.size) == 0;
+}
+
+/* Bytes up to what an expression's field has as its value; 0: none begins at `at`. */
+static uint32_t field_size(struct text line, uint32_t at)
+{
+    struct text rest = text_from(line, at);
+    if (at > 0 && strchr(" -{,\t", line.data[at - 1]) == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof(expression_fields) / sizeof(expression_fields[0]); i++) {
+        uint32_t size = expression_fields[i].size;
+        if (!begins_with(rest, expression_fields[i]))
+            continue;
+        while (size < rest.size && rest.data[size] == ' ')
+            size++;
+        return size;
+    }
+    return 0;
+}
+
+/* From 0; empty: there is none. */
+static struct text line_of(struct text source, size_t line)
+{
+    while (line-- > 0) {
+        const char *end = memchr(source.data, '\n', source.size);
+        if (end == NULL)
+            return (struct text){0};
+        source = text_from(source, (uint32_t)(end + 1 - source.data));
+    }
+    const char *end = memchr(source.data, '\n', source.size);
+    return (struct text){source.data, end != NULL ? (uint32_t)(end - source.data) : source.size};
+}
+
+/* What helps if the line of the mistake has an expression. */
+static const char *cure_of(struct text source, size_t line)
+{
+    struct text text = line_of(source, line);
+    for (uint32_t at = 0; at < text.size; at++) {
+        uint32_t size = field_size(text, at);
+        bool quoted = size > 0 && at + size < text.size &&
+                      (text.data[at + size] == '\'' || text.data[at + size] == '"');
+        if (quoted)
+            return ": put the whole expression in quotes, and texts within it in the other ones";
+        if (size > 0)
+            return ": put the expression in quotes";
+    }
+    for (uint32_t at = 0; at < text.size; at++) {
+        if (begins_with(text_from(text, at), TEXT("${")))
+            return ": put text with ${ } in quotes";
+        if (begins_with(text_from(text, at), TEXT("{{")))
+            return ": an expression in text is written \"${...}\", with quotes";
+    }
+    return "";
+}
+
 /* ---- building ---- */
 
 static bool refuse(struct builder *builder, struct mark mark, const char *what)
 {
     problems_add_error(builder->problems, mark, "%s", what);
+    return false;
+}
+
+static bool refuse_more(struct builder *builder, struct mark mark, const char *what, int most,
+                        const char *parts)
+{
+    problems_add_error(builder->problems, mark, "%s has at most %d %s", what, most, parts);
+    return false;
+}
+
+static bool refuse_key(struct builder *builder, struct mark mark)
+{
+    problems_add_error(builder->problems, mark,
+                       "a list or a mapping cannot be the name of a field%s",
+                       cure_of(builder->source, mark.line - 1));
     return false;
 }
 
@@ -87,7 +167,7 @@ static struct yaml_node *new_node(struct builder *builder, enum yaml_node_kind k
     return node;
 }
 
-static void report_duplicate(struct builder *builder, const struct yaml_node *mapping,
+static bool report_duplicate(struct builder *builder, const struct yaml_node *mapping,
                              const struct yaml_node *key)
 {
     for (const struct yaml_node *child = mapping->first; child != NULL; child = child->next) {
@@ -95,9 +175,10 @@ static void report_duplicate(struct builder *builder, const struct yaml_node *ma
             problems_add_error(builder->problems, key->mark,
                                "%.*s is given twice, first in line %u", QUOTE_ARG(key->text),
                                child->key->mark.line);
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* Hangs the node below the innermost open one. */
@@ -111,15 +192,18 @@ static bool attach(struct builder *builder, struct yaml_node *node)
     struct yaml_node **key = &builder->keys[builder->depth - 1];
     if (parent->kind == NODE_MAPPING && *key == NULL) {
         if (node->kind != NODE_SCALAR)
-            return refuse(builder, node->mark, "a list or a mapping cannot be the name of a field");
+            return refuse_key(builder, node->mark);
         if (parent->count == TREE_FIELDS_MAX)
-            return refuse(builder, node->mark, "there are too many fields here");
-        report_duplicate(builder, parent, node);
+            return refuse_more(builder, node->mark, "a mapping", TREE_FIELDS_MAX, "names");
+        builder->repeated[builder->depth - 1] = report_duplicate(builder, parent, node);
         *key = node;
         return true;
     }
+    bool repeated = *key != NULL && builder->repeated[builder->depth - 1];
     node->key = *key;
     *key = NULL;
+    if (repeated)
+        return true;
     if (parent->last != NULL)
         parent->last->next = node;
     else
@@ -132,10 +216,14 @@ static bool attach(struct builder *builder, struct yaml_node *node)
 static bool open_node(struct builder *builder, enum yaml_node_kind kind, const yaml_event_t *event)
 {
     struct yaml_node *node = new_node(builder, kind, event->start_mark);
+    node->flow = kind == NODE_SEQUENCE
+                     ? event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
+                     : event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     if (!attach(builder, node))
         return false;
     if (builder->depth == TREE_DEPTH_MAX)
-        return refuse(builder, node->mark, "this is nested too deeply for a workflow");
+        return refuse_more(builder, node->mark, "a file", TREE_DEPTH_MAX,
+                           "lists and mappings within each other");
     builder->open[builder->depth] = node;
     builder->keys[builder->depth] = NULL;
     builder->depth++;
@@ -164,18 +252,11 @@ static bool add_scalar(struct builder *builder, const yaml_event_t *event)
                         (uint32_t)event->data.scalar.length};
     node->text = arena_text(builder->arena, text);
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    node->flow = builder->depth > 0 && builder->open[builder->depth - 1]->flow;
     uint32_t begin = byte_of(builder, event->start_mark);
     node->raw =
         (struct text){builder->source.data + begin, byte_of(builder, event->end_mark) - begin};
     return attach(builder, node);
-}
-
-/* `!output.A.ok` and `!has(...)` without quotes. */
-static bool begins_expression(const char *tag)
-{
-    enum expression_name name;
-    struct text word = {tag + 1, (uint32_t)strcspn(tag + 1, ".([ ")};
-    return expression_find_name(word, &name) || text_equal(word, TEXT("has"));
 }
 
 /* What an event holds besides its content. */
@@ -187,13 +268,11 @@ static bool check_properties(struct builder *builder, const yaml_event_t *event,
         return refuse(builder, mark,
                       "anchors (&) are not allowed: what steps share belongs in Defaults");
     if (tag != NULL)
-        return refuse(builder, mark,
-                      begins_expression((const char *)tag)
-                          ? "tags (!) are not allowed: put an expression that begins with ! in "
-                            "quotes"
-                          : "tags (!) are not allowed");
+        return refuse(
+            builder, mark,
+            "tags (!) are not allowed: put a text or an expression that begins with ! in quotes");
     if (builder->nodes >= TREE_NODES_MAX)
-        return refuse(builder, mark, "this is too much for a workflow");
+        return refuse_more(builder, mark, "a file", TREE_NODES_MAX, "names and values");
     return true;
 }
 
@@ -235,49 +314,18 @@ static bool take_event(struct builder *builder, const yaml_event_t *event)
     return true;
 }
 
-/* The fields that are expressions: YAML sees its own marks in them unless they are quoted. */
-static const struct text expression_fields[] = {TEXT_CONST("When:"),     TEXT_CONST("Until:"),
-                                                TEXT_CONST("StopWhen:"), TEXT_CONST("Items:"),
-                                                TEXT_CONST("Seconds:"),  TEXT_CONST("Timestamp:")};
-
-static bool field_begins_at(struct text line, uint32_t at)
-{
-    struct text rest = text_from(line, at);
-    if (at > 0 && strchr(" -{,\t", line.data[at - 1]) == NULL)
-        return false;
-    for (size_t i = 0; i < sizeof(expression_fields) / sizeof(expression_fields[0]); i++) {
-        struct text field = expression_fields[i];
-        if (rest.size >= field.size && memcmp(rest.data, field.data, field.size) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What helps if the line of the mistake has such a field. */
-static const char *cure_of(struct text source, size_t line)
-{
-    while (line-- > 0) {
-        const char *end = memchr(source.data, '\n', source.size);
-        if (end == NULL)
-            return "";
-        source = text_from(source, (uint32_t)(end + 1 - source.data));
-    }
-    const char *end = memchr(source.data, '\n', source.size);
-    struct text text = {source.data, end != NULL ? (uint32_t)(end - source.data) : source.size};
-    for (uint32_t at = 0; at < text.size; at++) {
-        if (field_begins_at(text, at))
-            return ": put an expression in quotes";
-    }
-    return "";
-}
-
-static void report_syntax(const struct builder *builder, const yaml_parser_t *parser)
+static void report_syntax(struct builder *builder, const yaml_parser_t *parser)
 {
     struct workflow_problems *problems = builder->problems;
-    const char *cure = cure_of(builder->source, parser->problem_mark.line);
+    uint32_t at = byte_of(builder, parser->problem_mark);
+    bool optional = at > 0 && at < builder->source.size && builder->source.data[at] == '?' &&
+                    strchr("]}", builder->source.data[at - 1]) != NULL;
+    const char *cure = optional
+                           ? ": write the ? of a list or a map behind its name, notes?: [string]"
+                           : cure_of(builder->source, parser->problem_mark.line);
     struct mark mark = mark_of(parser->problem_mark);
     if (parser->problem == NULL)
-        problems_add_error(problems, mark, "no YAML");
+        problems_add_error(problems, mark, "this is not YAML");
     else if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
         problems_add_error(problems, mark, "%s %s that begins in line %u%s", parser->problem,
                            parser->context, (uint32_t)parser->context_mark.line + 1, cure);

@@ -18,6 +18,7 @@ struct yaml_node {
     enum yaml_node_kind kind;
     struct mark mark;
     bool plain;       /* a scalar without quotes: a number, true, false, null or a text */
+    bool flow;        /* written with { } or [ ], or a scalar directly within them */
     struct text text; /* of a scalar */
     struct text raw;  /* of a scalar, as it stands in the file, with its quotes; borrowed from it */
     const struct yaml_node *key; /* within a mapping: the key that this is the value of, a scalar */

@@ -58,8 +58,10 @@ static bool wrong_type(const struct values *values, const struct yaml_node *node
                        const char *wanted)
 {
     if (node->kind == NODE_SCALAR && !yaml_node_is_null(node))
-        problems_add_error(values->problems, node->mark, "%s must be %s, not %s (%.*s)", what,
-                           wanted, yaml_node_phrase(node), QUOTE_ARG(node->text));
+        problems_add_error(
+            values->problems, node->mark, "%s must be %s, not %s (%.*s)%s", what, wanted,
+            yaml_node_phrase(node), QUOTE_ARG(node->text),
+            !node->plain && value_looks_like_number(node->text) ? ": leave out the quotes" : "");
     else
         problems_add_error(values->problems, node->mark, "%s must be %s, not %s", what, wanted,
                            yaml_node_phrase(node));
@@ -262,17 +264,16 @@ static void list_choices(const struct text *choices, uint32_t count, char *ret_t
 }
 
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
-                const struct text *choices, uint32_t count, uint32_t *ret_index)
+                const struct enum_names *words, uint32_t *ret_index)
 {
-    assert(count >= 2);
+    struct text choices[VALUE_WORDS_MAX];
+    assert(words->count >= 2 && words->count <= VALUE_WORDS_MAX);
+    for (uint32_t i = 0; i < words->count; i++)
+        choices[i] = text_of(words->names[i]);
     if (node->kind == NODE_SCALAR) {
-        for (uint32_t i = 0; i < count; i++) {
-            if (text_equal(node->text, choices[i])) {
-                *ret_index = i;
-                return true;
-            }
-        }
-        const struct text *near = suggest_text(node->text, choices, count);
+        if (enum_names_find(words, node->text, ret_index))
+            return true;
+        const struct text *near = suggest_text(node->text, choices, words->count);
         if (near != NULL) {
             problems_add_error(values->problems, node->mark,
                                "%s \"%.*s\" is unknown: did you mean %.*s?", what,
@@ -281,6 +282,6 @@ bool value_word(const struct values *values, const struct yaml_node *node, const
         }
     }
     char wanted[WORKFLOW_PROBLEM_TEXT_SIZE];
-    list_choices(choices, count, wanted, sizeof(wanted));
+    list_choices(choices, words->count, wanted, sizeof(wanted));
     return wrong_type(values, node, what, wanted);
 }

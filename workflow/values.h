@@ -4,16 +4,23 @@
 #ifndef WORKFLOW_VALUES_H
 #define WORKFLOW_VALUES_H
 
+#include "base/enum_names.h"
 #include "workflow/tree.h"
 
 /* The forms of plain scalars. */
 bool value_looks_like_number(struct text text);
 bool value_looks_like_boolean(struct text text); /* YAML 1.1 also has yes, no, on, off */
 
+/* What was noted once, and is not again. */
+struct workflow_notes {
+    bool members;
+};
+
 struct values {
     struct arena *arena; /* where texts are copied to */
     struct workflow_problems *problems;
-    bool deployed; /* rules for new texts alone do not apply */
+    bool deployed;                /* rules for new texts alone do not apply */
+    struct workflow_notes *notes; /* NULL: none are wanted */
 };
 
 /* Workflows, steps, agents, actions: [A-Za-z0-9._-], 1 .. NAME_BYTES_MAX bytes; not "." or ".."
@@ -37,8 +44,9 @@ bool value_rate(const struct values *values, const struct yaml_node *node, const
                 uint32_t *ret_milli);
 bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value);
-/* One of `count` choices, at least 2; its index. */
+/* One of the words, at least 2 and at most VALUE_WORDS_MAX; its index. */
+enum { VALUE_WORDS_MAX = 16 };
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
-                const struct text *choices, uint32_t count, uint32_t *ret_index);
+                const struct enum_names *words, uint32_t *ret_index);
 
 #endif

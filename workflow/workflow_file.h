@@ -8,7 +8,8 @@
 #include "engine/workflow.h"
 
 enum workflow_format { WORKFLOW_YAML, WORKFLOW_JSON, WORKFLOW_FORMAT_COUNT };
-enum workflow_severity { WORKFLOW_ERROR, WORKFLOW_WARNING, WORKFLOW_SEVERITY_COUNT };
+/* A note says what is often meant otherwise: only who asks for notes gets them. */
+enum workflow_severity { WORKFLOW_ERROR, WORKFLOW_WARNING, WORKFLOW_NOTE, WORKFLOW_SEVERITY_COUNT };
 
 enum { WORKFLOW_PROBLEMS_MAX = 100, WORKFLOW_PROBLEM_TEXT_SIZE = 256 };
 
@@ -29,13 +30,19 @@ struct workflow_problems {
  * nothing is returned); warnings may be there either way. Never reads files. */
 bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
                     struct workflow_problems *ret_problems, struct workflow **ret_workflow);
-/* Of a text that was deployed: rules for new texts alone do not apply to it. */
+/* The same, with notes. */
+bool workflow_parse_with_notes(struct text text, enum workflow_format format, struct arena *arena,
+                               struct workflow_problems *ret_problems,
+                               struct workflow **ret_workflow);
+/* Of a text that was deployed: rules for new texts alone do not apply to it, so that a version that
+ * has orders stays available whatever lint refuses later. Expressions are parsed, and that their
+ * names are known; guards and kinds of values are not checked. */
 bool workflow_parse_deployed(struct text text, enum workflow_format format, struct arena *arena,
                              struct workflow_problems *ret_problems,
                              struct workflow **ret_workflow);
 
 const char *workflow_format_name(enum workflow_format format);       /* "yaml", "json" */
-const char *workflow_severity_name(enum workflow_severity severity); /* "error", "warning" */
+const char *workflow_severity_name(enum workflow_severity severity); /* "error" ... */
 /* By a file's name: ".json" or else YAML. */
 enum workflow_format workflow_format_of(const char *path);
 

@@ -46,6 +46,14 @@ static const struct cli_flag watch_flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag amend_flags[] = {
+    {"input", "FILE|JSON", "The whole new input: JSON, or a file of it."},
+    OPERATOR_FLAGS,
+    BULK_FLAGS("orders"),
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_verb verbs[] = {
     {
         .name = "list",
@@ -123,6 +131,18 @@ static const struct cli_verb verbs[] = {
         .flags = operator_flags,
         .run = operator_command_run,
         .of = &(const struct operator_verb){.action = "resume"},
+    },
+    {
+        .name = "amend",
+        .arguments = "ORDER",
+        .summary = "Corrects the input of an order in Error; `reeve resubmit` then tries its steps "
+                   "with the new data. Refused where a step with an effect reads what would "
+                   "change. Exit code 1: the scheduler refused.",
+        .examples = "reeve orders amend 536365 --input input.json --reason 'a typing error'\n"
+                    "reeve orders amend 536365 --input '{\"amount\": 12.5}' --reason 'as invoiced'",
+        .flags = amend_flags,
+        .run = operator_command_run,
+        .of = &orders_amend,
     },
 };
 

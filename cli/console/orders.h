@@ -18,5 +18,6 @@ int orders_run_get(struct cli *cli);
 int orders_run_history(struct cli *cli);
 int orders_run_watch(struct cli *cli);
 int orders_run_count(struct cli *cli);
+extern const struct operator_verb orders_amend;
 
 #endif

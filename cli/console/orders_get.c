@@ -4,9 +4,7 @@
 #include "cli/console/orders.h"
 #include "cli/field.h"
 #include "cli/output.h"
-#include "platform/json_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LINES_MAX = 20, LINE_COLUMNS = 100, TITLE_COLUMNS = 12 };
@@ -52,17 +50,6 @@ static json_t *attributes_of(const json_t *attributes)
     return json_object_size(attributes) > 0 ? output_value(attributes) : NULL;
 }
 
-/* With all its digits. */
-static json_t *data_of(const json_t *data)
-{
-    if (data == NULL || json_is_null(data) || (json_is_object(data) && json_object_size(data) == 0))
-        return NULL;
-    char *text = json_tree_print(data, JSON_COMPACT);
-    json_t *string = json_string(text);
-    free(text);
-    return string;
-}
-
 static const struct output_column fields[] = {
     {"Order", "order_id", output_value, false},
     {"As of offset", "at_offset", output_value, false},
@@ -82,8 +69,8 @@ static const struct output_column fields[] = {
     {"Priority", "priority", output_value, false},
     {"Reply to", "reply_to", output_value, false},
     {"Attributes", "attributes", attributes_of, false},
-    {"Input", "input", data_of, false},
-    {"Output", "output", data_of, false},
+    {"Input", "input", output_data, false},
+    {"Output", "output", output_data, false},
     {"No output", "output_problem", output_value, false},
     {0},
 };
@@ -125,8 +112,8 @@ static json_t *error_of(const json_t *step)
 }
 
 static const struct output_column details[] = {
-    {"input", "input", data_of, false},
-    {"output", "output", data_of, false},
+    {"input", "input", output_data, false},
+    {"output", "output", output_data, false},
     {"error", "", error_of, false},
     {"failures", "failure_count", attempt_of, false},
     {"complete by", "complete_by", time_and_age, false},

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it.
  * --wait follows the reply topics and shows each step that changes. */
-#include "base/json.h"
+#include "cli/data_flag.h"
 #include "cli/output.h"
 #include "cli/submit/order_checks.h"
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
+#include "cli/submit/status_rows.h"
 #include "platform/files.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
@@ -18,7 +19,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600, STEP_COLUMNS = 16 };
+enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600 };
 
 struct submit {
     struct cli *cli;
@@ -42,18 +43,6 @@ static const struct output_column columns[] = {
     {"OFFSET", "offset", output_value, true},
     {0},
 };
-/* Of a step that changed, in its status. */
-static const struct output_column status_columns[] = {
-    {"ORDER", "status.order_id", output_value, false},
-    {"STATUS", "status.kind", output_value, false},
-    {"STATE", "status.order_state", output_value, false},
-    {"STEP", "step.step", output_value, false},
-    {"DIRECTION", "step.direction", output_value, false},
-    {"ATTEMPT", "step.attempt", output_value, true},
-    {"STEP STATE", "step.state", output_value, false},
-    {"REASON", "reason", output_value, false},
-    {0},
-};
 
 /* ---- output ---- */
 
@@ -66,43 +55,10 @@ static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offs
                              "partition", (int)partition, "offset", (json_int_t)offset));
 }
 
-/* A status in a table: one row for each step that changed, or one without a step. The first row has
- * the reason of the status. */
-static void print_status(struct output *output, json_t *status)
-{
-    size_t i = 0;
-    const json_t *steps = json_object_get(status, "steps");
-    do {
-        json_t *step = json_array_get(steps, i);
-        json_t *reason = i == 0 ? output_pair(status, "code", "message")
-                                : json_incref(json_object_get(step, "error_name"));
-        output_row(output,
-                   json_pack("{s:O, s:O*, s:o}", "status", status, "step", step, "reason", reason));
-    } while (++i < json_array_size(steps));
-}
-
-static struct output *new_status_output(const struct cli *cli)
-{
-    struct output *output = output_new(cli, status_columns);
-    /* Rows are printed as they come: columns are wide enough for the usual ones. */
-    output_width(output, "STATUS", strlen("Compensating"));
-    output_width(output, "STATE", strlen("Compensating"));
-    output_width(output, "STEP", STEP_COLUMNS);
-    output_width(output, "STEP STATE", strlen("Compensated"));
-    return output;
-}
-
 static void on_status(void *ctx, const struct status_update *status)
 {
     struct submit *submit = ctx;
-    json_t *row = json_codec_encode(record_kind_info(RECORD_STATUS_UPDATE)->binding, status,
-                                    JSON_CODEC_NULLS);
-    if (submit->cli->output == CLI_OUTPUT_TABLE)
-        print_status(submit->output, row);
-    else
-        output_row(submit->output, json_incref(row));
-    output_flush(submit->output);
-    json_decref(row);
+    status_rows_add(submit->output, submit->cli, status);
 }
 
 /* ---- orders ---- */
@@ -252,40 +208,17 @@ static int finish(struct submit *submit, enum error_class class, const struct er
                                                                           : EXIT_CODE_OK;
 }
 
-/* The value of --input, or the file that it names: what is not JSON is the name of a file, unless
- * it begins like JSON. */
-static enum error_class read_input(struct submit *submit, struct error *ret_error)
-{
-    struct text canonical;
-    struct json_problem problem;
-    char line[JSON_PROBLEM_SIZE];
-    const char *value = cli_flag_value(submit->cli, "input");
-    if (value == NULL)
-        return ERROR_OK;
-    bool is_json =
-        json_canonical(text_of(value), UINT32_MAX, &submit->heap.arena, &canonical, &problem);
-    if (!is_json && *value != '\0' && strchr("{[\"", *value) == NULL)
-        return files_read(value, INPUT_BYTES_MAX, &submit->input, &submit->input_size, ret_error);
-    if (!is_json) {
-        json_problem_format(&problem, "--input", line);
-        return error_set(ret_error, CODE_USAGE, "%s", line);
-    }
-    submit->input = strdup(value);
-    submit->input_size = strlen(value);
-    assert(submit->input != NULL);
-    return ERROR_OK;
-}
-
 static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
     struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
     heap_arena_init(&submit.heap, 64 * 1024);
-    if (read_input(&submit, &error) != ERROR_OK) {
+    if (data_flag_read(cli, "input", INPUT_BYTES_MAX, &submit.input, &submit.input_size, &error) !=
+        ERROR_OK) {
         heap_arena_deinit(&submit.heap);
         return cli_fail(cli, &error);
     }
-    submit.output = submit.waits ? new_status_output(cli) : output_new(cli, columns);
+    submit.output = submit.waits ? status_rows_new(cli) : output_new(cli, columns);
     struct orders_file *file = orders_file_new(in, false);
     enum error_class class = submit_all(&submit, file, &error);
     if (class == ERROR_OK && submit.watch != NULL)
@@ -318,8 +251,8 @@ static const struct cli_flag flags[] = {
      "The reply topic of orders that name none: their StatusUpdates go there."},
     {"input", "FILE|JSON", "The input of orders that have none: JSON, or a file of it."},
     {"wait", NULL,
-     "Shows each step that changes, from the reply topics, until all orders have ended. "
-     "Exit code 1 unless all are Processed."},
+     "Shows each step that changes, from the reply topics, until all orders have ended, and what "
+     "the `Output` of their workflow makes. Exit code 1 unless all are Processed."},
     {"timeout", "SECONDS", "How long --wait waits; 600 by default. Exit code 69 when it is over."},
     {NULL, NULL, NULL},
 };

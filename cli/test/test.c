@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve test`: runs the cases of test files over their workflows, without Kafka. */
 #include "cli/test/test_run.h"
-#include "cli/workflow/deployment.h"
-#include "platform/files.h"
-
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cli/workflow/tested_file.h"
 
 enum { ARENA_SIZE = 64 * 1024 };
 
 /* ---- a file ---- */
-
-struct tested_file {
-    const char *path;
-    char *text;
-    struct heap_arena heap;
-    struct case_file cases;
-    struct workflow_problems problems;
-};
-
-/* A path in the file is relative to it; new. */
-static char *workflow_path(const struct tested_file *file)
-{
-    const char *slash = strrchr(file->path, '/');
-    struct text workflow = file->cases.workflow;
-    bool absolute = workflow.data[0] == '/';
-    int folder = absolute || slash == NULL ? 0 : (int)(slash + 1 - file->path);
-    char *path = NULL;
-    int size = asprintf(&path, "%.*s%.*s", folder, file->path, TEXT_ARG(workflow));
-    assert(size > 0);
-    return path;
-}
 
 static void run_case(struct test_report *report, const struct tested_file *file,
                      const struct test_case *test, const struct workflow *workflow)
@@ -53,72 +27,60 @@ static bool is_chosen(const struct cli *cli, const struct test_case *test)
     return part == NULL || memmem(test->name.data, test->name.size, part, strlen(part)) != NULL;
 }
 
-static void run_cases(struct test_report *report, struct tested_file *file,
-                      const struct workflow *workflow)
+static void run_cases(struct test_report *report, const struct tested_file *file)
 {
-    if (!case_file_read(&file->cases, workflow, &file->heap.arena, &file->problems)) {
-        test_report_problems(report, file->path, &file->problems);
-        return;
-    }
     for (uint32_t i = 0; i < file->cases.case_count; i++) {
         if (is_chosen(report->cli, &file->cases.cases[i]))
-            run_case(report, file, &file->cases.cases[i], workflow);
+            run_case(report, file, &file->cases.cases[i], file->workflow.workflow);
     }
-}
-
-static void run_over_workflow(struct test_report *report, struct tested_file *file)
-{
-    char *path = workflow_path(file);
-    struct workflow_file workflow;
-    struct error error = {0};
-    if (workflow_file_read(path, &workflow, &error) != ERROR_OK) {
-        problems_add_error(&file->problems, file->cases.workflow_mark, "Workflow: %s",
-                           error.message);
-        test_report_problems(report, file->path, &file->problems);
-        free(path);
-        return;
-    }
-    if (workflow.workflow == NULL)
-        test_report_problems(report, path, &workflow.problems);
-    else
-        run_cases(report, file, workflow.workflow);
-    workflow_file_deinit(&workflow);
-    free(path);
 }
 
 static void run_file(struct test_report *report, const char *path)
 {
-    struct tested_file file = {.path = path};
+    struct tested_file file;
     struct error error = {0};
-    size_t size = 0;
-    if (files_read(path, WORKFLOW_BYTES_MAX, &file.text, &size, &error) != ERROR_OK) {
+    const char *where = NULL;
+    test_junit_begin_file(&report->junit, path);
+    if (tested_file_read(path, &file, &error) != ERROR_OK) {
         cli_fail(report->cli, &error);
         report->failed++;
+        test_junit_error(&report->junit, path, error.message);
+        test_junit_end_file(&report->junit);
         return;
     }
-    heap_arena_init(&file.heap, ARENA_SIZE);
-    if (case_file_begin((struct text){file.text, (uint32_t)size}, &file.heap.arena, &file.problems,
-                        &file.cases))
-        run_over_workflow(report, &file);
+    const struct workflow_problems *problems = tested_file_problems(&file, &where);
+    if (problems != NULL)
+        test_report_problems(report, where, problems);
     else
-        test_report_problems(report, path, &file.problems);
-    heap_arena_deinit(&file.heap);
-    free(file.text);
+        run_cases(report, &file);
+    test_junit_end_file(&report->junit);
+    tested_file_deinit(&file);
 }
 
 /* ---- all of them ---- */
+
+static void add_paths(struct test_report *report, struct test_paths *paths, const char *path)
+{
+    struct error error = {0};
+    if (test_paths_add(paths, path, &error) == ERROR_OK)
+        return;
+    cli_fail(report->cli, &error);
+    report->failed++;
+    test_junit_begin_file(&report->junit, path);
+    test_junit_error(&report->junit, path, error.message);
+    test_junit_end_file(&report->junit);
+}
 
 static int run(struct cli *cli)
 {
     struct test_paths paths = {0};
     struct test_report report = {.cli = cli, .verbose = cli_flag_given(cli, "verbose")};
     struct error error = {0};
-    for (int i = 0; i < cli->argument_count; i++) {
-        if (test_paths_add(&paths, cli->arguments[i], &error) != ERROR_OK) {
-            cli_fail(cli, &error);
-            report.failed++;
-        }
-    }
+    const char *junit = cli_flag_value(cli, "junit");
+    if (junit != NULL && test_junit_open(&report.junit, junit, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    for (int i = 0; i < cli->argument_count; i++)
+        add_paths(&report, &paths, cli->arguments[i]);
     if (cli->output != CLI_OUTPUT_TABLE)
         report.output = output_new(cli, NULL);
     for (size_t i = 0; i < paths.count; i++)
@@ -126,13 +88,15 @@ static int run(struct cli *cli)
     test_paths_deinit(&paths);
     if (report.output == NULL)
         fprintf(cli->out, "%u passed, %u failed\n", report.passed, report.failed);
-    return output_finish(report.output, report.failed > 0 ? EXIT_CODE_DATA : EXIT_CODE_OK);
+    int code = output_finish(report.output, report.failed > 0 ? EXIT_CODE_DATA : EXIT_CODE_OK);
+    return test_junit_close(&report.junit, &error) == ERROR_OK ? code : cli_fail(cli, &error);
 }
 
 /* ---- the command ---- */
 
 static const struct cli_flag flags[] = {
     {"verbose", NULL, "Also prints the stories of cases that pass."},
+    {"junit", "FILE", "Also writes the results to FILE as JUnit XML, for continuous integration."},
     {"case", "TEXT", "Only cases whose name has this text in it."},
     {NULL, NULL, NULL},
 };
@@ -145,7 +109,8 @@ static const struct cli_verb verbs[] = {
                    "jumps. The story of a case that fails is printed as by `reeve orders history`.",
         .examples = "reeve test order-fulfilment.test.yaml\n"
                     "reeve test workflows --verbose --case declined\n"
-                    "reeve test workflows --output json",
+                    "reeve test workflows --output json\n"
+                    "reeve test workflows --junit reeve.xml",
         .flags = flags,
         .settings = CLI_SETTINGS_NONE,
         .run = run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/test/test_run.h"
+#include "cli/workflow/tested_file.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX ".test.yaml"
 enum { DEPTH_MAX = 32, FILES_MAX = 10000 };
 
 /* Stolen. */
@@ -38,7 +38,7 @@ static void take(struct test_paths *paths, char *path, int depth)
     struct stat status;
     if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
         walk(paths, path, depth + 1);
-    else if (string_ends_with(path, SUFFIX) && paths->count < FILES_MAX)
+    else if (string_ends_with(path, TESTED_FILE_SUFFIX) && paths->count < FILES_MAX)
         add(paths, strdup(path));
     free(path);
 }
@@ -69,7 +69,7 @@ enum error_class test_paths_add(struct test_paths *paths, const char *path, stru
     }
     walk(paths, path, 0);
     if (paths->count == before)
-        return error_set(ret_error, CODE_NO_FILE, "%.200s has no files *" SUFFIX, path);
+        return error_set(ret_error, CODE_NO_FILE, "%.200s has no files *" TESTED_FILE_SUFFIX, path);
     return ERROR_OK;
 }
 

@@ -121,6 +121,7 @@ void test_report_case(struct test_report *report, const struct test_result *resu
         report->passed++;
     else
         report->failed++;
+    test_junit_case(&report->junit, result);
     if (report->output != NULL)
         output_row(report->output, case_json(result));
     else
@@ -130,7 +131,9 @@ void test_report_case(struct test_report *report, const struct test_result *resu
 void test_report_problems(struct test_report *report, const char *path,
                           const struct workflow_problems *problems)
 {
+    const struct workflow_problem *first = problems_first_error(problems);
     report->failed++;
+    test_junit_error(&report->junit, path, first != NULL ? first->text : "too many warnings");
     if (report->output != NULL)
         output_row(report->output, problems_json(path, problems));
     else

@@ -21,8 +21,14 @@ void test_paths_deinit(struct test_paths *paths);
 
 /* ---- what is printed (test_report.c) ---- */
 
+struct test_junit {
+    const char *path;
+    FILE *out; /* NULL: nothing is written */
+};
+
 struct test_report {
     struct cli *cli;
+    struct test_junit junit;
     struct output *output; /* NULL: text */
     bool verbose;          /* also of cases that pass */
     uint32_t passed;
@@ -42,5 +48,16 @@ void test_report_case(struct test_report *report, const struct test_result *resu
 /* A file without cases: its own problems, or those of its workflow. */
 void test_report_problems(struct test_report *report, const char *path,
                           const struct workflow_problems *problems);
+
+/* ---- for continuous integration (test_junit.c) ---- */
+
+enum error_class test_junit_open(struct test_junit *junit, const char *path,
+                                 struct error *ret_error);
+void test_junit_begin_file(const struct test_junit *junit, const char *path);
+void test_junit_case(const struct test_junit *junit, const struct test_result *result);
+/* A file without cases. */
+void test_junit_error(const struct test_junit *junit, const char *path, const char *message);
+void test_junit_end_file(const struct test_junit *junit);
+enum error_class test_junit_close(struct test_junit *junit, struct error *ret_error);
 
 #endif

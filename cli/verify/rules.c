@@ -395,6 +395,30 @@ static void check_migrated(struct verify_rules *rules, struct order_track *order
     order_steps(order, migrated->steps, migrated->step_count);
 }
 
+/* Of what has begun, only what had no effect begins again. */
+static void check_amended(struct verify_rules *rules, struct order_track *order,
+                          const struct order_amended *amended, struct text id, int64_t offset)
+{
+    if (order->state != ORDER_ERROR)
+        find_fault(rules, offset, id, "it is amended in %s", order_state_name(order->state));
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order->steps[i].directions[DIRECTION_DO].running)
+            find_fault(rules, offset, id, "it is amended while attempt %u of %s runs",
+                       order->steps[i].directions[DIRECTION_DO].attempt, order->steps[i].name);
+    }
+    for (uint32_t i = 0; i < amended->step_count; i++) {
+        struct step_track *step = find_step(order, amended->steps[i].name);
+        uint32_t attempt = step->directions[DIRECTION_DO].attempt;
+        if (step->data.finished && attempt > 0)
+            find_fault(rules, offset, id, "%s begins again, but an attempt has finished it",
+                       step->name);
+        if (step->turned)
+            find_fault(rules, offset, id, "%s begins again, but is being undone", step->name);
+        step_data_begin_again(&step->data);
+        undo_rank_note_generation(&step->rank, amended->steps[i].generation);
+    }
+}
+
 typedef void (*attempt_rule)(struct verify_rules *rules, struct order_track *order,
                              const struct decision *decision, const struct event *event,
                              int64_t offset);
@@ -437,6 +461,8 @@ static void check_order_event(struct verify_rules *rules, struct order_track *or
         check_processed(rules, order, id, offset);
     } else if (event->kind == EVENT_ORDER_MIGRATED) {
         check_migrated(rules, order, &event->order_migrated, id, offset);
+    } else if (event->kind == EVENT_ORDER_AMENDED) {
+        check_amended(rules, order, &event->order_amended, id, offset);
     } else if (event->kind == EVENT_ALERT_RAISED) {
         if (order->alert_open)
             find_fault(rules, offset, id, "a second alert is raised");

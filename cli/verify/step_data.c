@@ -52,3 +52,9 @@ void step_data_forget_input(struct step_data *data)
 {
     data->inputs[DIRECTION_DO] = (struct step_input){0};
 }
+
+void step_data_begin_again(struct step_data *data)
+{
+    data->finished = false;
+    step_data_forget_input(data);
+}

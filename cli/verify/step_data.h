@@ -23,5 +23,7 @@ struct step_data step_data_of(const struct step *step);
 const char *step_data_follow(struct step_data *data, const struct event *event);
 /* Its order has another version, whose Input may be another one. */
 void step_data_forget_input(struct step_data *data);
+/* Its order has another input, of which nothing has been made for it yet. */
+void step_data_begin_again(struct step_data *data);
 
 #endif

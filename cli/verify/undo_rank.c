@@ -18,7 +18,7 @@ static void note_effect(struct undo_rank *rank, enum effect effect, uint64_t ver
     rank->effect = effect;
 }
 
-static void note_generation(struct undo_rank *rank, uint32_t generation)
+void undo_rank_note_generation(struct undo_rank *rank, uint32_t generation)
 {
     if (generation != rank->generation) /* a new key: nothing was applied under it */
         rank->effect = EFFECT_NONE;
@@ -42,7 +42,7 @@ void undo_rank_follow(struct undo_rank *rank, const struct event *event, uint64_
     } else if (event->kind == EVENT_STEP_SKIPPED_BY_HAND) {
         rank->effect = EFFECT_NONE;
     } else if (event->kind == EVENT_STEP_RESUBMITTED) {
-        note_generation(rank, event->step_resubmitted.generation);
+        undo_rank_note_generation(rank, event->step_resubmitted.generation);
     }
 }
 

@@ -16,6 +16,8 @@ struct undo_rank {
 struct undo_rank undo_rank_of(const struct step *step);
 /* An event of the step, in the Decision that makes `version` of its order. */
 void undo_rank_follow(struct undo_rank *rank, const struct event *event, uint64_t version);
+/* The step's forward attempts have this generation from now on. */
+void undo_rank_note_generation(struct undo_rank *rank, uint32_t generation);
 bool undo_rank_is_later(const struct undo_rank *rank, const struct undo_rank *other);
 
 #endif

@@ -14,8 +14,8 @@
 
 enum { ARENA_SIZE = 16 * 1024, METADATA_MS = 5000, REFRESH_MS = 30000 };
 
-enum error_class workflow_file_read(const char *path, struct workflow_file *ret_file,
-                                    struct error *ret_error)
+static enum error_class read_file(const char *path, bool notes, struct workflow_file *ret_file,
+                                  struct error *ret_error)
 {
     struct workflow_file file = {.path = path, .format = workflow_format_of(path)};
     if (files_read(path, WORKFLOW_BYTES_MAX, &file.text, &file.size, ret_error) != ERROR_OK) {
@@ -26,10 +26,25 @@ enum error_class workflow_file_read(const char *path, struct workflow_file *ret_
     *ret_file = file;
     heap_arena_init(&ret_file->heap, ARENA_SIZE);
     struct text text = {ret_file->text, (uint32_t)ret_file->size};
-    if (!workflow_parse(text, ret_file->format, &ret_file->heap.arena, &ret_file->problems,
-                        &ret_file->workflow))
+    bool good = notes ? workflow_parse_with_notes(text, ret_file->format, &ret_file->heap.arena,
+                                                  &ret_file->problems, &ret_file->workflow)
+                      : workflow_parse(text, ret_file->format, &ret_file->heap.arena,
+                                       &ret_file->problems, &ret_file->workflow);
+    if (!good)
         ret_file->workflow = NULL;
     return ERROR_OK;
+}
+
+enum error_class workflow_file_read(const char *path, struct workflow_file *ret_file,
+                                    struct error *ret_error)
+{
+    return read_file(path, false, ret_file, ret_error);
+}
+
+enum error_class workflow_file_read_with_notes(const char *path, struct workflow_file *ret_file,
+                                               struct error *ret_error)
+{
+    return read_file(path, true, ret_file, ret_error);
 }
 
 void workflow_file_deinit(struct workflow_file *file)
@@ -189,7 +204,12 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
         if (broker_partition_count(session->cluster->broker, topic, METADATA_MS) > 0)
             continue;
         class = make_topic(session, agent, &why);
-        if (class != ERROR_OK)
+        if (class != ERROR_OK && why.code == CODE_EMBEDDED)
+            error_set_as(ret_error, class, CODE_EMBEDDED,
+                         "agent %s has no topic of requests, and the embedded broker makes topics "
+                         "only when it starts: start `reeve dev` again, with this file",
+                         agent);
+        else if (class != ERROR_OK)
             error_wrap(ret_error, &why,
                        "topic %s does not exist and cannot be created: %.200s; create it, then "
                        "deploy again",

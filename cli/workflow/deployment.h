@@ -21,6 +21,9 @@ struct workflow_file {
 /* Reads and compiles. An error only if the file cannot be read. */
 enum error_class workflow_file_read(const char *path, struct workflow_file *ret_file,
                                     struct error *ret_error);
+/* The same, with notes among the problems. */
+enum error_class workflow_file_read_with_notes(const char *path, struct workflow_file *ret_file,
+                                               struct error *ret_error);
 void workflow_file_deinit(struct workflow_file *file);
 
 /* Appends the definition unless the same one is there, and, where they are needed, activations with

@@ -4,6 +4,13 @@
 #include "cli/workflow/migrate.h"
 #include "cli/workflow/verbs.h"
 
+static const struct cli_flag lint_flags[] = {
+    {"notes", NULL,
+     "Also says what is often meant otherwise: what may remain after an undo, what can only end "
+     "in Error, and what is not checked."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_flag deploy_flags[] = {
     {"no-activate", NULL,
      "New orders go on to take the version that they take now, until `activate`."},
@@ -22,6 +29,11 @@ static const struct cli_flag graph_flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag schema_flags[] = {
+    {"tests", NULL, "The JSON Schema of files of tests (`reeve test`)."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_flag eval_flags[] = {
     {"input", "JSON", "The order's input; by default null."},
     {"output", "STEP=JSON",
@@ -35,9 +47,12 @@ static const struct cli_verb verbs[] = {
     {
         .name = "lint",
         .arguments = "FILE...",
-        .summary = "Explains every mistake in workflow files. Needs no broker.",
+        .summary = "Explains every mistake in workflow files and in files of tests "
+                   "(`*.test.yaml`). Needs no broker. Exit code 65: there are errors; warnings and "
+                   "notes alone give 0.",
         .examples = "reeve workflow lint examples/workflows/order-fulfilment.yaml\n"
-                    "reeve workflow lint *.yaml --output json",
+                    "reeve workflow lint *.yaml --notes --output json",
+        .flags = lint_flags,
         .settings = CLI_SETTINGS_NONE,
         .run = workflow_run_lint,
     },
@@ -80,11 +95,15 @@ static const struct cli_verb verbs[] = {
     },
     {
         .name = "schema",
-        .arguments = "NAME[:VERSION]|FILE",
-        .summary = "Prints the `InputShape` of a deployed workflow or of a file as JSON Schema. A "
-                   "file needs no broker.",
+        .arguments = "[NAME[:VERSION]|FILE]",
+        .summary = "Prints the `InputShape` of a deployed workflow or of a file as JSON Schema; "
+                   "without an argument, the JSON Schema of workflow files, for editors. Only a "
+                   "deployed workflow needs a broker.",
         .examples = "reeve workflow schema order-fulfilment\n"
-                    "reeve workflow schema order-fulfilment.yaml > input.schema.json",
+                    "reeve workflow schema order-fulfilment.yaml > input.schema.json\n"
+                    "reeve workflow schema > workflow.schema.json\n"
+                    "reeve workflow schema --tests > workflow-tests.schema.json",
+        .flags = schema_flags,
         .plain = true,
         .run = workflow_run_schema,
     },
@@ -105,7 +124,8 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve workflow eval order-fulfilment.yaml 'input.total > 100' "
                     "--input '{\"total\": 129.5}'\n"
                     "reeve workflow eval order-fulfilment.yaml 'has(output.TakePayment)' "
-                    "--output 'TakePayment={}'",
+                    "--output 'TakePayment={}'\n"
+                    "reeve workflow eval order-fulfilment.yaml --input 2 -- '-input'",
         .flags = eval_flags,
         .settings = CLI_SETTINGS_NONE,
         .plain = true,

@@ -24,18 +24,26 @@ struct expression_step {
     struct text error_message;
 };
 
+/* Members of `order` that were read, as they were made. */
+struct expression_order_members {
+    struct text json[EXPRESSION_ORDER_MEMBER_COUNT];
+    uint32_t units[EXPRESSION_ORDER_MEMBER_COUNT];
+};
+
 /* All texts are borrowed, all JSON is canonical. What a place does not have is empty: the check in
  * workflow/ lets no expression refer to it. */
 struct expression_scope {
     struct text input; /* empty: null */
     /* Gives a member of `details` as canonical JSON, new in `arena`, and what that costs in units;
-     * NULL: `order` has no members. A run asks once for each. */
+     * NULL: `order` has no members. It is asked once for each of `made`; what they cost is paid for
+     * by each that reads them. */
     struct text (*order_member)(const struct order_details *details,
                                 enum expression_order_member member, struct arena *arena,
                                 uint32_t *ret_units);
     const struct order_details *details;
-    const struct expression_step *steps; /* indexed as the workflow's */
-    uint32_t step_count;                 /* an index beyond it is a step without output */
+    struct expression_order_members *made; /* of these details; in the arena of every run */
+    const struct expression_step *steps;   /* indexed as the workflow's */
+    uint32_t step_count;                   /* an index beyond it is a step without output */
     struct text item;
     int64_t index;
     struct text result; /* empty: null */
@@ -58,8 +66,6 @@ struct expression_run {
      * and every evaluation fails. */
     struct json_walk budget;
     bool disabled; /* every evaluation fails: the command has crashed its owners before */
-    struct text order_members[EXPRESSION_ORDER_MEMBER_COUNT]; /* that were read */
-    uint32_t order_units[EXPRESSION_ORDER_MEMBER_COUNT];
 };
 
 void expression_run_init(struct expression_run *run, const struct expression_scope *scope,

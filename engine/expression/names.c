@@ -4,7 +4,7 @@
 
 /* ---- order ---- */
 
-/* It is made once in a run, and paid for each time. */
+/* It is made once, and paid for each time. */
 static bool order_member(struct evaluation *evaluation, const struct expression_node *node,
                          struct expression_value *ret_value)
 {
@@ -13,12 +13,12 @@ static bool order_member(struct evaluation *evaluation, const struct expression_
     assert(node->index < EXPRESSION_ORDER_MEMBER_COUNT);
     if (scope->order_member == NULL)
         return evaluation_fail_name(evaluation, EXPRESSION_NO_MEMBER, node->at, node->text);
-    struct text *made = &run->order_members[node->index];
+    struct text *made = &scope->made->json[node->index];
+    uint32_t *units = &scope->made->units[node->index];
     if (made->data == NULL)
         *made = scope->order_member(scope->details, (enum expression_order_member)node->index,
-                                    run->arena, &run->order_units[node->index]);
-    uint32_t units = run->order_units[node->index];
-    if (!evaluation_spend(evaluation, node->at, (uint64_t)units * EXPRESSION_UNIT))
+                                    run->arena, units);
+    if (!evaluation_spend(evaluation, node->at, (uint64_t)*units * EXPRESSION_UNIT))
         return false;
     *ret_value = value_of_json_text(*made);
     return true;
@@ -254,6 +254,12 @@ bool evaluate_has(struct evaluation *evaluation, const struct expression_node *n
     bool found;
     if (!evaluate_path_to(evaluation, path, last, &base))
         return false;
+    const struct expression_node *first = evaluation_node(evaluation, path->first);
+    if (base.kind == VALUE_NULL && first->kind == EXPR_NAME && first->code == NAME_RESULT &&
+        first->next == last) { /* an attempt that timed out has no result to have anything */
+        *ret_value = value_of_bool(false);
+        return true;
+    }
     if (base.kind != VALUE_MAP)
         return evaluation_fail_type(evaluation, member->at, member->text, KIND_BIT(MAP), &base);
     if (!value_member(evaluation, member->at, &base, member->text, &value, &found))

@@ -169,7 +169,7 @@ static bool make_input(struct decide_ctx *ctx, uint32_t index, enum direction di
         return true;
     return decide_make_json(ctx, index, template, undo ? step->output : (struct text){0},
                             STEP_INPUT_BYTES_MAX, ret_input, ret_fault) &&
-           decide_keeps_input(ctx, index, *ret_input, ret_fault);
+           decide_keeps_input(ctx, index, direction, *ret_input, ret_fault);
 }
 
 static void start(struct decide_ctx *ctx, uint32_t index, enum direction direction,

@@ -179,11 +179,21 @@ REEVE_API int64_t reeve_agent_call_time_left_ms(const struct reeve_agent_call *c
 REEVE_API void *reeve_agent_call_userdata(const struct reeve_agent_call *call);
 REEVE_API void reeve_agent_call_set_userdata(struct reeve_agent_call *call, void *userdata);
 
+/* What the Input of the step's workflow makes for this call: canonical JSON, so a number may have
+ * more digits than a double holds. Every call of one operation gets the same text, and to undo a
+ * step has the input that doing it had, unless the workflow names another. Absent if the step has
+ * no Input. With it, the order of the call has no input and no lines, and the call has no outputs
+ * but, in compensate(), that of the step itself. */
+REEVE_API struct reeve_text reeve_agent_call_input(const struct reeve_agent_call *call);
+
 /* ---- the order, as the customer submitted it ---- */
 
+/* The order's input: canonical JSON of up to 262144 bytes. Absent if the order has none, or the
+ * step has an Input. */
+REEVE_API struct reeve_text reeve_agent_call_order_input(const struct reeve_agent_call *call);
 REEVE_API struct reeve_text reeve_agent_call_workflow(const struct reeve_agent_call *call);
 REEVE_API struct reeve_text reeve_agent_call_customer(const struct reeve_agent_call *call);
-/* ISO 4217, like "EUR". */
+/* ISO 4217, like "EUR"; absent if the order has none. */
 REEVE_API struct reeve_text reeve_agent_call_currency(const struct reeve_agent_call *call);
 /* The W3C trace context to pass on; absent if the order has none. */
 REEVE_API struct reeve_text reeve_agent_call_traceparent(const struct reeve_agent_call *call);

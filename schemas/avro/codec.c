@@ -21,6 +21,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { FRAME_BYTES = 10, OWN_SLOTS = 128 };
@@ -40,30 +41,31 @@ static const struct field_binding sender_fields[] = {
 static const struct record_binding sender_binding =
     BINDING(struct submission_sender, sender_fields);
 
+/* What is compiled in. Reading it takes milliseconds, and it is the same for all codecs of a
+ * process: the first codec reads it, and it stays, read-only, until the process ends. */
+static struct own_schemas {
+    const struct known_schema *of_kind[RECORD_KIND_COUNT];
+    const struct known_schema *slots[OWN_SLOTS]; /* the same, open addressing by fingerprint */
+} own_schemas;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
 struct codec {
-    struct known_schema *own[RECORD_KIND_COUNT];
-    struct known_schema *slots[OWN_SLOTS]; /* the same, open addressing by fingerprint */
+    const struct own_schemas *own;
     struct learned learned;
     struct heap_arena scratch; /* of a schema that is being learned */
 };
 
-static void known_free(struct known_schema *known)
-{
-    heap_arena_deinit(&known->memory);
-    free(known);
-}
-
-static struct known_schema **slot_of(const struct codec *codec, uint64_t fingerprint)
+static uint32_t slot_of(const struct own_schemas *own, uint64_t fingerprint)
 {
     uint32_t at = (uint32_t)(fingerprint % OWN_SLOTS);
-    while (codec->slots[at] != NULL && codec->slots[at]->fingerprint != fingerprint)
+    while (own->slots[at] != NULL && own->slots[at]->fingerprint != fingerprint)
         at = (at + 1) % OWN_SLOTS;
-    return (struct known_schema **)&codec->slots[at];
+    return at;
 }
 
-static struct known_schema *own_of(const struct codec *codec, uint64_t fingerprint)
+static const struct known_schema *own_of(const struct codec *codec, uint64_t fingerprint)
 {
-    return *slot_of(codec, fingerprint);
+    return codec->own->slots[slot_of(codec->own, fingerprint)];
 }
 
 /* Where the members of a command start: its union. */
@@ -101,7 +103,7 @@ static enum error_class compile(const struct avro_type *type, enum record_kind k
     return class;
 }
 
-static struct known_schema *own_new(struct text avsc)
+static const struct known_schema *own_new(struct text avsc)
 {
     struct known_schema *known = calloc(1, sizeof(*known));
     const struct avro_type *type = NULL;
@@ -117,18 +119,25 @@ static struct known_schema *own_new(struct text avsc)
     return known;
 }
 
+static void own_read(void)
+{
+    for (uint32_t i = 0; i < schema_text_count; i++) {
+        const struct known_schema *known = own_new(schema_texts[i].text);
+        assert(strcmp(record_kind_name(known->kind), schema_texts[i].name) == 0);
+        assert(own_schemas.of_kind[known->kind] == NULL);
+        own_schemas.of_kind[known->kind] = known;
+        own_schemas.slots[slot_of(&own_schemas, known->fingerprint)] = known;
+    }
+    assert(schema_text_count == RECORD_KIND_COUNT - 1);
+}
+
 struct codec *codec_new(void)
 {
     struct codec *codec = calloc(1, sizeof(*codec));
     assert(codec != NULL);
-    for (uint32_t i = 0; i < schema_text_count; i++) {
-        struct known_schema *known = own_new(schema_texts[i].text);
-        assert(strcmp(record_kind_name(known->kind), schema_texts[i].name) == 0);
-        assert(codec->own[known->kind] == NULL);
-        codec->own[known->kind] = known;
-        *slot_of(codec, known->fingerprint) = known;
-    }
-    assert(schema_text_count == RECORD_KIND_COUNT - 1);
+    int failed = pthread_once(&own_once, own_read);
+    assert(failed == 0);
+    codec->own = &own_schemas;
     heap_arena_init(&codec->scratch, 64 * 1024);
     return codec;
 }
@@ -137,8 +146,6 @@ void codec_free(struct codec *codec)
 {
     if (codec == NULL)
         return;
-    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
-        known_free(codec->own[kind]);
     learned_deinit(&codec->learned);
     heap_arena_deinit(&codec->scratch);
     free(codec);
@@ -177,10 +184,10 @@ enum error_class codec_learn(struct codec *codec, struct text avsc, struct error
 /* A schema that is used now; NULL: it is not known. */
 static const struct known_schema *use(struct codec *codec, uint64_t fingerprint)
 {
-    struct known_schema *known = own_of(codec, fingerprint);
-    if (known != NULL)
-        return known;
-    known = learned_use(&codec->learned, fingerprint);
+    const struct known_schema *compiled_in = own_of(codec, fingerprint);
+    if (compiled_in != NULL)
+        return compiled_in;
+    struct known_schema *known = learned_use(&codec->learned, fingerprint);
     if (known == NULL || known->plan != NULL)
         return known;
     const struct avro_type *type = NULL;
@@ -227,7 +234,7 @@ bool codec_peek(struct text bytes, uint64_t *ret_fingerprint)
 uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind)
 {
     assert(record_kind_info(kind) != NULL);
-    return codec->own[kind]->fingerprint;
+    return codec->own->of_kind[kind]->fingerprint;
 }
 
 struct text codec_schema(enum record_kind kind)
@@ -246,7 +253,7 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     assert(record_kind_info(kind) != NULL);
     assert(!record_kind_is_command(kind) ||
            (int)((const struct command *)record)->kind == (int)kind);
-    const struct known_schema *known = codec->own[kind];
+    const struct known_schema *known = codec->own->of_kind[kind];
     buffer_reserve(buffer, 512);
     size_t start = buffer->size;
     uint8_t *frame = buffer->data + start;

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { AVRO_DEPTH_MAX = 16, AVRO_TYPES_MAX = 20000, AVRO_SCHEMA_BYTES_MAX = 64 * 1024 };
+enum { AVRO_DEPTH_MAX = 16, AVRO_TYPES_MAX = 20000, AVRO_SCHEMA_BYTES_MAX = 128 * 1024 };
 
 enum avro_kind {
     AVRO_KIND_NULL,

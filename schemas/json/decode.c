@@ -128,6 +128,8 @@ static bool decode_json(const struct json_place *at, uint32_t limit, struct text
     struct text json = json_value_text(at->value, NULL);
     if (at->kind == JSON_KIND_NULL)
         return true;
+    if (at->kind == JSON_KIND_NONE)
+        return expected(at, "a JSON value");
     if (!check_size(at, json.size, limit))
         return false;
     if (json_canonical(json, UINT32_MAX, at->arena, &json, &problem)) {

@@ -21,6 +21,8 @@ const ERRORS = '/orders?state=Error&workflow=order-fulfilment';
 const seconds = (n) => new Promise((wake) => setTimeout(wake, n * 1000));
 
 async function orders(world) {
+  world.reeve(['submit', '-'], JSON.stringify({ order_id: 'refund-1', workflow: 'refund',
+    input: { sale: 's-7', cents: 20000, days: 20 } }));
   await world.faults([
     { service: 'payment', mode: 'decline', action: 'TakePayment', share: 0.08 },
     { service: 'carrier', mode: 'decline', share: 0.07 },
@@ -75,6 +77,13 @@ async function pictures(world, page, open) {
       await open(`/orders/${failed}`);
       await shoot(page, 'order', 1000);
     },
+    decisions: async () => {
+      await world.until('refund-1', 'Processed', 60);
+      await open('/orders/refund-1');
+      await page.getByText('Input and outputs').click();
+      await page.locator('#panel-workflow').evaluate((node) => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 70));
+      await shoot(page, 'decisions', 920);
+    },
     'time-travel': async () => {
       await open(`/orders/${undone}?at=${turn.offset}`);
       await page.getByRole('region', { name: 'What changed' }).waitFor();
@@ -117,6 +126,10 @@ async function pictures(world, page, open) {
 
 async function main() {
   const world = new World();
+  const refund = path.join(world.folder, 'refund.yaml');
+  // Of an agent that is simulated: the shop knows other payments.
+  fs.writeFileSync(refund, fs.readFileSync('examples/workflows/refund.yaml', 'utf8').replace('Agent: payment', 'Agent: till'));
+  world.workflows.push(refund);
   try {
     await world.start();
     await orders(world);

@@ -137,6 +137,28 @@ test('completes_skips_and_fails_steps_by_hand', async ({ page, open }) => {
   await page.locator('.graph .node.is-skipped').waitFor();
 });
 
+// The steps before the one in Error were sent the whole order: the scheduler refuses it.
+test('asks_for_the_whole_new_input_of_an_order_in_error', async ({ page, open }) => {
+  await failedOrders(['amend-1']);
+  await open('/orders/amend-1');
+  await page.getByRole('button', { name: 'Amend input' }).click();
+  const dialog = await fill(page, 'a typing error');
+  assert.equal(await dialog.getByLabel('Input').inputValue(), 'null');
+  await dialog.getByLabel('Input').fill('{"amount": 12');
+  await dialog.getByRole('button', { name: 'Amend input: order amend-1' }).click();
+  await dialog.getByText('Input: expected JSON').waitFor();
+  await dialog.getByLabel('Input').fill('{"amount": 12.5}');
+  await dialog.getByText('reeve orders amend').waitFor();
+  await dialog.getByRole('button', { name: 'Amend input: order amend-1' }).click();
+  await dialog.getByText('0 accepted, 1 refused').waitFor();
+  await dialog.getByText('reads the whole input').waitFor();
+  await open('/orders?id_prefix=amend-');
+  await page.getByLabel('Select order amend-1').check();
+  const selected = page.getByRole('region', { name: 'Selected orders' });
+  await selected.getByRole('button', { name: 'Pause' }).waitFor();
+  assert.equal(await selected.getByRole('button', { name: 'Amend input' }).count(), 0);
+});
+
 test('pauses_and_resumes_an_order', async ({ page, open }) => {
   await failedOrders(['pause-1']);
   await open('/orders/pause-1');

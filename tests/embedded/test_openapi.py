@@ -26,6 +26,12 @@ TIMEOUT_SECONDS = 600
 SEED = os.environ.get("REEVE_SEED", "20261123")
 SERVICES = {"console": "console", "submission": "submission", "agent": "agent-carrier"}
 FULFILMENT = ROOT / "examples/workflows/order-fulfilment.yaml"
+DECLINES = """
+Name: declines
+Version: 1
+Steps:
+  - {Name: Decline, Fail: {Error: Declined}, OnExhausted: error}
+"""
 WHY = {"reason": "as the customer asked"}
 LOST = ("lost-1", "lost-2", "lost-3", "lost-4")  # the carrier refuses them
 QUEUED = ("queued-1", "queued-2", "queued-3")  # their agent is paused
@@ -278,6 +284,13 @@ class DescriptionTest(unittest.TestCase):
         self.ask("console", "POST", "/api/workflows/{name}/{version}/retire", WHY, version=2, **of)
 
     def change_orders(self):
+        problem = self.ask("console", "POST", "/api/orders/{id}/amend",
+                           {**WHY, "input": {"amount": 12.5}}, id="lost-1", status=409)
+        self.assertEqual(problem["code"], "InputWasRead")
+        self.ask("console", "POST", "/api/workflows", {"source": DECLINES, "activate": True})
+        self.world.submit("amended-1", "declines")
+        wait_for("amended-1 is in Error", lambda: self.world.order("amended-1")["state"] == "Error")
+        self.command("amend", "amended-1", input={"amount": 12.5})
         self.command("resume", "lost-1")
         self.command("resubmit", "lost-1", step="ShipOrder")
         self.command("complete", "lost-2", step="ShipOrder", output={"tracking": "T17"})

@@ -2,4 +2,4 @@
 #
 # fuzz-expression CORPUS: an expression and the data that it reads.
 
-reeve_fuzz(expression SOURCES expression_fuzz.c LIBS reeve-workflow)
+reeve_fuzz(expression PURE SOURCES expression_fuzz.c LIBS reeve-workflow)

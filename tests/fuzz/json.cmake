@@ -2,4 +2,4 @@
 #
 # fuzz-json CORPUS: untrusted JSON.
 
-reeve_fuzz(json SOURCES json_fuzz.c LIBS reeve-base)
+reeve_fuzz(json PURE SOURCES json_fuzz.c LIBS reeve-base)

@@ -12,7 +12,7 @@ reeve_fuzz(supervisor SOURCES supervisor_fuzz.c input.c kept_store.c log_writer.
     LIBS reeve-supervisor reeve-test-site reeve-test-engine)
 reeve_fuzz(console SOURCES console_fuzz.c console_http.c input.c kept_store.c log_writer.c
     LIBS reeve-console reeve-test-site reeve-test-engine)
-if(REEVE_FUZZ)
+if(TARGET fuzz-console)
     foreach(function env_new env_free open close drop commit flush)
         foreach(target owner supervisor console)
             target_link_options(fuzz-${target} PRIVATE LINKER:--wrap=store_${function})

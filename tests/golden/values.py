@@ -114,6 +114,9 @@ EVENTS = [
         "moves_retries": True, "by": "ann", "reason": "it was wrong"}),
     ("StepPassed", {**ref(34), "output": '{"total":7}'}),
     ("StepCaught", {**ref(35), "reason": "a Catch matches Declined"}),
+    ("OrderAmended", {"input": '{"amount":12.5}', "steps": [
+        {"name": "Total", "generation": 0}, {"name": "TakePayment", "generation": 2}],
+        "by": "ann", "reason": "a typing error"}),
 ]
 
 DECISION = {
@@ -203,6 +206,7 @@ RECORDS = {
     "ResumeOrder": {**ID, "by": "bob", "reason": "it is right"},
     "MigrateOrder": {**ID, "workflow": "order-fulfilment", "from_version": 3, "version": 4,
                      "by": "ann", "reason": "it was wrong"},
+    "AmendOrder": {**ID, "input": '{"amount":12.5}', "by": "ann", "reason": "a typing error"},
     "Claim": {"claim_id": uid(1), "instance": "scheduler-1", "claimed_at": at(4),
               "partition_count": 12, "reset": None, "format": 5},
     "Claim-reset": {"claim_id": uid(2), "instance": "scheduler-2", "claimed_at": at(5),

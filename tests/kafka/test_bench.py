@@ -104,6 +104,24 @@ class BenchTest(unittest.TestCase):
             self.assertEqual(row["fold"]["records"], 4 * row["finished"] + 2)
         self.assertEqual(found["fold"]["scheduler"]["records"], 4 * 205 + 2)
 
+    def test_compares_orders_that_decide_in_turns(self):
+        done = self.bench("--decide", "135", "--in-flight", "20", "--warm-up", "10", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["loads"], [])
+        self.assertNotIn("alone", found)
+        found = found["decide"]
+        self.assertEqual(len(found["turns"]), 7)
+        for turn in found["turns"]:
+            for workflow in "plain", "deciding":
+                self.assertEqual(turn[workflow]["orders"], 20)
+                # No step was skipped, and none takes another command.
+                self.assertEqual(turn[workflow]["records"]["requests.noop"], 60)
+                self.assertEqual(turn[workflow]["records"]["events"], 80)
+        self.assertGreater(found["rate_share"], 0)
+        self.assertGreater(found["plain_per_second"], 0)
+        self.assertGreater(found["deciding_per_second"], 0)
+
     def test_measures_how_late_timers_are(self):
         done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
                           "--bursts", "2", "--others-per-second", "40", "--json")

@@ -77,6 +77,15 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
         line_add(line, " g%u", (unsigned)event->step_resubmitted.generation);
 }
 
+/* "(Total g0 Charge g2)", the steps that begin again. */
+static void add_amended(struct line *line, const struct order_amended *amended)
+{
+    for (uint32_t i = 0; i < amended->step_count; i++)
+        line_add(line, "%s%.*s g%u", i == 0 ? "(" : " ", TEXT_ARG(amended->steps[i].name),
+                 (unsigned)amended->steps[i].generation);
+    line_add(line, "%s", amended->step_count > 0 ? ")" : "");
+}
+
 static void add_event(struct line *line, const struct event *event, int64_t decided_at)
 {
     line_add(line, "%s", event_kind_name(event->kind));
@@ -89,6 +98,8 @@ static void add_event(struct line *line, const struct event *event, int64_t deci
     }
     if (event->kind == EVENT_ORDER_DEADLINE_SET)
         line_add(line, "(+%lld)", (long long)(event->order_deadline_set.complete_by - decided_at));
+    if (event->kind == EVENT_ORDER_AMENDED)
+        add_amended(line, &event->order_amended);
     if (event->kind == EVENT_ORDER_PROCESSED)
         add_json(line, " ", event->order_processed.output);
     if (event->kind == EVENT_COMMAND_REJECTED)

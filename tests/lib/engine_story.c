@@ -225,6 +225,7 @@ static enum command_kind kind_of(const char *word)
         {"complete", COMMAND_COMPLETE_STEP}, {"skip", COMMAND_SKIP_STEP},
         {"fail-step", COMMAND_FAIL_STEP},    {"pause", COMMAND_PAUSE_ORDER},
         {"resume", COMMAND_RESUME_ORDER},    {"migrate", COMMAND_MIGRATE_ORDER},
+        {"amend", COMMAND_AMEND_ORDER},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(kinds[i].word, word))
@@ -306,6 +307,10 @@ static struct command command_of(struct story *story, const struct words *words)
         break;
     case COMMAND_MIGRATE_ORDER:
         cmd.migrate_order = migration_of(story, words);
+        break;
+    case COMMAND_AMEND_ORDER:
+        cmd.amend_order =
+            (struct amend_order){id, keep(story, words->at[1]), TEXT("anna"), TEXT("typing error")};
         break;
     case COMMAND_UNDECODABLE:
         cmd.undecodable = garbage_of(words);

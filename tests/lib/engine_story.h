@@ -20,7 +20,7 @@
  *     cancel [as TOKEN] | compensate | resubmit [STEP|all [TIMEOUT_MS]] [new-key]
  *     garbage | quarantine
  *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
- *     migrate VERSION [retired | from VERSION | of WORKFLOW]
+ *     migrate VERSION [retired | from VERSION | of WORKFLOW] | amend INPUT
  *     extend STEP ATTEMPT MS [undo] (from now)
  * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
  * the same name and version; "spared ": it evaluates no expressions. Checks, of the order or of the

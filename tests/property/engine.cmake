@@ -14,6 +14,7 @@ reeve_test(engine-property
         engine_property.c
         engine_random.c
         engine_rules.c
+        engine_rules_amend.c
         engine_rules_data.c
         engine_rules_migrate.c
         engine_rules_route.c

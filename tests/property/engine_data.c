@@ -214,3 +214,37 @@ bool data_items_next(struct data_items *items)
     items->at = end < items->end ? end + 1 : end;
     return true;
 }
+
+struct text data_member(struct text json, struct text name)
+{
+    struct data_items items = {.map = false};
+    if (json.size >= 2 && json.data[0] == '{')
+        data_items_begin(&items, json);
+    while (items.at != NULL && data_items_next(&items)) {
+        if (text_equal(items.name, name))
+            return items.value;
+    }
+    return (struct text){0};
+}
+
+/* ---- changing ---- */
+
+struct text data_amended(struct dice *dice, struct arena *arena, struct text input)
+{
+    static const char *const names[] = {"b", "big", "l", "m", "n", "t"}; /* sorted */
+    uint32_t chosen = dice_roll(dice, sizeof(names) / sizeof(names[0]));
+    struct text other = any(dice, arena);
+    char *made = arena_bytes(arena, input.size + other.size + 64);
+    uint32_t size = 0;
+    made[size++] = '{';
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct text value = data_member(i == chosen ? other : input, text_of(names[i]));
+        if (text_empty(value))
+            continue;
+        size += (uint32_t)snprintf(made + size, 16, "%s\"%s\":", size > 1 ? "," : "", names[i]);
+        memcpy(made + size, value.data, value.size);
+        size += value.size;
+    }
+    made[size++] = '}';
+    return (struct text){made, size};
+}

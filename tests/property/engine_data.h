@@ -15,6 +15,8 @@
 struct text data_answer(struct dice *dice, struct arena *arena);
 /* An order's input: mostly a map; `big`: it may have a text that is too long for most places. */
 struct text data_input(struct dice *dice, struct arena *arena, bool big);
+/* The input with one of its members changed, added or gone. In the arena. */
+struct text data_amended(struct dice *dice, struct arena *arena, struct text input);
 /* One of the texts that data has, without quotes. */
 struct text data_word(struct dice *dice);
 /* What a step keeps of `bytes` that are too many. In the arena. */
@@ -33,5 +35,7 @@ struct data_items {
 
 void data_items_begin(struct data_items *items, struct text container);
 bool data_items_next(struct data_items *items);
+/* The member of a map; no data: there is none, or no map. */
+struct text data_member(struct text json, struct text name);
 
 #endif

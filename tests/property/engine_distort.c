@@ -62,8 +62,7 @@ static struct command any_command(struct dice *dice, const struct order *order)
     struct text id = order->details.order_id;
     struct text by = TEXT("another writer");
     struct command cmd = {.order_id = id};
-    cmd.kind =
-        (enum command_kind)(COMMAND_CANCEL_ORDER + dice_roll(dice, COMMAND_MIGRATE_ORDER - 1));
+    cmd.kind = (enum command_kind)(COMMAND_CANCEL_ORDER + dice_roll(dice, COMMAND_AMEND_ORDER - 1));
     if (cmd.kind == COMMAND_CANCEL_ORDER)
         cmd.cancel_order = (struct cancel_order){.order_id = id, .by = by};
     else if (cmd.kind == COMMAND_REPORT_STEP)
@@ -99,6 +98,9 @@ static struct command any_command(struct dice *dice, const struct order *order)
     else if (cmd.kind == COMMAND_MIGRATE_ORDER)
         cmd.migrate_order = (struct migrate_order){
             .order_id = id, .version = order->details.workflow_version + 1, .by = by};
+    else if (cmd.kind == COMMAND_AMEND_ORDER)
+        cmd.amend_order =
+            (struct amend_order){.order_id = id, .input = TEXT("{\"n\":1}"), .by = by};
     else
         cmd.extend_step = (struct extend_step){.order_id = id,
                                                .step = step->name,

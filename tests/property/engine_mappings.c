@@ -107,7 +107,7 @@ static const struct expression_template *compile(struct drawing *drawing, uint32
 {
     static struct workflow_problems problems;
     char yaml[YAML_SIZE];
-    struct values values = {drawing->arena, &problems, false};
+    struct values values = {drawing->arena, &problems, false, NULL};
     struct expression_names names = names_at(drawing, index, result);
     if (*tree == NULL)
         return NULL;
@@ -117,7 +117,9 @@ static const struct expression_template *compile(struct drawing *drawing, uint32
     const struct yaml_node *root =
         yaml_tree_parse((struct text){yaml, (uint32_t)size}, drawing->arena, &problems);
     const struct expression_template *compiled =
-        root == NULL ? NULL : compile_template(&values, root->first, "Field", &names, as_text);
+        root == NULL
+            ? NULL
+            : compile_template(&values, root->first, "Field", &names, as_text ? 0 : UINT32_MAX);
     check(drawing, compiled, text, problems.items[0].text, tree);
     return compiled;
 }

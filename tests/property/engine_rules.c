@@ -69,6 +69,11 @@ static const char *const rare_names[] = {
     [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
     [RARE_RETRIES_MOVED] = "moved to other retriers with retries used",
     [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
+    [RARE_AMENDED] = "amended in Error",
+    [RARE_AMENDED_EFFECT] = "amended although a step had an effect",
+    [RARE_AMENDED_WAITING] = "amended while a step waits",
+    [RARE_AMENDED_DECIDED] = "amended, and a Set, a Fail or a When is evaluated again",
+    [RARE_AMENDMENT_REFUSED] = "refused to be amended: an effect read it",
     [RARE_KIND_DIFFERS] = "refused to be moved: a step of another kind",
     [RARE_INPUT_DIFFERS] = "refused to be moved: another Input",
     [RARE_WHEN_FALSE] = "skipped by its When",
@@ -351,6 +356,8 @@ static void order_event(struct rules *rules, const struct event *event)
         pause_ended(rules);
     else if (event->kind == EVENT_ORDER_MIGRATED)
         rules_migrated(rules, &event->order_migrated);
+    else if (event->kind == EVENT_ORDER_AMENDED)
+        rules_amended(rules, &event->order_amended);
     else if (event->kind == EVENT_ALERT_RAISED) {
         RULE(rules, rules->alerts_open++ == 0, "a second alert");
     } else if (event->kind == EVENT_ALERT_CLOSED) {
@@ -530,6 +537,8 @@ static enum event_kind first_event(struct rules *rules)
         return EVENT_ORDER_PAUSE_ENDED;
     case COMMAND_MIGRATE_ORDER:
         return EVENT_ORDER_MIGRATED;
+    case COMMAND_AMEND_ORDER:
+        return EVENT_ORDER_AMENDED;
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

@@ -46,6 +46,7 @@ struct rules_step {
     bool turned;       /* its undo has begun, or waits to begin */
     bool skipped;      /* by an operator, its When, or when compensation began; or caught */
     bool caught;
+    bool by_hand;           /* skipped by an operator */
     struct text output;     /* what the step keeps; empty: null */
     struct text error_name; /* of its latest failure */
     bool spent;             /* the time of its expressions in this Decision */
@@ -120,6 +121,11 @@ enum rare {
     RARE_MIGRATED_IN_ERROR,
     RARE_RETRIES_MOVED,
     RARE_MIGRATION_REFUSED,
+    RARE_AMENDED,
+    RARE_AMENDED_EFFECT,
+    RARE_AMENDED_WAITING,
+    RARE_AMENDED_DECIDED,
+    RARE_AMENDMENT_REFUSED,
     RARE_KIND_DIFFERS,
     RARE_INPUT_DIFFERS,
     RARE_WHEN_FALSE,
@@ -213,6 +219,9 @@ int rules_open_undo(const struct rules *rules);
 bool rules_predecessors_done(const struct rules *rules, uint32_t index);
 /* engine_rules_migrate.c */
 void rules_migrated(struct rules *rules, const struct order_migrated *event);
+/* engine_rules_amend.c */
+void rules_amended(struct rules *rules, const struct order_amended *event);
+const char *rules_amend_verdict(struct rules *rules, const struct amend_order *asked);
 /* engine_rules_step.c */
 void rules_step_event(struct rules *rules, const struct event *event);
 /* Whether the step may now start after waiting, or enter the queue. */
@@ -236,6 +245,8 @@ void rules_check_input(struct rules *rules, uint32_t index, const struct step_st
 void rules_check_output(struct rules *rules, uint32_t index, struct text output);
 /* The error with which that fails; empty: it does not. */
 struct text rules_output_fault(struct rules *rules, uint32_t index);
+/* Whether its Inputs give the same, or fail alike, if the order had the other input. */
+bool rules_asks_the_same(struct rules *rules, uint32_t index, struct text input);
 /* Expressions have left no time: no further step begins in this Decision. */
 bool rules_time_is_up(const struct rules *rules);
 void rules_deferred(struct rules *rules, uint32_t index, const struct step_queued *event);

@@ -227,6 +227,34 @@ void rules_check_input(struct rules *rules, uint32_t index, const struct step_st
     way->input = input;
 }
 
+static bool gives_the_same(struct rules *rules, const struct term *tree, struct text result,
+                           struct text input)
+{
+    bool spent[2] = {false, false};
+    struct term_scope before = scope_of(rules, &spent[0], result);
+    struct term_scope after = scope_of(rules, &spent[1], result);
+    struct text made[2] = {{0}, {0}};
+    enum fault faults[2] = {FAULT_NONE, FAULT_NONE};
+    before.disabled = after.disabled = false;
+    after.input = input;
+    if (tree == NULL)
+        return true;
+    bool done = term_json(&before, tree, STEP_INPUT_BYTES_MAX, &made[0], &faults[0]);
+    return done == term_json(&after, tree, STEP_INPUT_BYTES_MAX, &made[1], &faults[1]) &&
+           faults[0] == faults[1] && text_equal(made[0], made[1]);
+}
+
+bool rules_asks_the_same(struct rules *rules, uint32_t index, struct text input)
+{
+    const struct mappings *trees = mappings_at(rules, index);
+    struct text output = rules->steps[index].output;
+    if (trees->input == NULL && rules->workflow->steps[index].kind == STEP_KIND_TASK)
+        return text_equal(rules->input, input);
+    return gives_the_same(rules, trees->input, (struct text){0}, input) &&
+           gives_the_same(rules, trees->input, output, input) &&
+           gives_the_same(rules, trees->undo_input, output, input);
+}
+
 /* An agent was to be asked, and there is nothing to ask it. */
 static struct text input_fault(struct rules *rules, uint32_t index, enum direction direction)
 {

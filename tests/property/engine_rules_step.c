@@ -392,7 +392,7 @@ static void skipped_by_hand(struct rules *rules, uint32_t index,
     way->effect = EFFECT_NONE;
     way->state = WAY_DONE;
     way->queued = false;
-    step->skipped = true;
+    step->skipped = step->by_hand = true;
 }
 
 static void failed_unstarted(struct rules *rules, uint32_t index,

@@ -383,6 +383,8 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
         return resume(rules);
     case COMMAND_MIGRATE_ORDER:
         return migrate(rules, &cmd->migrate_order);
+    case COMMAND_AMEND_ORDER:
+        return rules_amend_verdict(rules, &cmd->amend_order);
     case COMMAND_REPORT_STEP:
         return report(rules, &cmd->report_step);
     case COMMAND_RECOVER_STEP:

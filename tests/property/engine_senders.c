@@ -120,6 +120,19 @@ void senders_migrate(void)
     history_command(&cmd);
 }
 
+/* Mostly of one member: what steps have read must stay. */
+void senders_amend(void)
+{
+    struct command cmd = {.kind = COMMAND_AMEND_ORDER, .order_id = TEXT("order-7")};
+    bool whole = dice_percent(&history.dice, 20);
+    cmd.amend_order = (struct amend_order){
+        cmd.order_id,
+        whole ? data_input(&history.dice, &history.memory.arena, false)
+              : data_amended(&history.dice, &history.memory.arena, history.rules.input),
+        TEXT("anna"), TEXT("a typing error")};
+    history_command(&cmd);
+}
+
 /* Mostly of a step that can be ended. */
 void senders_end_a_step(void)
 {
@@ -151,6 +164,8 @@ void senders_operator(void)
     if (dice_percent(&history.dice, 15))
         senders_compensate();
     else if (dice_percent(&history.dice, 25))
+        senders_amend();
+    else if (dice_percent(&history.dice, 25))
         senders_end_a_step();
     else if (!all && dice_percent(&history.dice, 50))
         senders_resubmit(workflow->steps[step].name, vouches(step), timeout_ms);
@@ -163,7 +178,7 @@ void senders_any_operator(void)
 {
     uint32_t step = dice_roll(&history.dice, history.workflow->step_count);
     struct command cancel = {.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("order-7")};
-    switch (dice_roll(&history.dice, 8)) {
+    switch (dice_roll(&history.dice, 9)) {
     case 0:
         cancel.cancel_order = (struct cancel_order){
             .order_id = cancel.order_id, .by = TEXT("anna"), .reason = TEXT("a mistake")};
@@ -183,6 +198,9 @@ void senders_any_operator(void)
         return;
     case 5:
         end_by_hand(step);
+        return;
+    case 6:
+        senders_amend();
         return;
     default: /* of what waits or has failed */
         senders_end_a_step();

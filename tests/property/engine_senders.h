@@ -15,6 +15,7 @@ void senders_resubmit(struct text step, bool new_generation, int64_t timeout_ms)
 void senders_compensate(void);
 void senders_pause(bool pause); /* else: resume */
 void senders_migrate(void);
+void senders_amend(void);
 void senders_complete(uint32_t index, struct text output); /* by hand */
 void senders_end_a_step(void);                             /* by hand, in any way */
 void senders_operator(void);     /* any of these, mostly one that makes sense */

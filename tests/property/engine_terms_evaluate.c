@@ -109,6 +109,8 @@ static struct found has_member(const struct term_scope *scope, const struct term
     struct found map = follow(scope, path, 1);
     if (map.kind == FOUND_FAULT)
         return map;
+    if (path->kind == TERM_RESULT && map.kind == FOUND_NULL && names_of(path, names) == 1)
+        return bool_of(false); /* of an attempt without a result */
     return is_data(map, '{') ? bool_of(find_member(map, last, &value)) : fault_of(FAULT_QUERY);
 }
 

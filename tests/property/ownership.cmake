@@ -9,6 +9,7 @@ reeve_library(reeve-test-ownership
         engine_other_version.c
         engine_random.c
         engine_rules.c
+        engine_rules_amend.c
         engine_rules_data.c
         engine_rules_migrate.c
         engine_rules_route.c

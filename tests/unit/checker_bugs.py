@@ -402,6 +402,22 @@ BY_HAND = {
         *RETRIED, at(20, "Processing", migrated(THREE), started("A", 2, at=NOW + 20)))),
     "moved while it is undone": ("I3: another version in Compensating", log(
         *UNDO_WAITS, at(40, "Compensating", migrated(THREE)))),
+    "amended while it goes forward": ("I3: amended in Processing", log(
+        START, at(1, "Processing", amended()))),
+    "amended while an attempt runs": ("I6: amended while ['B'] run", log(
+        AMENDS_START, AMENDS_FAILS, at(20, "Error", amended()))),
+    "a step with an effect begins again": ("I9: begins again, but its effect is applied", log(
+        AMENDS_START, AMENDS_FAILS, at(20, "Error", succeeded("B")),
+        at(30, "Error", amended(("B", 1))))),
+    "a step in Error begins again": ("I3: begins again, but is Error after 1", log(
+        *AMENDS_WAITS, at(40, "Error", amended(("A", 1), ("B", 1))))),
+    "a Set before an effect begins again": ("I4: begins again, and stands before ['B']", log(
+        AMENDS_START, AMENDS_FAILS, at(20, "Error", succeeded("B")),
+        at(30, "Error", amended(("S", 0))))),
+    "another input under the same key": ("I11: begins again with generation 0", log(
+        *AMENDS_WAITS, at(40, "Error", amended(("B", 0))))),
+    "a step goes on with what was made of the old data": ("I24: waits with what was made", log(
+        *AMENDS_WAITS, at(40, "Error", amended()))),
     "a step starts during a pause": ("I3: starts while the order is paused", log(
         START, at(1, "Processing", mark("OrderPaused")), ONE_DONE)),
 }

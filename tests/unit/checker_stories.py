@@ -46,6 +46,12 @@ DECIDES = {"Name": "decides", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1},
     {"Name": "D", "Fail": {"Error": "No"}}]}
 ASKS = {**DECIDES, "Name": "asks", "Steps": [
     DECIDES["Steps"][0], {"Name": "B", "Set": 1, "When": "has(output.A)"}]}
+AMENDS = {"Name": "amends", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "Steps": [
+    {"Name": "S", "Set": "${input.n}"},
+    {"Name": "A", "Agent": "one", "After": ["S"], "Input": {"n": "${input.n}"},
+     "OnExhausted": "error"},
+    {"Name": "B", "Agent": "one", "After": ["S"], "Input": {"n": "${input.n}"},
+     "Retry": [{"ErrorEquals": ["States.ALL"]}]}]}
 UNDO_MS = {"two": {"A": 200, "B": 100}, "parallel": {"A": 100, "B": 100}}
 
 
@@ -65,7 +71,7 @@ BARE = {**TWO, "Version": 3, "Steps": [
 OTHER_INPUT = {**DECIDES, "Version": 2, "Steps": [
     {**DECIDES["Steps"][0], "Input": {"n": 2}}, *DECIDES["Steps"][1:]]}
 # The first definition counts.
-WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS,
+WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS, AMENDS,
                    OTHER_INPUT, {**TWO, "Steps": []})
 
 
@@ -183,6 +189,13 @@ def migrated(workflow, **more):
     return {"_type": "OrderMigrated", "from_version": 1, "workflow_version": workflow["Version"],
             "steps": [plan_of(step["Name"]) for step in workflow["Steps"]],
             "moves_retries": True, "by": "ann", "reason": "because", **more}
+
+
+def amended(*steps, **more):
+    """Steps, each with its generation, that begin again."""
+    return {"_type": "OrderAmended", "input": '{"n":2}',
+            "steps": [{"name": name, "generation": generation} for name, generation in steps],
+            "by": "ann", "reason": "because", **more}
 
 
 def rejected(reason="no", command="CancelOrder"):
@@ -310,6 +323,11 @@ ONE_DONE = at(10, "Processing", succeeded("A"), started("B", at=NOW + 10))
 FORWARD = [START, ONE_DONE]
 TWO_DONE = at(20, "Processed", succeeded("B"), PROCESSED)
 EXPIRED = expiry(30, 20)
+AMENDS_START = at(0, "Processing", *begun(AMENDS), passed("S"), started("A", input='{"n":1}'),
+                  started("B", input='{"n":1}'))
+AMENDS_FAILS = at(10, "Error", failed("A"), exhausted("A"), *FAILED)
+AMENDS_WAITS = (AMENDS_START, AMENDS_FAILS,
+                at(20, "Error", failed("B", error="Busy"), retry("B", NOW + 30, 0)))
 DECIDES_START = at(0, "Processing", *begun(DECIDES), started("A", input='{"n":1}'))
 WAITING = at(0, "Processing", *begun(), queued("A"))
 PIVOT_START = at(0, "Processing", *begun(PIVOT), started("A"))

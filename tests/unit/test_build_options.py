@@ -16,7 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
 SOURCE = ROOT / "base" / "percent.c"
-PRESETS_WITH_ERRORS = ["dev", "asan-ubsan", "tsan", "fuzz"]
+PRESETS_WITH_ERRORS = ["dev", "asan-ubsan", "tsan", "fuzz", "fuzz-memory"]
 
 
 class BuildOptions(unittest.TestCase):

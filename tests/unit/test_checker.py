@@ -102,6 +102,12 @@ GOOD = {
             "A", NOW + 40, 0, 2, 2)),
         at(35, "Processing", migrated(OTHER_INPUT, steps=[plan_of("A", 2), *map(plan_of, "BCD")]),
            started("A", 3, NOW + 35, input='{"n":2}'))],
+    "an order in Error is amended, and its steps begin again": [
+        *AMENDS_WAITS, at(40, "Error", amended(("S", 0), ("B", 1))),
+        at(50, "Processing", resubmitted("A", generation=1), mark("OrderResumed"),
+           mark("AlertClosed"), passed("S", "2"),
+           started("A", 2, NOW + 50, generation=1, input='{"n":2}'),
+           started("B", 2, NOW + 50, generation=1, input='{"n":2}'))],
     "a step waits for a free Decision": [
         at(0, "Processing", *begun(DECIDES), unstarted("A"), caught("A"),
            queued("B", since=0, retry_at=NOW)),

@@ -38,7 +38,7 @@ CODES = {
          "services/console/**/*.c", "replica/service/view_report.c", "workflow/lifecycle.c",
          APPENDING, "kafka/client_conf.c", "engine/**/*.c"),
         START | {"BadField", "UnknownField", "Cancelled", "Completed", "Operator", "Resubmitted",
-                 "Skipped", "InvalidCommand", "InvalidInput", "CommandQuarantined", "OrderStuck",
+                 "Skipped", "InvalidCommand", "CommandQuarantined", "OrderStuck",
                  "StandbyStalled", "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt",
                  "Incomplete", "OffsetOutOfRange", "Rejected"}),
     "submission": (

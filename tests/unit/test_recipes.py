@@ -39,6 +39,21 @@ int main(void)
 }
 """
 
+SCHEMAS = ("tests/unit/test_reference_docs.py",
+           "ReferenceDocsTest.test_schemas_are_those_of_the_program")
+
+PRINT_SCHEMA = """
+#include "workflow/field_schema.h"
+#include "workflow/fields.h"
+int main(void)
+{
+    json_t *schema = field_table_schema(&workflow_fields, "A workflow of reeve");
+    json_dumpf(schema, stdout, JSON_INDENT(2));
+    json_decref(schema);
+    return putchar('\\n') < 0;
+}
+"""
+
 NOTE_IN_ENGINE = """
 #include "engine/decide.h"
 
@@ -106,6 +121,12 @@ def steps_of(recipe):
 
 def is_named(path, files):
     return any(re.fullmatch(re.escape(file).replace("NAME", r"[\w-]+"), path) for file in files)
+
+
+def free_number(tree, path):
+    """The number after the last one that a row of the table takes."""
+    rows = (tree.folder / path).read_text(encoding="utf-8")
+    return 1 + max(int(number) for number in re.findall(r"^[A-Z_]+\((\d+),", rows, re.MULTILINE))
 
 
 def differences(steps, touched):
@@ -178,18 +199,30 @@ class Tree:
     def compile(self, name):
         return self.run(*self.compiler(name), "-fsyntax-only", name)
 
-    def print_keys(self):
-        """Makes a `reeve config --docs` of the tree's table; the rest is that of the build."""
+    def print_other(self, words, source, files, libraries):
+        """Makes a `reeve` that runs this program of the tree where it is called with these words;
+        the rest is that of the build."""
         folder = self.folder / "build/bin"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "keys.c").write_text(PRINT_KEYS)
-        (folder / "reeve").write_text(
-            f'#!/bin/sh\n[ "$1 $2" != "config --docs" ] || exec "{folder}/keys"\n'
-            f'exec "{BUILD}/bin/reeve" "$@"\n')
+        program = folder / words.replace(" ", "-")
+        program.with_suffix(".c").write_text(source)
+        (folder / "reeve").write_text(f'#!/bin/sh\n[ "$*" != "{words}" ] || exec "{program}"\n'
+                                      f'exec "{BUILD}/bin/reeve" "$@"\n')
         (folder / "reeve").chmod(0o755)
-        return self.run(*self.compiler("replica/service/settings.c"), "replica/service/settings.c",
-                        f"{folder}/keys.c", "-o", f"{folder}/keys",
-                        f"{BUILD}/platform/libreeve-platform.a", f"{BUILD}/base/libreeve-base.a")
+        return self.run(*self.compiler(files[0]), *files, f"{program}.c", "-o", program,
+                        *(library.replace("BUILD", str(BUILD)) for library in libraries))
+
+    def print_keys(self):
+        return self.print_other("config --docs", PRINT_KEYS, ["replica/service/settings.c"],
+                                ["BUILD/platform/libreeve-platform.a",
+                                 "BUILD/base/libreeve-base.a"])
+
+    def print_schema(self):
+        return self.print_other("workflow schema", PRINT_SCHEMA,
+                                ["workflow/fields.c", "workflow/field_schema.c"],
+                                ["BUILD/workflow/libreeve-workflow.a",
+                                 "BUILD/engine/libreeve-engine.a", "BUILD/base/libreeve-base.a",
+                                 "-ljansson", "-lyaml"])
 
 
 class RecipesTest(unittest.TestCase):
@@ -224,8 +257,9 @@ class RecipesTest(unittest.TestCase):
 
     def test_follows_the_recipe_of_a_command(self):
         tree = self.tree
-        tree.insert("engine/commands.def", "/* clang-format on */", """
-OPERATOR_COMMAND(16, NOTE_ORDER, NoteOrder, note_order, note_order,
+        number = free_number(tree, "engine/commands.def")
+        tree.insert("engine/commands.def", "/* clang-format on */", f"""
+OPERATOR_COMMAND({number}, NOTE_ORDER, NoteOrder, note_order, note_order,
                  OPERATOR, ORDER, UNCHECKED, decide_note, "note", "write a note about it")
 FIELDS(note_order)
     BY_AND_REASON(note_order)
@@ -253,8 +287,9 @@ void decide_note(struct decide_ctx *ctx)
 
     def test_follows_the_recipe_of_an_event(self):
         tree = self.tree
-        tree.insert("engine/events.def", "/* clang-format on */", """
-ORDER_EVENT(36, ORDER_NOTED, OrderNoted, order_noted, "note written",
+        number = free_number(tree, "engine/events.def")
+        tree.insert("engine/events.def", "/* clang-format on */", f"""
+ORDER_EVENT({number}, ORDER_NOTED, OrderNoted, order_noted, "note written",
             COMMAND_UNDECODABLE, STATUS_NONE, ORDER_STAYS, order_noted, NULL)
 FIELDS(order_noted)
     BY_FIELD(order_noted)
@@ -315,7 +350,9 @@ STEP_KIND(NOTE, note_start, note_due, note_end, note_undo, note_differs, note_de
 """)
         tree.write("engine/kinds/note.c", NOTE_IN_ENGINE)
         tree.insert("engine/workflow.h", "    bool has_compensate;", "    struct text note;\n")
-        tree.insert("workflow/fields.def", "/* clang-format on */", 'FIELD(NOTE, "Note")\n')
+        tree.insert("workflow/fields.def", "/* clang-format on */", """\
+FIELD(NOTE, "Note", FORM_IS_NAME, "What the step notes.")
+""")
         tree.insert("workflow/kinds.def", "/* clang-format on */", """\
 STEP_KIND(NOTE, FIELD_BIT(FIELD_NOTE), 0, note_compile, note_longest_ms)
 """)
@@ -328,7 +365,10 @@ STEP_KIND(NOTE, FIELD_BIT(FIELD_NOTE), 0, note_compile, note_longest_ms)
         return;
 """)
         tree.insert("docs/use/workflows.md", "| `Agent` |", "| `Note` | what the step notes | |\n")
-        self.ends("Add a kind of step")
+        self.works(tree.print_schema())
+        self.asks(SCHEMAS)
+        self.works(tree.make_page(SCHEMAS[0], "docs/reference/workflow.schema.json"))
+        self.ends("Add a kind of step", SCHEMAS)
 
     def test_follows_the_recipe_of_a_configuration_key(self):
         tree = self.tree

@@ -4,8 +4,9 @@
 
     REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
 
-What stands between `<!-- config -->`, `<!-- cli -->`, `<!-- rights -->`, `<!-- roles -->` or a
-section of base/errors.def in small letters and `<!-- end -->` is made here.
+So are the schemas of files, docs/reference/*.schema.json. What stands between `<!-- config -->`,
+`<!-- cli -->`, `<!-- rights -->`, `<!-- roles -->` or a section of base/errors.def in small letters
+and `<!-- end -->` is made here.
 """
 
 import os
@@ -26,6 +27,8 @@ MADE = {"config": ("configuration.md", ("config", "--docs")),
         "cli": ("cli.md", ("help", "--markdown")),
         "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown")),
         "roles": ("../operate/access.md", ("token", "roles", "--markdown"))}
+SCHEMAS = {"workflow.schema.json": ("workflow", "schema"),
+           "workflow-tests.schema.json": ("workflow", "schema", "--tests")}
 ERRORS = FOLDER / "errors.md"
 
 # Sections of errors.def: the files whose codes they list, what stands before these codes if the
@@ -58,8 +61,8 @@ def codes_in(text):
     return {code for cell in cells for code in re.findall(r"`([A-Z]\w+)`", cell)}
 
 
-def printed(name):
-    return subprocess.run([REEVE, *MADE[name][1]], capture_output=True, text=True, check=True,
+def printed(*arguments):
+    return subprocess.run([REEVE, *arguments], capture_output=True, text=True, check=True,
                           timeout=60).stdout
 
 
@@ -79,7 +82,8 @@ class ReferenceDocsTest(unittest.TestCase):
     def check(self, name):
         page = (FOLDER / MADE[name][0]).read_text(encoding="utf-8")
         self.assertIn(f"<!-- {name} -->", page)
-        self.assertEqual(page, made(page, name, printed(name)), "run this file with --write")
+        self.assertEqual(page, made(page, name, printed(*MADE[name][1])),
+                         "run this file with --write")
 
     def test_configuration_is_that_of_the_program(self):
         self.check("config")
@@ -92,6 +96,12 @@ class ReferenceDocsTest(unittest.TestCase):
 
     def test_roles_are_those_of_the_program(self):
         self.check("roles")
+
+    def test_schemas_are_those_of_the_program(self):
+        for file, arguments in SCHEMAS.items():
+            with self.subTest(file=file):
+                self.assertEqual((FOLDER / file).read_text(encoding="utf-8"), printed(*arguments),
+                                 "run this file with --write")
 
     def test_metrics_are_those_of_the_sources(self):
         page = (FOLDER / "metrics.md").read_text(encoding="utf-8")
@@ -136,10 +146,12 @@ class ReferenceDocsTest(unittest.TestCase):
 
 
 def write():
-    for name, (file, _) in MADE.items():
+    for name, (file, arguments) in MADE.items():
         page = FOLDER / file
-        page.write_text(made(page.read_text(encoding="utf-8"), name, printed(name)),
+        page.write_text(made(page.read_text(encoding="utf-8"), name, printed(*arguments)),
                         encoding="utf-8")
+    for file, arguments in SCHEMAS.items():
+        (FOLDER / file).write_text(printed(*arguments), encoding="utf-8")
     ERRORS.write_text(with_codes(ERRORS.read_text(encoding="utf-8")), encoding="utf-8")
 
 

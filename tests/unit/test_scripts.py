@@ -12,6 +12,15 @@ WORDS = "executes itself"
 EXECUTES_ITSELF = ("import os, sys; os.execv(sys.executable, [sys.executable, '-S', '-E', '-c', "
                    "sys.argv[1], *sys.argv[1:]])")
 LOOKS = 1000
+# Four children, each of which is replaced as soon as it ends.
+REPLACES_CHILDREN = """
+import subprocess, sys, threading
+def replace():
+    while True:
+        subprocess.run(["sleep", "60"])
+for _ in range(4):
+    threading.Thread(target=replace).start()
+"""
 
 
 def run(script, *arguments):
@@ -44,6 +53,17 @@ class ProcessTest(unittest.TestCase):
         process.wait()
         self.assertEqual(run(look, str(process.pid), "sleep").returncode, 1)
         self.assertEqual(run(look, "", "sleep").returncode, 1)
+
+    def test_ends_a_process_that_replaces_its_children(self):
+        process = self.start("setsid", sys.executable, "-S", "-E", "-c", REPLACES_CHILDREN)
+        members = f"pgrep -s {process.pid} -x sleep --runstates DRST"  # not what only ended
+        found = run(f'enough() {{ [ "$({members} | wc -l)" = 4 ]; }}; wait_until 60 enough')
+        self.assertEqual(found.returncode, 0)
+        self.assertEqual(run('end_tree "$1"', str(process.pid)).returncode, 0)
+        process.wait(60)
+        done = run(f"none() {{ ! {members}; }}; wait_until 5 none || {{ pkill -s {process.pid}; "
+                   "exit 1; }")
+        self.assertEqual(done.returncode, 0, f"processes are left: {done.stdout}")
 
 
 if __name__ == "__main__":

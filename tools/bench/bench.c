@@ -44,6 +44,7 @@ struct bench {
     int64_t warm_up;
     int64_t open;
     int64_t grow;
+    int64_t decide;
     int64_t timers;
     int64_t bursts;
     int64_t others_per_second;
@@ -131,6 +132,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
     bench->fold = cli_flag_given(cli, "fold");
     bench->raw = cli_flag_given(cli, "raw");
     bool grows = cli_flag_given(cli, "grow");
+    bool decides = cli_flag_given(cli, "decide");
     const struct {
         const char *name;
         int64_t fallback;
@@ -139,8 +141,9 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         int64_t *value;
     } numbers[] = {
         {"grow", 0, 0, ORDERS_MAX, &bench->grow},
-        {"orders", grows ? 0 : ORDERS, 0, ORDERS_MAX, &bench->orders},
-        {"alone", bench->fold || grows ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
+        {"decide", 0, 0, ORDERS_MAX, &bench->decide},
+        {"orders", grows || decides ? 0 : ORDERS, 0, ORDERS_MAX, &bench->orders},
+        {"alone", bench->fold || grows || decides ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
         {"timers", 0, 0, ORDERS_MAX, &bench->timers},
@@ -303,6 +306,38 @@ static enum error_class measure_growth(struct bench *bench, struct bench_stage *
     return class;
 }
 
+static const char *deciding(void *ctx)
+{
+    (void)ctx;
+    return BENCH_DECIDING;
+}
+
+/* Of two turns, the second begins with what the first one ended with. */
+static enum error_class measure_turns(struct bench *bench, struct bench_stage *stage,
+                                      struct bench_load *load, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    struct bench_figures ignored;
+    enum error_class class = ERROR_OK;
+    for (int i = bench->warm_up > 0 ? -1 : 0; i < BENCH_TURNS && class == ERROR_OK; i++) {
+        struct bench_turn *turn = i < 0 ? NULL : &report->turns[i];
+        int64_t orders = i < 0 ? bench->warm_up : (bench->decide + BENCH_TURNS - 1) / BENCH_TURNS;
+        struct bench_round round = {.orders = (uint64_t)orders,
+                                    .in_flight = (uint32_t)bench->levels[0],
+                                    .with_input = true,
+                                    .what = i < 0 ? NULL : "orders of a turn"};
+        for (int half = 0; half < 2 && class == ERROR_OK; half++) {
+            bool decides = half != (i & 1);
+            round.workflow = decides ? deciding : NULL;
+            class = turn == NULL ? bench_load_run(load, &round, &ignored, ret_error)
+                                 : measure(bench, stage, load, &round,
+                                           decides ? &turn->deciding : &turn->plain, ret_error);
+        }
+        report->turn_count += turn != NULL && class == ERROR_OK;
+    }
+    return class;
+}
+
 static enum error_class measure_foldings(struct bench *bench, struct bench_stage *stage,
                                          struct error *ret_error)
 {
@@ -331,6 +366,8 @@ static enum error_class measure_speed(struct bench *bench, struct error *ret_err
         class = measure_alone(bench, &stage, load, ret_error);
     if (class == ERROR_OK)
         class = measure_growth(bench, &stage, load, ret_error);
+    if (class == ERROR_OK && bench->decide > 0)
+        class = measure_turns(bench, &stage, load, ret_error);
     bench_load_free(load);
     if (class == ERROR_OK)
         class = measure_foldings(bench, &stage, ret_error);
@@ -434,7 +471,8 @@ static int run(struct cli *cli)
     bench->report.partitions = (int32_t)config_int(cli->config, "partitions");
     bench->report.schedulers = bench->stage.schedulers;
     bench->report.supervisors = bench->stage.supervisors;
-    if (class == ERROR_OK && (bench->orders > 0 || bench->alone > 0 || bench->grow > 0))
+    if (class == ERROR_OK &&
+        (bench->orders > 0 || bench->alone > 0 || bench->grow > 0 || bench->decide > 0))
         class = measure_speed(bench, &error);
     if (class == ERROR_OK && bench->open > 0)
         class = measure_open(bench, &error);
@@ -462,6 +500,10 @@ static const struct cli_flag flags[] = {
      "Finishes that many orders, and measures each tenth of them: rate, CPU and memory as the log "
      "grows; with --fold also how long a fresh store takes to replay it. Then --orders and --alone "
      "are 0 by default."},
+    {"decide", "N",
+     "Compares N orders of a workflow with a condition and a mapping at each of its three steps "
+     "with N of one without, a seventh of each in turn, and prints the medians. Then --orders and "
+     "--alone are 0 by default."},
     {"fold", NULL,
      "Also replays each log into fresh stores, and measures the memory of open orders."},
     {"open", "N",
@@ -506,6 +548,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --fold --orders 100000\n"
                     "# whether it becomes slower with its age\n"
                     "reeve bench --grow 1000000 --fold\n"
+                    "# what conditions and mappings cost\n"
+                    "reeve bench --decide 100000\n"
                     "# a million orders that wait, and 100,000 that are due at once\n"
                     "reeve bench --orders 0 --alone 0 --timers 1000000\n"
                     "# 10,000 that are due at once while 500 other orders a second arrive\n"

@@ -31,7 +31,8 @@ struct bench_round {
     const char *(*workflow)(void *ctx);
     /* True ends the round early: no more orders are submitted. NULL: it has all its orders. */
     bool (*enough)(void *ctx);
-    void *ctx; /* of both */
+    void *ctx;       /* of both */
+    bool with_input; /* the orders have an input, which BENCH_DECIDING reads */
 };
 
 struct bench_figures {
@@ -45,6 +46,9 @@ struct bench_figures {
 
 /* Of that many orders, each of which took so long. Sorts them. */
 struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t duration_us);
+
+/* Of an even number, the lower of the two in the middle. Sorts them. */
+double bench_median(double *values, uint32_t count);
 
 /* The number of the next order in its id; those of a round follow one another. */
 uint64_t bench_load_next(const struct bench_load *load);

@@ -177,6 +177,60 @@ static void print_grown(FILE *out, const struct bench_report *report)
     }
 }
 
+/* ---- orders that decide ---- */
+
+struct turns_medians {
+    double per_second;
+    double cpu_us;
+    double p50_ms;
+    double p99_ms;
+};
+
+static double rate(const struct bench_figures *figures)
+{
+    return (double)figures->orders / figures->seconds;
+}
+
+static struct turns_medians medians_of(const struct bench_report *report, bool deciding)
+{
+    double per_second[BENCH_TURNS], cpu_us[BENCH_TURNS], p50[BENCH_TURNS], p99[BENCH_TURNS];
+    for (uint32_t i = 0; i < report->turn_count; i++) {
+        const struct bench_measured *measured =
+            deciding ? &report->turns[i].deciding : &report->turns[i].plain;
+        per_second[i] = rate(&measured->figures);
+        cpu_us[i] = cpu_us_per_order(measured);
+        p50[i] = ms(measured->figures.p50_us);
+        p99[i] = ms(measured->figures.p99_us);
+    }
+    return (struct turns_medians){.per_second = bench_median(per_second, report->turn_count),
+                                  .cpu_us = bench_median(cpu_us, report->turn_count),
+                                  .p50_ms = bench_median(p50, report->turn_count),
+                                  .p99_ms = bench_median(p99, report->turn_count)};
+}
+
+/* The median of the rates of the orders that decide, each as a part of the rate of its turn. */
+static double rate_share(const struct bench_report *report)
+{
+    double shares[BENCH_TURNS];
+    for (uint32_t i = 0; i < report->turn_count; i++)
+        shares[i] =
+            rate(&report->turns[i].deciding.figures) / rate(&report->turns[i].plain.figures);
+    return bench_median(shares, report->turn_count);
+}
+
+static void print_turns(FILE *out, const struct bench_report *report)
+{
+    static const char *const names[] = {"  without", "  deciding"};
+    fprintf(out, "\n%-24s %9s %9s %9s %9s\n", "CONDITIONS AND MAPPINGS", "orders/s", "us/order",
+            "p50 ms", "p99 ms");
+    for (int i = 0; i < 2; i++) {
+        struct turns_medians medians = medians_of(report, i == 1);
+        fprintf(out, "%-24s %9.0f %9.1f %9.2f %9.2f\n", names[i], medians.per_second,
+                medians.cpu_us, medians.p50_ms, medians.p99_ms);
+    }
+    fprintf(out, "%-24s %9.2f\n", "  deciding : without", rate_share(report));
+}
+
 static void print_folding(FILE *out, const char *what, const struct bench_folding *folding)
 {
     if (folding->records > 0)
@@ -238,6 +292,8 @@ void bench_report_print(const struct bench_report *report, FILE *out)
         print_raws(out, report);
     if (report->grown_count > 0)
         print_grown(out, report);
+    if (report->turn_count > 0)
+        print_turns(out, report);
     if (report->foldings[0].records > 0 || report->open_folding.records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
@@ -368,6 +424,19 @@ static json_t *grown_json(const struct bench_report *report)
     return rows;
 }
 
+static json_t *turns_json(const struct bench_report *report)
+{
+    json_t *turns = json_array();
+    for (uint32_t i = 0; i < report->turn_count; i++)
+        json_array_append_new(turns, json_pack("{s:o, s:o}", "plain",
+                                               measured_json(&report->turns[i].plain), "deciding",
+                                               measured_json(&report->turns[i].deciding)));
+    return json_pack("{s:f, s:f, s:f, s:o}", "plain_per_second",
+                     medians_of(report, false).per_second, "deciding_per_second",
+                     medians_of(report, true).per_second, "rate_share", rate_share(report), "turns",
+                     turns);
+}
+
 void bench_report_json(const struct bench_report *report, FILE *out)
 {
     json_t *loads = json_array();
@@ -382,6 +451,8 @@ void bench_report_json(const struct bench_report *report, FILE *out)
         json_object_set_new(root, "alone", compared_json(&report->alone, &report->raw_alone));
     if (report->grown_count > 0)
         json_object_set_new(root, "grow", grown_json(report));
+    if (report->turn_count > 0)
+        json_object_set_new(root, "decide", turns_json(report));
     if (report->foldings[0].records > 0 || report->open_folding.records > 0)
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)

@@ -6,7 +6,7 @@
 #include "tools/bench/fold.h"
 #include "tools/bench/timers.h"
 
-enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10 };
+enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10, BENCH_TURNS = 7 };
 
 /* Orders that were measured together. */
 struct bench_measured {
@@ -14,6 +14,12 @@ struct bench_measured {
     struct bench_figures figures; /* orders 0 = not measured */
     struct bench_processes processes;
     struct bench_topics topics; /* records written meanwhile */
+};
+
+/* One after the other, so that what slows the machine meets both. */
+struct bench_turn {
+    struct bench_measured plain;    /* BENCH_WORKFLOW; the orders have the same input */
+    struct bench_measured deciding; /* BENCH_DECIDING */
 };
 
 struct bench_report {
@@ -29,6 +35,8 @@ struct bench_report {
     struct bench_folding
         grown_foldings[BENCH_GROW_ROWS]; /* of the whole log then, as a scheduler */
     uint32_t grown_count;
+    struct bench_turn turns[BENCH_TURNS];
+    uint32_t turn_count;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
     struct bench_folding open_folding;             /* of the open orders, as a scheduler */
     struct bench_figures open;                     /* orders 0 = not measured */

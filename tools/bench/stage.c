@@ -35,6 +35,31 @@ static const char workflow_text[] = "Name: " BENCH_WORKFLOW "\n"
                                     "  - Name: Third\n"
                                     "    Agent: " BENCH_AGENT "\n";
 
+/* The agent is sent what each step needs of the input (load.c), and its answers are not read. */
+static const char deciding_text[] =
+    "Name: " BENCH_DECIDING "\n"
+    "Version: 1\n"
+    "TimeoutSeconds: 36000\n"
+    "Defaults:\n"
+    "  TimeoutSeconds: 7200\n"
+    "  Retry:\n"
+    "    - ErrorEquals: [States.ALL]\n"
+    "      IntervalSeconds: 1\n"
+    "      MaxAttempts: 3\n"
+    "Steps:\n"
+    "  - Name: First\n"
+    "    When: input.total > 100 && input.items.exists(i, i.quantity > 30)\n"
+    "    Agent: " BENCH_AGENT "\n"
+    "    Input: {total: \"${input.total}\", customer: \"${order.customer}\"}\n"
+    "  - Name: Second\n"
+    "    When: has(output.First) && input.traveller.country != 'GB'\n"
+    "    Agent: " BENCH_AGENT "\n"
+    "    Input: {to: \"${input.traveller.email}\", text: \"${input.total} for ${order.id}\"}\n"
+    "  - Name: Third\n"
+    "    When: has(output.Second) && !input.gift\n"
+    "    Agent: " BENCH_AGENT "\n"
+    "    Input: {skus: \"${input.items.map(i, i.sku)}\", gift: \"${input.gift}\"}\n";
+
 /* ---- failures ---- */
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
@@ -297,6 +322,8 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     loop_timer_init(&stage->pump, on_pump, stage);
     loop_timer_after(stage->session.context.loop, &stage->pump, PUMP_MS);
     class = bench_stage_deploy(stage, workflow_text, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_deploy(stage, deciding_text, ret_error);
     return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reeve bench` measures: topics of a prefix of their own, a deployed workflow of three no-op
- * steps, and every service as a child process with a temporary directory. */
+/* What `reeve bench` measures: topics of a prefix of their own, two deployed workflows of three
+ * no-op steps, and every service as a child process with a temporary directory. */
 #ifndef TOOLS_BENCH_STAGE_H
 #define TOOLS_BENCH_STAGE_H
 
@@ -14,6 +14,7 @@
 #define BENCH_REFUSER "refuser"
 #define BENCH_APP "bench"
 #define BENCH_WORKFLOW "three-steps"
+#define BENCH_DECIDING "deciding" /* the same with a condition and a mapping at each step */
 
 enum { BENCH_STATISTICS_MS = 1000 /* the Kafka clients report this often what they sent */ };
 

@@ -305,19 +305,6 @@ enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders
     return ERROR_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(double *values, uint32_t count)
-{
-    qsort(values, count, sizeof(values[0]), by_value);
-    return values[(count - 1) / 2];
-}
-
 /* The figures stand at `offset` in a burst. */
 static struct bench_figures median_figures(const struct bench_burst *bursts, uint32_t count,
                                            size_t offset)
@@ -333,12 +320,12 @@ static struct bench_figures median_figures(const struct bench_burst *bursts, uin
         p99[i] = (double)figures->p99_us;
         max[i] = (double)figures->max_us;
     }
-    return (struct bench_figures){.orders = (uint64_t)median(orders, count),
-                                  .seconds = median(seconds, count),
-                                  .p50_us = (int64_t)median(p50, count),
-                                  .p90_us = (int64_t)median(p90, count),
-                                  .p99_us = (int64_t)median(p99, count),
-                                  .max_us = (int64_t)median(max, count)};
+    return (struct bench_figures){.orders = (uint64_t)bench_median(orders, count),
+                                  .seconds = bench_median(seconds, count),
+                                  .p50_us = (int64_t)bench_median(p50, count),
+                                  .p90_us = (int64_t)bench_median(p90, count),
+                                  .p99_us = (int64_t)bench_median(p99, count),
+                                  .max_us = (int64_t)bench_median(max, count)};
 }
 
 struct bench_burst bench_burst_median(const struct bench_burst *bursts, uint32_t count)
@@ -349,7 +336,7 @@ struct bench_burst bench_burst_median(const struct bench_burst *bursts, uint32_t
         due_seconds[i] = bursts[i].due_seconds;
     return (struct bench_burst){
         .late = median_figures(bursts, count, offsetof(struct bench_burst, late)),
-        .due_seconds = median(due_seconds, count),
+        .due_seconds = bench_median(due_seconds, count),
         .before = median_figures(bursts, count, offsetof(struct bench_burst, before)),
         .during = median_figures(bursts, count, offsetof(struct bench_burst, during))};
 }

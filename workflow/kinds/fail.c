@@ -19,7 +19,7 @@ void fail_compile(struct workflow_compiler *compiler, struct draft *draft)
             problems_add_error(values->problems, error->mark, "Error must be " ERROR_NAME_EXPECTED);
     }
     draft->step.fail.message =
-        compile_step_template(compiler, draft, fields.of[FIELD_MESSAGE], "Message", 0, true);
+        compile_step_template(compiler, draft, fields.of[FIELD_MESSAGE], "Message", 0, 0);
 }
 
 int64_t fail_longest_ms(const struct workflow_step *step)

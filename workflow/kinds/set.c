@@ -5,7 +5,7 @@
 void set_compile(struct workflow_compiler *compiler, struct draft *draft)
 {
     const struct yaml_node *node = draft->fields.of[FIELD_SET];
-    draft->step.set = compile_step_template(compiler, draft, node, "Set", 0, false);
+    draft->step.set = compile_step_template(compiler, draft, node, "Set", 0, SET_BYTES_MAX);
 }
 
 int64_t set_longest_ms(const struct workflow_step *step)

@@ -89,11 +89,11 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
                             &step->compensate.max_extension_ms);
     if (fields.of[FIELD_RETRY] != NULL)
         compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
-    step->compensate.input = compile_step_template(compiler, draft, fields.of[FIELD_INPUT], "Input",
-                                                   1U << NAME_RESULT, false);
+    step->compensate.input = compile_undo_input(compiler, draft, fields.of[FIELD_INPUT]);
 }
 
-/* What an attempt of a step that is given up may have applied would stay. */
+/* What an attempt of a step that is given up may have applied would stay: no undo begins at a step
+ * that is Caught. The engine relies on it, so it also applies to deployed texts. */
 static void check_continue(struct workflow_compiler *compiler, const struct draft *draft)
 {
     const struct workflow_step *step = &draft->step;
@@ -101,7 +101,7 @@ static void check_continue(struct workflow_compiler *compiler, const struct draf
         if (step->catchers[i].next == OUTCOME_CONTINUE && step->has_compensate) {
             problems_add_error(compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
                                "step %.*s has $continue and Compensate: what its attempts may have "
-                               "applied would stay",
+                               "applied would stay; leave out one of the two",
                                TEXT_ARG(step->name));
             return;
         }
@@ -128,9 +128,10 @@ void task_compile(struct workflow_compiler *compiler, struct draft *draft)
         compile_retry(values, of[FIELD_RETRY], &step->retry);
     if (of[FIELD_PIVOT] != NULL)
         value_boolean(values, of[FIELD_PIVOT], "Pivot", &step->pivot);
-    step->input = compile_step_template(compiler, draft, of[FIELD_INPUT], "Input", 0, false);
+    step->input =
+        compile_step_template(compiler, draft, of[FIELD_INPUT], "Input", 0, STEP_INPUT_BYTES_MAX);
     step->output = compile_step_template(compiler, draft, of[FIELD_OUTPUT], "Output",
-                                         1U << NAME_RESULT, false);
+                                         1U << NAME_RESULT, STEP_OUTPUT_BYTES_MAX);
     read_compensate(compiler, draft);
     check_continue(compiler, draft);
 }

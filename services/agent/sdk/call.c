@@ -85,6 +85,16 @@ void reeve_agent_call_set_userdata(struct reeve_agent_call *call, void *userdata
 
 /* ---- the order ---- */
 
+struct reeve_text reeve_agent_call_input(const struct reeve_agent_call *call)
+{
+    return text_out(request_of(call)->input);
+}
+
+struct reeve_text reeve_agent_call_order_input(const struct reeve_agent_call *call)
+{
+    return text_out(request_of(call)->order->input);
+}
+
 struct reeve_text reeve_agent_call_workflow(const struct reeve_agent_call *call)
 {
     return text_out(request_of(call)->order->workflow);

@@ -222,10 +222,11 @@ static enum error_class read_command(struct json_value body, enum command_kind k
         !check_text(body, "by", true, arena, ret_error) ||
         !check_text(body, "reason", true, arena, ret_error) ||
         !check_text(body, "step", requires(binding, "step"), arena, ret_error) ||
-        !check_timeout(body, &cmd, ret_error) ||
-        command_check(&cmd, ret_error) != ERROR_OK) /* the scheduler would refuse it */
+        !check_timeout(body, &cmd, ret_error))
         return ERROR_REJECT;
     command_make_canonical(&cmd, arena);
+    if (command_check(&cmd, ret_error) != ERROR_OK) /* the scheduler would refuse it */
+        return ERROR_REJECT;
     memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
     *ret_cmd = cmd;
     return ERROR_OK;

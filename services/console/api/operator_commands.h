@@ -19,7 +19,7 @@ struct operator_commands;
 enum {
     OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
     OPERATOR_COMMAND_WAIT_MS = 30000,
-    OPERATOR_COMMAND_BODY_MAX = 16 * 1024 + 2 * STEP_OUTPUT_BYTES_MAX
+    OPERATOR_COMMAND_BODY_MAX = 16 * 1024 + 2 * ORDER_INPUT_BYTES_MAX /* with blanks */
 };
 
 /* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */

@@ -18,9 +18,13 @@
 #include <stdlib.h>
 
 enum {
-    QUEUE_FULL_MS = 5,       /* the producer's queue is full: try again after */
-    BLOCKED_MS = 1000,       /* disk or clock: check again after */
-    BATCH_BYTES = 256 * 1024 /* of the memory's first block */
+    QUEUE_FULL_MS = 5,        /* the producer's queue is full: try again after */
+    BLOCKED_MS = 1000,        /* disk or clock: check again after */
+    BATCH_BYTES = 256 * 1024, /* of the memory's first block */
+    /* A batch that has come to one of these ends: expressions may take a Decision 65 ms, and
+     * megabytes. */
+    BATCH_US_MAX = 100 * 1000,
+    BATCH_BYTES_MAX = 4 * RECORD_BYTES_MAX
 };
 
 /* ---- decide and append ---- */
@@ -51,6 +55,7 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     FAILPOINT("cycle.append");
     if (!owner_append(owner, &decision_record, decision, decision->order_id, &value))
         return LATER;
+    owner->batch.encoded += value.size;
     if (view_decided(owner_view(owner), decision, value, &error) == ERROR_OK)
         return DECIDED;
     owner_failed_store(owner, &error);
@@ -109,16 +114,28 @@ void owner_wait_for_producer(struct owner *owner)
     loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
 }
 
+/* What else the process does, such as its polls of Kafka, has its turn before the next batch. */
+static bool batch_is_full(const struct owner *owner, uint32_t count_max)
+{
+    const struct owner_batch *batch = &owner->batch;
+    if (batch->count == 0)
+        return false;
+    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
+    return batch->count == count_max || now_us - batch->items[0].begun_us >= BATCH_US_MAX ||
+           batch->memory.arena.used + batch->encoded >= BATCH_BYTES_MAX;
+}
+
 static void decide_batch(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING && !owner->suspended);
     assert(owner->batch.count == 0 && owner_queue_head(owner) != NULL);
     assert(!owner_guard_is_missing(owner));
-    uint32_t bound = owner_guard_batch_max(owner);
+    uint32_t count_max = owner_guard_batch_max(owner);
     enum decide_result result = DECIDED;
     heap_arena_reset(&owner->batch.memory);
+    owner->batch.encoded = 0;
     view_hold(owner_view(owner), true);
-    while (owner_queue_head(owner) != NULL && owner->batch.count < bound) {
+    while (owner_queue_head(owner) != NULL && !batch_is_full(owner, count_max)) {
         result = decide_head(owner);
         if (result == BROKEN)
             return;
@@ -128,7 +145,7 @@ static void decide_batch(struct owner *owner)
         owner_queue_pop(owner);
         owner_guard_decided(owner);
     }
-    assert(owner->batch.count <= bound);
+    assert(owner->batch.count <= count_max);
     owner_queue_bound(owner);
     if (owner->batch.count > 0)
         return;

@@ -146,6 +146,7 @@ struct owner_batch {
     struct heap_arena memory;
     struct batch_item *items; /* batch_max of them */
     uint32_t count;
+    size_t encoded;   /* bytes of their Decisions */
     bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */
 };
 

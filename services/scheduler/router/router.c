@@ -317,10 +317,10 @@ static struct route_plan *new_plan(struct router *router, const struct workflow 
     assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         most += workflow->steps[i].agent_count;
-    assert(plan != NULL && most > 0);
+    assert(plan != NULL && most <= WORKFLOW_AGENTS_MAX);
     plan->workflow = workflow;
-    plan->capacities = calloc(most, sizeof(plan->capacities[0]));
-    plan->agents = calloc(most, sizeof(plan->agents[0]));
+    plan->capacities = calloc(most + 1, sizeof(plan->capacities[0])); /* there may be no agent */
+    plan->agents = calloc(most + 1, sizeof(plan->agents[0]));
     assert(plan->capacities != NULL && plan->agents != NULL);
     plan->routing = router->no_agents;
     plan->routing.agents = plan->capacities;
@@ -333,7 +333,7 @@ static struct route_plan *new_plan(struct router *router, const struct workflow 
             plan->agents[plan->routing.count++] = agent;
         }
     }
-    assert(plan->routing.count >= 1 && plan->routing.count <= most);
+    assert(plan->routing.count <= most);
     HASH_ADD_PTR(router->plans, workflow, plan);
     return plan;
 }
@@ -421,7 +421,7 @@ const struct routing *router_routing(struct router *router, const struct workflo
     if (plan == NULL)
         plan = new_plan(router, workflow);
     assert(plan->workflow == workflow);
-    assert(plan->routing.count >= 1);
+    assert(plan->routing.count <= WORKFLOW_AGENTS_MAX);
     for (uint32_t i = 0; i < plan->routing.count; i++)
         fill_capacity(router, plan->agents[i], plan->agents[i] == reserved, &plan->capacities[i]);
     return &plan->routing;

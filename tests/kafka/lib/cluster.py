@@ -30,9 +30,9 @@ class Cluster:
     CLOSING = {"AgentUnavailable", "CommandsWaiting", "EffectsUndeliverable", "Stalled",
                "StandbyStalled"}
 
-    def __init__(self, broker, partitions=4, properties=None):
+    def __init__(self, broker, partitions=4, properties=None, prefix=None):
         self.broker, self.partitions = broker, partitions
-        self.prefix = f"t{uuid.uuid4().hex[:8]}"
+        self.prefix = prefix or f"t{uuid.uuid4().hex[:8]}"
         self.properties = dict(properties or {})
         self.services = {}
         self.expected_alerts = set()

@@ -88,6 +88,18 @@ Test(exec_agent, maps_exit_codes_to_outcomes)
     world_free(world);
 }
 
+Test(exec_agent, hands_over_the_input_of_a_step_as_it_was_sent)
+{
+    struct world *world = world_running(script("cat"), NULL);
+    world->input = TEXT("{\"amount\":100.1,\"id\":12345678901234567890}");
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    wait_reports(world, 1);
+    cr_assert_not_null(
+        strstr(world_reports(world), "\"input\":{\"amount\":100.1,\"id\":12345678901234567890},"),
+        "%s", world_reports(world));
+    world_free(world);
+}
+
 Test(exec_agent, reports_unknown_effect_when_the_exit_code_is_lost)
 {
     struct world *world = world_running(script("cat >/dev/null; exit 65"), NULL);

@@ -255,9 +255,10 @@ Test(http_agent, sends_the_input_of_a_step)
     struct step_request request = undo_request();
     without.goods = NULL;
     request.order = &without;
-    request.input = TEXT("{\"amount\":100.1}");
+    request.input = TEXT("{\"amount\":100.1,\"id\":12345678901234567890}");
     request.output_count = 0;
-    expect_end(&request, "\"complete_by\":1291191960000,\"input\":{\"amount\":100.1},"
+    expect_end(&request, "\"complete_by\":1291191960000,"
+                         "\"input\":{\"amount\":100.1,\"id\":12345678901234567890},"
                          "\"order\":{\"customer\":\"17850\",\"currency\":\"\","
                          "\"attributes\":{\"channel\":\"web\"},\"priority\":\"high\"}}");
     request.output_count = 1; /* an undo has that of its own step */

@@ -229,6 +229,7 @@ void world_append_request(struct world *world, const char *order, enum priority 
             world->decision_offset + 100 + (int64_t)attempt + (direction == DIRECTION_UNDO) * 100,
         .order_version = 1 + world->order_version,
         .extension = world->extension,
+        .input = world->input,
     };
     site_append(world->kafka, world->codec, WORLD_REQUESTS, world_partition(order), text_of(order),
                 RECORD_STEP_REQUEST, &request);

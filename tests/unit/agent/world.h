@@ -42,6 +42,7 @@ struct world {
     bool probes;                 /* instances that are added have a vtable with a probe */
     uint64_t order_version;      /* of requests from now on */
     bool extension;              /* they give more time */
+    struct text input;           /* that they carry */
     int64_t decision_offset;     /* added to that of requests from now on */
     struct agent_call *extended; /* the latest call that got more time */
 };

@@ -6,6 +6,7 @@ reeve_test(cli
     SOURCES
         activate_test.c
         agents_test.c
+        amend_test.c
         cli_kit.c
         csv_test.c
         deploy_test.c
@@ -25,6 +26,7 @@ reeve_test(cli
         resubmit_test.c
         session_kit.c
         skip_check_test.c
+        status_rows_test.c
         step_test.c
         table_test.c
         token_test.c

@@ -138,6 +138,10 @@ Test(cli_output, bounds_text_that_is_not_utf8)
     fflush(out);
     cr_expect_eq(size, 1023);
     cr_expect_eq(strspn(text, "?"), size);
+    output_whole_text(out, bytes);
+    fflush(out);
+    cr_expect_eq(size, 1023 + sizeof(bytes) - 1);
+    cr_expect_eq(strspn(text, "?"), size);
 }
 
 Test(cli_output, replaces_characters_that_reorder_or_hide_text)

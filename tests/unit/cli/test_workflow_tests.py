@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
@@ -26,6 +27,12 @@ until 2000-01-01T00:01:00.000Z, by scheduler
 
 def run(*arguments):
     done = subprocess.run([REEVE, "test", *arguments], capture_output=True, text=True,
+                          errors="surrogateescape", check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def lint(*arguments):
+    done = subprocess.run([REEVE, "workflow", "lint", *arguments], capture_output=True, text=True,
                           check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
@@ -81,6 +88,45 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertEqual(second["differences"], [{"what": "State", "expected": "Processed",
                                                   "actual": "Compensated"}])
 
+    def test_writes_junit(self):
+        path = self.write("w.test.yaml", PASSES + FAILS.replace("declines", "\"declines <&> 'x'\""))
+        bad = self.write("bad.test.yaml", "  - {Name: x, Expct: {State: Error}}\n")
+        report = self.folder / "report.xml"
+        code, out, _ = run(path, bad, self.folder / "nowhere", "--junit", report)
+        self.assertEqual((code, out.splitlines()[-1]), (65, "1 passed, 3 failed"))
+        # Ours, and no other document is ever read here.
+        suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
+        self.assertEqual(suites.tag, "testsuites")
+        cases = [(suite.get("name"), case.get("classname"), case.get("name"),
+                  [child.tag for child in case]) for suite in suites for case in suite]
+        nowhere = str(self.folder / "nowhere")
+        self.assertEqual(cases, [
+            (nowhere, nowhere, "can be run", ["error"]),
+            (str(path), str(path), "pays", []),
+            (str(path), str(path), "declines <&> 'x'", ["failure"]),
+            (str(bad), str(bad), "can be run", ["error"])])
+        failure = suites.find(".//failure")
+        self.assertEqual(failure.get("message"), "State")
+        self.assertTrue(failure.text.startswith("State\n  expected  Processed\n"
+                                                "  actual    Compensated\n\norder accepted: "))
+    def test_writes_junit_that_is_xml_whatever_names_are(self):
+        name = os.fsdecode(b"w\xff" + "\uffff".encode() + b".test.yaml")
+        path = self.write(name, FAILS.replace("declines", '"de\\e\\uFFFE\\uFFFFclines\\t\\u00e9"'))
+        report = self.folder / "report.xml"
+        code, _, _ = run(path, self.folder / ("\u00e9" * 120), "--junit", report)
+        self.assertEqual(code, 65)
+        # Ours, and no other document is ever read here.
+        suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
+        self.assertEqual([suite.get("name") for suite in suites],
+                         [str(self.folder / ("\u00e9" * 120)), str(self.folder / "w?.test.yaml")])
+        self.assertEqual(suites[1][0].get("name"), "declines\u00e9")
+
+    def test_reports_junit_that_cannot_be_written(self):
+        path = self.write("w.test.yaml", PASSES)
+        code, out, err = run(path, "--junit", self.folder / "none" / "report.xml")
+        self.assertEqual((code, out), (70, ""))
+        self.assertIn("cannot write ", err)
+
     def test_walks_directories_by_name(self):
         self.write("b/w.test.yaml", FAILS, "../w.yaml")
         self.write("a/w.test.yaml", FAILS, "../w.yaml")
@@ -117,6 +163,33 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertIn("has no files *.test.yaml", err)
         self.assertIn("No such file", err)
         self.assertEqual(run()[0], 64)
+
+    def test_lint_checks_files_of_tests_without_running_them(self):
+        good = self.write("good.test.yaml", FAILS)
+        bad = self.write("bad.test.yaml", """\
+  - {Name: x, Answers: {Pya: {}, Pay: {AfterSeconds: soon}}, Expect: {State: Eror}}
+""")
+        garbage = self.folder / "garbage.test.yaml"
+        garbage.write_bytes(bytes(range(256)) * 16)
+        self.assertEqual(lint(good), (0, f"{good}: tests of w version 1, 1 cases: OK\n", ""))
+        code, out, err = lint(good, bad, garbage)
+        self.assertEqual((code, len(out.splitlines())), (65, 1))
+        self.assertEqual(err, f"""\
+{bad}:3:25: error: Pya is not a step of workflow w: did you mean Pay?
+{bad}:3:54: error: AfterSeconds must be a number of seconds, not a text (soon)
+{bad}:3:78: error: State "Eror" is unknown: did you mean Error?
+{garbage}:1:1: error: byte 0x00 is a control character: remove it
+""")
+        code, out, _ = lint(bad, "--output", "json")
+        self.assertEqual((code, [(row["file"], row["line"], row["column"])
+                                 for row in json.loads(out)]),
+                         (65, [(str(bad), 3, column) for column in (25, 54, 78)]))
+        (self.folder / "w.yaml").write_text(WORKFLOW + "Step: 1\n", encoding="utf-8")
+        code, out, err = lint(good)
+        self.assertEqual((code, out), (65, ""))
+        self.assertIn(f"{self.folder}/w.yaml:5:1: error: Step ", err)
+        code, out, err = lint(self.folder / "missing.test.yaml")
+        self.assertEqual((code, out, len(err.splitlines())), (65, "", 1))
 
 
 if __name__ == "__main__":

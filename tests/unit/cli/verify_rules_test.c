@@ -408,3 +408,91 @@ Test(verify_rules, finds_an_output_of_a_step_that_is_not_processed)
     other.output = TEXT("1");
     assert_finding(order, "A is restated with an output, but is Processing");
 }
+
+static struct event amended(struct amended_step *steps, uint32_t count)
+{
+    return (struct event){.kind = EVENT_ORDER_AMENDED,
+                          .order_amended = {.steps = steps, .step_count = count}};
+}
+
+Test(verify_rules, finds_an_order_that_is_amended_while_it_goes_forward)
+{
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, start_of("A", 1, 0, "1"));
+    follow_event(rules, 3, amended(NULL, 0));
+    cr_assert_not_null(strstr(last_finding, "amended while attempt 1 of A runs"), "%s",
+                       last_finding);
+    last_finding[0] = '\0';
+    follow_event(rules, 4, marked(EVENT_STEP_FAILED, "A", ""));
+    follow_event(rules, 5, amended(NULL, 0));
+    cr_assert_not_null(strstr(last_finding, "amended in Processing"), "%s", last_finding);
+    verify_rules_free(rules);
+}
+
+/* A step that begins again has not finished, and another key has another input. */
+Test(verify_rules, follows_steps_that_begin_again)
+{
+    static struct amended_step steps[] = {{TEXT_CONST("A"), 1}};
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, start_of("A", 1, 0, "1"));
+    follow_event(rules, 3, marked(EVENT_STEP_FAILED, "A", ""));
+    follow_event(rules, 4, (struct event){.kind = EVENT_ORDER_FAILED});
+    follow_event(rules, 5, amended(steps, 1));
+    last_finding[0] = '\0';
+    struct event again = start_of("A", 2, 0, "2");
+    again.step_started.generation = 1;
+    follow_event(rules, 6, again);
+    cr_assert_null(strstr(last_finding, "gets another input"), "%s", last_finding);
+    follow_event(rules, 7, start_of("B", 1, 1, ""));
+    cr_assert_not_null(strstr(last_finding, "B starts before A"), "%s", last_finding);
+    verify_rules_free(rules);
+}
+
+static struct event failed_attempt(const char *name, uint32_t attempt, enum effect effect)
+{
+    return (struct event){
+        .kind = EVENT_STEP_FAILED,
+        .step_failed = {.ref = {text_of(name), DIRECTION_DO, attempt}, .effect = effect}};
+}
+
+/* A resubmission under the key that the amendment gave forgets no effect, nor when it was known. */
+Test(verify_rules, follows_the_key_that_an_amendment_gives)
+{
+    static struct amended_step steps[] = {{TEXT_CONST("A"), 1}};
+    struct verify_rules *rules = begin_order();
+    struct event resubmitted = {
+        .kind = EVENT_STEP_RESUBMITTED,
+        .step_resubmitted = {.ref = {TEXT("A"), DIRECTION_DO, 2}, .generation = 1}};
+    struct event undo = start_of("B", 1, 0, "");
+    undo.step_started.ref.direction = DIRECTION_UNDO;
+    follow_event(rules, 2, start_of("A", 1, 0, ""));
+    follow_event(rules, 3, failed_attempt("A", 1, EFFECT_NONE));
+    follow_event(rules, 4, (struct event){.kind = EVENT_ORDER_FAILED});
+    follow_event(rules, 5, amended(steps, 1));
+    follow_event(rules, 6, start_of("A", 2, 0, ""));
+    follow_event(rules, 7, failed_attempt("A", 2, EFFECT_APPLIED));
+    follow_event(rules, 8, resubmitted);
+    follow_event(rules, 9, start_of("B", 1, 0, ""));
+    follow_event(rules, 10, marked(EVENT_STEP_SUCCEEDED, "B", ""));
+    follow_event(rules, 11, start_of("A", 3, 0, ""));
+    follow_event(rules, 12, failed_attempt("A", 3, EFFECT_APPLIED));
+    follow_event(rules, 13, (struct event){.kind = EVENT_COMPENSATION_STARTED});
+    follow_event(rules, 14, undo);
+    undo.step_started.ref.step = TEXT("A");
+    last_finding[0] = '\0';
+    follow_event(rules, 15, undo);
+    cr_assert_null(strstr(last_finding, "is undone after"), "%s", last_finding);
+    verify_rules_free(rules);
+}
+
+Test(verify_rules, finds_a_step_that_begins_again_after_an_attempt_has_finished_it)
+{
+    static struct amended_step steps[] = {{TEXT_CONST("A"), 1}};
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, start_of("A", 1, 0, "1"));
+    follow_event(rules, 3, marked(EVENT_STEP_SUCCEEDED, "A", ""));
+    follow_event(rules, 4, amended(steps, 1));
+    cr_assert_not_null(strstr(last_finding, "A begins again, but an attempt has finished it"), "%s",
+                       last_finding);
+    verify_rules_free(rules);
+}

@@ -91,6 +91,9 @@ Test(console_operator_commands, answers_a_rejection_with_409_and_its_reason)
     SHOWS(world_post(world, 409, "/api/orders/stuck/resubmit",
                      "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}"),
           {"code", "StepNotInError"});
+    SHOWS(world_post(world, 409, "/api/orders/stuck/amend",
+                     "{\"by\": \"ann\", \"reason\": \"x\", \"input\": {\"n\": 100.10}}"),
+          {"code", "AttemptRuns"});
     json_t *answer = world_post(world, 200, "/api/orders/stuck/resubmit",
                                 "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\"}");
     json_decref(answer);
@@ -216,6 +219,8 @@ Test(console_operator_commands, requires_what_an_action_needs)
         {"/api/orders/stuck/resubmit", ", \"timeout_ms\": -1", "timeout_ms"},
         {"/api/orders/stuck/resubmit", ", \"timeout_ms\": 99999999999", "timeout_ms"},
         {"/api/orders/stuck/pause", ", \"step\": \"B\"", "step"},
+        {"/api/orders/stuck/amend", "", "input: expected a JSON value"},
+        {"/api/orders/stuck/amend", ", \"input\": {\"a\": 1, \"a\": 2}", "occurs twice"},
     };
     struct world *world = with_stuck_order(7);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -256,6 +256,16 @@ Test(console_workflows, shows_what_differs_between_two_versions)
 
 /* ---- before orders are moved ---- */
 
+/* With the place, as the scheduler would. */
+static void expect_refusal_of_input(void)
+{
+    deploy(3, "Name: test\nVersion: 3\nInputShape: {to: {street: string}}\nSteps:\n"
+              "  - {Name: A, Agent: agent}\n  - {Name: B, Agent: agent, After: [A]}\n");
+    world_settle(world);
+    world_refuses(world, 409, "InvalidInput", "/api/orders/one/migrate?version=3", NULL,
+                  "version 3 of test takes other orders: input");
+}
+
 Test(console_workflows, checks_a_migration_without_a_command)
 {
     struct broker_record record;
@@ -268,6 +278,7 @@ Test(console_workflows, checks_a_migration_without_a_command)
     expect_refusal(409, "UnknownWorkflow", "/api/orders/one/migrate?version=9", NULL);
     expect_refusal(404, "UnknownOrder", "/api/orders/none/migrate?version=2", NULL);
     expect_refusal(400, "BadRequest", "/api/orders/one/migrate", NULL);
+    expect_refusal_of_input();
     expect_change("/api/workflows/test/1/activate", 1, "active", false);
     expect_change("/api/workflows/test/2/retire", 2, "retired", false);
     expect_refusal(409, "WorkflowRetired", "/api/orders/one/migrate?version=2", NULL);

@@ -2,7 +2,13 @@
 /* Work that a Decision does: a budget for each step, and one after which no step begins. */
 #include "kit.h"
 
+#include "base/goods.h"
+#include "engine/engine.h"
+#include "tests/lib/engine_memory.h"
+#include "workflow/workflow_file.h"
+
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 /* 20 elements, each compared with each of 20, and so on: more than any budget. */
 #define ENDLESS                                                                                   \
@@ -63,4 +69,51 @@ Test(decision_budget, keeps_steps_in_their_queue_once_it_is_spent)
         "queued D\n"
         "start D => StepFailedUnstarted(D do 0 States.QueryEvaluationError x1)"
         " StepCaught(D do 0) OrderProcessed\n");
+}
+
+/* ---- the lines of the order ---- */
+
+enum { STEPS = 40, LINES = 2000 };
+
+/* Bytes that the Decision on an order takes whose first `reading` steps read its lines. */
+static size_t bytes_of(uint32_t reading)
+{
+    static struct order_line lines[LINES];
+    static const struct goods goods = {TEXT_CONST("EUR"), lines, LINES};
+    char source[8192];
+    int size = snprintf(source, sizeof(source), HEAD);
+    for (uint32_t i = 0; i < STEPS; i++)
+        size += snprintf(source + size, sizeof(source) - (size_t)size,
+                         "  - {Name: S%u, After: [], Set: \"${%s}\"}\n", i,
+                         i < reading ? "order.lines[0].sku" : "order.id");
+    for (uint32_t i = 0; i < LINES; i++)
+        lines[i] = (struct order_line){TEXT("sku"), TEXT("lamp"), 1, {50000}};
+    struct test_arena memory;
+    struct workflow_problems problems;
+    struct workflow *workflow = NULL;
+    struct decision decision;
+    test_arena_init(&memory);
+    cr_assert(workflow_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML, &memory.arena,
+                             &problems, &workflow));
+    struct decide_input input = {.now = 1000, .command_offset = 1, .workflow = workflow};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("o")};
+    cmd.submit_order = (struct order_details){.order_id = TEXT("o"),
+                                              .customer = TEXT("c"),
+                                              .goods = &goods,
+                                              .workflow = TEXT("test"),
+                                              .workflow_version = 1};
+    size_t before = memory.arena.used;
+    engine_decide(NULL, &cmd, &input, &memory.arena, &decision);
+    cr_assert_eq(decision.event_count, 2 + STEPS + 1, "%u", decision.event_count);
+    size_t used = memory.arena.used - before;
+    test_arena_deinit(&memory);
+    return used;
+}
+
+/* Written once, however many expressions read them; each pays a unit for each line. */
+Test(decision_budget, writes_the_lines_of_an_order_once)
+{
+    size_t none = bytes_of(0), one = bytes_of(1), all = bytes_of(STEPS);
+    cr_assert_gt(one - none, LINES * 40);
+    cr_assert_lt(all, one + (one - none) / 2, "%zu %zu %zu", none, one, all);
 }

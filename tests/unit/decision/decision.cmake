@@ -4,6 +4,7 @@
 
 reeve_test(decision
     SOURCES
+        amend_test.c
         budget_test.c
         catch_test.c
         flows_test.c

@@ -59,9 +59,10 @@ Test(decision_input, is_made_afresh_after_a_resubmission_and_for_an_undo)
 
 Test(decision_input, of_an_undo_may_be_another)
 {
-    kit_tell(HEAD "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
-                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: Nope}}\n",
+    kit_tell(HEAD
+             "  - Name: A\n    Agent: agent\n    Input: {n: 1}\n"
+             "    Compensate: {Action: UndoA, Input: {id: \"${has(result.id) ? result.id : 0}\"}}\n"
+             "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
              "ok A 1 with {\"id\":\"x\"} => StepSucceeded(A do 1)"
@@ -84,12 +85,28 @@ Test(decision_input, of_an_undo_is_never_that_of_the_step)
              "start A undo => StepStarted(A undo 1 with {\"got\":null})\n");
 }
 
+/* Where an attempt timed out nothing is known of its result. */
+Test(decision_input, of_an_undo_is_made_without_a_result)
+{
+    kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
+                  "    Compensate:\n      Action: UndoA\n"
+                  "      Input:\n"
+                  "        a: \"${result == null ? 'none' : result.id}\"\n"
+                  "        b: \"${has(result.id) ? result.id : 'none'}\"\n",
+             NULL,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "fail A 1 Nope unknown => StepFailed(A do 1 Nope unknown x1) StepExhausted(A do 1)"
+             " CompensationStarted(Nope)"
+             " StepStarted(A undo 1 with {\"a\":\"none\",\"b\":\"none\"})\n");
+}
+
 /* An undo that cannot be asked for is an Error, never silence. */
 Test(decision_input, of_an_undo_that_fails_is_an_error)
 {
-    kit_tell(HEAD "  - Name: A\n    Agent: agent\n"
-                  "    Compensate: {Action: UndoA, Input: {id: \"${result.id}\"}}\n"
-                  "  - {Name: B, Fail: {Error: Nope}}\n",
+    kit_tell(HEAD
+             "  - Name: A\n    Agent: agent\n"
+             "    Compensate: {Action: UndoA, Input: {id: \"${result == null ? 0 : result.id}\"}}\n"
+             "  - {Name: B, Fail: {Error: Nope}}\n",
              NULL,
              "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
              "ok A 1 with {} => StepSucceeded(A do 1) StepFailedUnstarted(B do 0 Nope x1)"
@@ -98,7 +115,8 @@ Test(decision_input, of_an_undo_that_fails_is_an_error)
              " StepExhausted(A undo 0) OrderFailed(States.QueryEvaluationError)"
              " AlertRaised(States.QueryEvaluationError)\n"
              "alert raised(States.QueryEvaluationError A)\n"
-             "error A States.QueryEvaluationError there is no member id: column 8 of result.id\n"
+             "error A States.QueryEvaluationError there is no member id: column 29 of "
+             "result == null ? 0 : result.id\n"
              "order Error A=Error B=Error\n"
              "resubmit => StepResubmitted(A undo 0 g1) OrderResumed(Resubmitted)"
              " AlertClosed(Resubmitted)"
@@ -178,4 +196,23 @@ Test(decision_input, has_a_limit)
              "ok A 1 33000 bytes => StepSucceeded(A do 1)"
              " StepFailedUnstarted(B do 0 States.DataLimitExceeded x1) StepExhausted(B do 0)"
              " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n");
+}
+
+/* What the version's expressions read must be there. */
+Test(decision_input, of_an_order_must_have_the_shape_of_the_version_that_it_is_moved_to)
+{
+    kit_tell("Name: test\nVersion: 1\nSteps:\n  - {Name: A, Agent: agent}\n",
+             "Name: test\nVersion: 2\nInputShape: {items: [{n: integer}]}\nSteps:\n"
+             "  - {Name: A, Agent: agent}\n",
+             "submit with {\"items\":[{\"n\":1},{\"n\":\"x\"}]} => OrderAccepted OrderStarted"
+             " StepStarted(A do 1)\n"
+             "migrate 2 => CommandRejected(InvalidInput)\n"
+             "said version 2 of test takes other orders: input.items[1].n is a text; it must be an"
+             " integer\n");
+    kit_tell("Name: test\nVersion: 1\nSteps:\n  - {Name: A, Agent: agent}\n",
+             "Name: test\nVersion: 2\nInputShape: {items: [{n: integer}]}\nSteps:\n"
+             "  - {Name: A, Agent: agent}\n",
+             "submit with {\"items\":[{\"n\":1}]} => OrderAccepted OrderStarted"
+             " StepStarted(A do 1)\n"
+             "migrate 2 => OrderMigrated\n");
 }

@@ -3,6 +3,8 @@
 #include "kit.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
 Test(decision_set, passes_with_its_value)
 {
@@ -52,6 +54,32 @@ Test(decision_set, fails_over_its_limit)
              "said more than the limit of 8192\n"
              "complete B {\"by\":\"hand\"} => StepCompletedByHand(B do 0) OrderResumed(Completed)"
              " AlertClosed(Completed) OrderProcessed\n");
+}
+
+/* Sixteen steps leave room for nothing. */
+Test(decision_set, fails_where_the_outputs_have_no_room)
+{
+    char workflow[2048] = HEAD;
+    char lines[4096] = "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n";
+    size_t size = strlen(workflow);
+    size_t told = strlen(lines);
+    for (int i = 0; i < 16; i++) {
+        size += (size_t)snprintf(workflow + size, sizeof(workflow) - size,
+                                 "  - {Name: %c, Agent: agent}\n", 'A' + i);
+        told +=
+            (size_t)snprintf(lines + told, sizeof(lines) - told,
+                             "ok %c 1 65536 bytes => StepSucceeded(%c do 1) ", 'A' + i, 'A' + i);
+        if (i < 15)
+            told += (size_t)snprintf(lines + told, sizeof(lines) - told, "StepStarted(%c do 1)\n",
+                                     'A' + i + 1);
+    }
+    snprintf(workflow + size, sizeof(workflow) - size,
+             "  - {Name: Z, OnExhausted: error, Set: 1}\n");
+    snprintf(lines + told, sizeof(lines) - told,
+             "StepFailedUnstarted(Z do 0 States.DataLimitExceeded x1) StepExhausted(Z do 0)"
+             " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n"
+             "said the outputs of all steps may have 1048576 together\n");
+    kit_tell(workflow, NULL, lines);
 }
 
 Test(decision_set, fail_undoes_the_order)

@@ -136,3 +136,27 @@ Test(engine_command, refuses_values_out_of_range)
     cmd.migrate_order.workflow = (struct text){0};
     assert_valid(cmd);
 }
+
+/* Made canonical before it is checked: the log has one spelling of an input. */
+Test(engine_command, takes_an_input_that_is_JSON_within_its_limits)
+{
+    static char memory[1024 * 1024];
+    static char json[ORDER_INPUT_BYTES_MAX + 3];
+    struct arena arena;
+    struct command cmd = {.kind = COMMAND_AMEND_ORDER};
+    arena_init(&arena, memory, sizeof(memory));
+    command_make_canonical(&cmd, &arena);
+    assert_valid(cmd); /* none */
+    cmd.amend_order.input = TEXT("{\"b\": 1.0, \"a\": null}");
+    command_make_canonical(&cmd, &arena);
+    cr_assert(text_equal(cmd.amend_order.input, TEXT("{\"a\":null,\"b\":1}")));
+    assert_valid(cmd);
+    cmd.amend_order.input = TEXT("{\"a\":");
+    command_make_canonical(&cmd, &arena);
+    assert_refused(cmd, "input must be JSON of at most 262144 bytes");
+    memset(json, 'x', sizeof(json));
+    json[0] = json[sizeof(json) - 1] = '"';
+    cmd.amend_order.input = (struct text){json, sizeof(json)};
+    command_make_canonical(&cmd, &arena);
+    assert_refused(cmd, "input must be JSON of at most 262144 bytes");
+}

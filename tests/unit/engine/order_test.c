@@ -577,3 +577,20 @@ Test(engine_order, aborts_when_an_allocation_size_overflows, .signal = SIGABRT)
     arena_init(&arena, memory, sizeof(memory));
     arena_calloc(&arena, SIZE_MAX / 2, 16);
 }
+
+/* Steps whose effect is unknown keep their inputs until they are undone, one after the other. */
+Test(engine_order, has_room_for_the_input_of_an_undo)
+{
+    enum { STEPS = ORDER_STEP_INPUTS_BYTES_MAX / STEP_INPUT_BYTES_MAX };
+    static const char bytes[STEP_INPUT_BYTES_MAX + 1];
+    struct text most = {bytes, STEP_INPUT_BYTES_MAX};
+    static struct step steps[STEPS];
+    struct order order = {.steps = steps, .step_count = STEPS};
+    for (uint32_t i = 1; i < STEPS; i++)
+        steps[i].input = most;
+    cr_expect(!order_takes_input(&order, 0, DIRECTION_DO, (struct text){bytes, 1}));
+    cr_expect(order_takes_input(&order, 1, DIRECTION_DO, most)); /* instead of its own */
+    cr_expect(order_takes_input(&order, 0, DIRECTION_UNDO, most));
+    cr_expect(!order_takes_input(&order, 0, DIRECTION_UNDO,
+                                 (struct text){bytes, STEP_INPUT_BYTES_MAX + 1}));
+}

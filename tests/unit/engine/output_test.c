@@ -78,6 +78,15 @@ Test(engine_output, of_commands_is_made_canonical)
     cr_expect(text_equal(report.report_step.output, TEXT("{\"a\":[],\"b\":1}")));
     command_make_canonical(&complete, scratch());
     cr_expect_eq(complete.complete_step.output.size, 0);
+    report.report_step.error_name = (struct text){"a\0b", 3};
+    report.report_step.error_message = (struct text){"no\0funds", 8};
+    command_make_canonical(&report, scratch());
+    cr_expect(text_equal(report.report_step.error_name, TEXT("a?b")));
+    cr_expect(text_equal(report.report_step.error_message, TEXT("no?funds")));
+    struct command by_hand = {.kind = COMMAND_FAIL_STEP};
+    by_hand.fail_step.reason = (struct text){"no\0funds", 8};
+    command_make_canonical(&by_hand, scratch());
+    cr_expect(text_equal(by_hand.fail_step.reason, TEXT("no?funds")));
     command_make_canonical(&other, scratch());
     cr_expect(text_equal(other.skip_step.step, TEXT("A")));
 }

@@ -28,6 +28,7 @@ Test(budget, counts_nodes_elements_and_bytes)
     cr_expect_eq(units_of("size(input)", "[1,2,3]"), 8); /* two nodes, four steps, one made */
     /* Two nodes, one unit for each line, three steps, 129 bytes walked, a value written. */
     cr_expect_eq(units_of("size(order.lines)", NULL), 11);
+    cr_expect_eq(units_of("size(order.lines) + size(order.lines)", NULL), 20); /* each time */
 }
 
 Test(budget, is_spent_exactly)
@@ -65,6 +66,25 @@ Test(budget, spent_fails_whatever_follows)
     cr_expect_not(expression_test_when(&run, kit_compile("output.Skipped"), &yes, &error));
     cr_expect_eq(error.code, EXPRESSION_BUDGET_SPENT);
     cr_expect(text_equal(expression_error_name(&error), TEXT("States.QueryEvaluationError")));
+}
+
+/* Wherever the budget ends in the walk, there is no size, and not a smaller one. */
+Test(budget, gives_no_size_of_a_walk_that_failed)
+{
+    enum { UNITS_ENOUGH = 40 };
+    struct expression_scope scope = kit_scope("[1,2,3,4,5,6,7,8,9]");
+    const struct expression *compiled = kit_compile("9 == size(input)");
+    uint32_t failed = 0;
+    for (uint32_t units = 1; units <= UNITS_ENOUGH; units++) {
+        struct expression_run run;
+        struct expression_error error;
+        bool yes = false;
+        expression_run_init(&run, &scope, units, kit_arena());
+        bool done = expression_test(&run, compiled, &yes, &error);
+        cr_expect(yes || !done, "with %u units", units);
+        failed += !done;
+    }
+    cr_expect(failed > 9 && failed < UNITS_ENOUGH);
 }
 
 Test(budget, evaluates_nothing_when_disabled)

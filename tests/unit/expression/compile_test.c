@@ -8,7 +8,8 @@
 Test(compile, explains_mistakes_of_syntax)
 {
     EVALUATES(
-        {"", NULL, "1: there is no expression"}, {"  ", NULL, "3: there is no expression"},
+        {"", NULL, "1: there is no expression: write one, as in input.amount > 100"},
+        {"  ", NULL, "3: there is no expression: write one, as in input.amount > 100"},
         {"1 +", NULL, "4: the expression ends where it needs a value"},
         {"(1", NULL, "3: the expression ends where it needs )"},
         {"1 2", NULL, "3: 2 stands where it needs an operator, or its end"},
@@ -16,30 +17,29 @@ Test(compile, explains_mistakes_of_syntax)
         {"{'a': 1,}", NULL, "9: } stands where it needs a name: remove the comma before it"},
         {"{a: 1}", NULL, "2: a stands where it needs a name in quotes"},
         {"{1: 1}", NULL, "2: 1 stands where it needs a name in quotes"},
-        {"{'a': 1, 'a': 2}", NULL, "10: this name is already in the map"},
-        {"'a", NULL, "1: the text that begins here does not end"},
+        {"{'a': 1, 'a': 2}", NULL, "10: this name is already in the map: remove one of the two"},
+        {"'a", NULL,
+         "1: the text that begins here does not end: close it; if it has a #, put the whole "
+         "expression in quotes"},
         {"'a\\q'", NULL, "3: escapes are \\\\ \\' \\\" \\n \\r \\t \\/ and \\uXXXX"},
         {"'\\u0000'", NULL, "2: a text cannot have a NUL"},
         {"'\\ud83d'", NULL, "2: half of a surrogate pair is not a character"},
         {"'\\ud83d\\ude00' == '\U0001f600'", NULL, "true"}, {"\"it's\" == 'it\\'s'", NULL, "true"},
-        {"a = 1", NULL, "1: there is no name a; 3: write == to compare"},
+        {"a = 1", NULL,
+         "1: there is no name a: there are input, order, output and error; 3: write == to compare"},
         {"true and false", NULL, "6: write && for and"},
         {"true or false", NULL, "6: write || for or"},
-        {"not true", NULL,
-         "1: there is no name not: write ! for not; 5: true stands where it needs "
-         "an operator, or its end"},
+        {"not true", NULL, "1: there is no name not: write ! for not"},
         {"true & true", NULL, "6: write && for and"},
         {"${input.a}", NULL,
          "1: leave out ${ }: the whole field is an "
          "expression"},
-        {"1 ; 2", NULL, "3: an expression has no ;"},
-        {"1 @ 2", NULL,
-         "3: @ is nothing that an expression can have "
-         "here"},
+        {"1 ; 2", NULL, "3: an expression has no ;: leave it out"},
+        {"1 @ 2", NULL, "3: an expression cannot have @ here"},
         {"true ? 1", NULL, "9: the expression ends where it needs :"},
         {"x.all(1, true)", NULL,
-         "1: there is no name x; 7: a macro begins with the name that an element gets: l.all(x, x "
-         "> 0)"},
+         "1: there is no name x: there are input, order, output and error; 7: a macro begins with "
+         "the name that an element gets: l.all(x, x > 0)"},
         {"9223372036854775808", NULL,
          "1: a whole number must fit into 64 bits, with its sign: write .0 at its end"},
         {"1e999", NULL, "1: a number must be below 1.8e308"},
@@ -74,8 +74,8 @@ Test(compile, names_what_cel_has_and_expressions_do_not)
          "contains"},
         {"input.?a", NULL, "6: there are no optionals: write has(x.y) ? x.y : ..."},
         {"Foo{a: 1}", NULL,
-         "1: there is no name Foo; 4: there are no messages: write a map, "
-         "{'name': value}"},
+         "1: there is no name Foo: there are input, order, output and error; 4: there are no "
+         "messages: write a map, {'name': value}"},
         {"[1].map(x, x > 0, x)", NULL,
          "17: a macro takes one name and one expression: there is no third argument"},
         {"{'a': 1}.all(k, true)", NULL, "10: all() takes a list, not a map"},
@@ -109,7 +109,8 @@ Test(compile, checks_kinds_of_values)
 {
     EVALUATES(
         {"1 + 'a'", NULL, "3: + cannot add a number and a text: write string(...) for a text"},
-        {"[1] + 1", NULL, "5: + cannot add a list and a number"},
+        {"[1] + 1", NULL,
+         "5: + cannot add a list and a number: write [x] for a list of one element"},
         {"1 && true", NULL, "1: && takes a boolean, not a number"},
         {"!'a'", NULL, "2: ! takes a boolean, not a text"},
         {"-'a'", NULL, "1: - takes a number, not a text"},
@@ -117,14 +118,13 @@ Test(compile, checks_kinds_of_values)
         {"5.0 % 2", NULL, "5: % takes whole numbers: write int(x) % int(y)"},
         {"'a' * 2", NULL, "5: * takes a number, not a text"},
         {"1 in 2", NULL, "6: in takes a list or a map, not a number"},
-        {"size(1)", NULL, "1: size() takes a text or a list or a map, not a number"},
+        {"size(1)", NULL, "1: size() takes a text, a list or a map, not a number"},
         {"'a'.contains(1)", NULL, "5: contains() takes a text, not a number"},
         {"1.5.sum()", NULL, "5: sum() takes a list, not a number"},
         {"'a'.b", NULL, "5: .b takes a map, not a text"},
         {"1[0]", NULL, "2: an index in brackets takes a list or a map, not a number"},
         {"[1][true]", NULL, "5: an index in brackets takes a number or a text, not a boolean"},
-        {"[1].filter(x, 1)", NULL,
-         "15: what a macro asks for each element takes a boolean, not a number"},
+        {"[1].filter(x, 1)", NULL, "15: the condition of a macro takes a boolean, not a number"},
         {"1 ? 2 : 3", NULL, "1: ? takes a boolean, not a number"});
 }
 
@@ -152,11 +152,13 @@ Test(compile, limits_bytes_nodes_and_depth)
     cr_expect_not_null(strstr(kit_evaluate(repeat("", "{'a':", 300, "1"), NULL), deep));
     cr_expect_str_eq(kit_evaluate(repeat("1", "+1", 500, ""), NULL), "501");
     cr_expect_str_eq(kit_evaluate(repeat("1", "+1", 511, ""), NULL),
-                     "1023: an expression has at most 512 values and operators");
+                     "1023: an expression has at most 512 values and operators: let a Set before "
+                     "it compute a part");
     cr_expect_str_eq(kit_evaluate(repeat("'", "a", 2046, "'"), NULL),
                      repeat("\"", "a", 2046, "\""));
-    cr_expect_str_eq(kit_evaluate(repeat("'", "a", 2047, "'"), NULL),
-                     "1: an expression has 2049 bytes; the limit is 2048");
+    cr_expect_str_eq(
+        kit_evaluate(repeat("'", "a", 2047, "'"), NULL),
+        "1: an expression has 2049 bytes; the limit is 2048: let a Set before it compute a part");
 }
 
 Test(compile, finds_the_brace_that_ends_an_expression)

@@ -27,7 +27,9 @@ Test(expression, says_what_is_missing_and_where)
         {"input.a.b", "{\"a\":[1]}", "error: a list has no member b: column 9 of input.a.b"},
         {"input.l[2]", "{\"l\":[1,2]}", "error: the list has no element 2: column 8 of input.l[2]"},
         {"input.l[-1]", "{\"l\":[1,2]}",
-         "error: the list has no element -1: column 8 of input.l[-1]"},
+         "9: elements count from 0: write l[size(l) - 1] for the last one"},
+        {"input.l[1 - 2]", "{\"l\":[1,2]}",
+         "error: the list has no element -1: column 8 of input.l[1 - 2]"},
         {"input.l[0.5]", "{\"l\":[1,2]}",
          "error: an index must be a whole number: write int(x): column 8 of input.l[0.5]"},
         {"input.l['a']", "{\"l\":[1,2]}",
@@ -46,8 +48,10 @@ Test(expression, asks_for_members_with_has)
               {"has(input.a.b)", "{\"a\":1}",
                "error: a number has no member b: column 13 of has(input.a.b)"},
               {"has({'a': 1}.a)", NULL, "true"}, {"has(input.a) && input.a", "{}", "false"},
-              {"has(input)", NULL, "1: has() takes a member, as in has(input.gift)"},
-              {"has(input.l[0])", NULL, "1: has() takes a member, as in has(input.gift)"});
+              {"has(input)", NULL,
+               "1: has() takes a member, as in has(input.gift); for an element, ask size(l) > 0"},
+              {"has(input.l[0])", NULL,
+               "1: has() takes a member, as in has(input.gift); for an element, ask size(l) > 0"});
 }
 
 Test(expression, reads_steps)
@@ -65,13 +69,13 @@ Test(expression, reads_steps)
          "error: the output of step Large was too large to be kept: column 8 of "
          "output.Large.bytes"},
         {"output.Later.a", NULL,
-         "8: output.Later is not known here: step Later does not come before this one"},
+         "8: output.Later is not known here: step Later does not come before this one: name it in "
+         "After"},
         {"output.Chek.score", NULL, "8: there is no step Chek: did you mean Check?"},
         {"output.reserve-stock.ok", NULL,
-         "8: reserve-stock has to stand in brackets and quotes: write output['reserve-stock']; "
-         "16: there is no name stock"},
+         "8: reserve-stock has to stand in brackets and quotes: write output['reserve-stock']"},
         {"error.Check", NULL,
-         "7: error.Check never is: step Check has no Catch with Next: $continue"},
+         "7: error.Check is never there: step Check has no Catch with Next: $continue"},
         {"output", NULL, "1: output does not stand alone: write output.STEP"});
 }
 
@@ -87,8 +91,9 @@ Test(expression, reads_the_order)
         {"order.submitted_by", NULL, "\"\""},
         {"order.costumer", NULL, "7: there is no member costumer: did you mean customer?"},
         {"order.lines[0].price", NULL, "16: there is no member price: did you mean unit_price?"},
-        {"order", NULL, "1: order does not stand alone: write order.id or its like"},
-        {"has(order.currency)", NULL, "1: each order has all members of order: compare with ''"});
+        {"order", NULL, "1: order does not stand alone: write order.id or another member"},
+        {"has(order.currency)", NULL,
+         "1: each order has all members of order: compare with '', as in order.id != ''"});
 }
 
 Test(expression, calculates_with_one_kind_of_number)
@@ -155,7 +160,8 @@ Test(expression, compares)
         {"input == {'x\\n': 1}", "{\"x\\n\":1}", "true"},
         {"input.a == null", "{\"a\":null}", "true"}, {"input == 'a'", "1", "false"},
         {"input != 'a'", "1", "true"},
-        {"1 == 'a'", NULL, "3: warning: a number and a text are never equal"},
+        {"1 == 'a'", NULL,
+         "3: warning: a number and a text are never equal: convert one, or correct the comparison"},
         {"input < 1", "\"a\"",
          "error: < cannot take a text and a number: column 7 of "
          "input < 1"},

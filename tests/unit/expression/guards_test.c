@@ -37,8 +37,8 @@ static const struct shape input_shape = {
 static const char *problem_of(const char *source, const char *own_when)
 {
     static struct expression_problems problems;
-    struct expression_guards guards = {.always = 1U << ALWAYS};
-    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS,
+    struct expression_guards guards = {.always = 1U << ALWAYS, .result_may_be_null = true};
+    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS | 1U << NAME_RESULT,
                                      .steps = steps,
                                      .step_count = STEPS,
                                      .input = expression_shape_of(&input_shape, kit_arena())};
@@ -99,7 +99,7 @@ Test(guards, accepts_what_is_guarded)
 Test(guards, reports_what_is_not)
 {
     static const char car[] =
-        "step Car may have no output: write has(output.Car) && ... or ? : around this";
+        "step Car may have no output: write has(output.Car) && ... or has(output.Car) ? ... : ...";
     static const char *const outputs[][2] = {
         {"output.Car.x", NULL},
         {"output.Car.x && has(output.Car)", NULL},
@@ -114,25 +114,80 @@ Test(guards, reports_what_is_not)
         {"[1].all(x, output.Car.x == x)", NULL},
     };
     expect_all(outputs, COUNT(outputs), car);
-    cr_expect_str_eq(problem_of("error.Pay.name", NULL),
-                     "step Pay may have no error: write has(error.Pay) && ... or ? : around this");
-    cr_expect_str_eq(problem_of("input.vip", NULL), "vip may be missing by InputShape: write "
-                                                    "has(...vip) && ... or ? : around this");
+    cr_expect_str_eq(
+        problem_of("error.Pay.name", NULL),
+        "step Pay may have no error: write has(error.Pay) && ... or has(error.Pay) ? ... : ...");
+    cr_expect_str_eq(problem_of("input.vip", NULL),
+                     "vip may be missing by InputShape: write "
+                     "has(input.vip) && ... or has(input.vip) ? ... : ...");
     cr_expect_str_eq(problem_of("has(input.gift.card)", NULL),
-                     "gift may be missing by InputShape: write has(...gift) && ... or ? : around "
-                     "this");
+                     "gift may be missing by InputShape: write has(input.gift) && ... or "
+                     "has(input.gift) ? ... : ...");
     cr_expect_str_eq(problem_of("has(input.gift) ? input.gift.card : ''", NULL),
-                     "card may be missing by InputShape: write has(...card) && ... or ? : around "
-                     "this");
+                     "card may be missing by InputShape: write has(input.gift.card) && ... or "
+                     "has(input.gift.card) ? ... : ...");
     cr_expect_str_eq(problem_of("input.lines[0].sku", NULL),
-                     "sku may be missing by InputShape: write has(...sku) && ... or ? : around "
-                     "this");
+                     "sku may be missing by InputShape: write has(input.lines[0].sku) && ... or "
+                     "has(input.lines[0].sku) ? ... : ...");
     cr_expect_str_eq(problem_of("input.lines.all(l, l.sk == '')", NULL),
                      "there is no member sk: did you mean sku?");
     cr_expect_str_eq(problem_of("input.totl", NULL),
                      "there is no member totl: did you mean total?");
     cr_expect_str_eq(problem_of("input.total + 'x'", NULL),
                      "+ cannot add a number and a text: write string(...) for a text");
+}
+
+Test(guards, accepts_results_that_are_guarded)
+{
+    static const char *const sources[][2] = {
+        {"result", NULL},
+        {"[result, {'a': result}]", NULL},
+        {"has(result.id)", NULL},
+        {"has(result.id) ? result.id : null", NULL},
+        {"!has(result.id) ? null : result.id", NULL},
+        {"has(result.id) && result.id == 1", NULL},
+        {"has(result.a) && has(result.a.b) ? result.a.b : 0", NULL},
+        {"result == null ? 0 : result.id", NULL},
+        {"null == result ? 0 : result.id", NULL},
+        {"result != null && result.id > 1", NULL},
+        {"result == null || result.id > 1", NULL},
+        {"!(result == null) ? result[0] : 0", NULL},
+        {"result != null ? size(result) + result.size() : 0", NULL},
+        {"result == null ? [] : result.filter(x, x > 1)", NULL},
+        {"result == 5 || result in [1]", NULL},
+        {"has(input.vip) && result != null ? result.id : 0", NULL},
+        {"false && result.id", NULL},
+    };
+    expect_all(sources, COUNT(sources), "");
+}
+
+Test(guards, warns_of_results_that_may_be_null)
+{
+    static const char null[] = "result is null after an attempt that timed out, and the undo then "
+                               "ends in Error: write result != null ? ... : ...";
+    static const char id[] = "result is null after an attempt that timed out, and the undo then "
+                             "ends in Error: write has(result.id) ? ... : ...";
+    static const char *const members[][2] = {
+        {"result.id", NULL},
+        {"result.id.x", NULL},
+        {"has(result.id.x)", NULL},
+        {"has(result.id) ? 0 : result.id", NULL},
+        {"has(result.id) || result.id", NULL},
+        {"result == null ? result.id : 0", NULL},
+        {"result != null ? 0 : result.id", NULL},
+        {"result == 5 ? 0 : result.id", NULL},
+        {"(result != null || has(output.Car)) && result.id", NULL},
+        {"[1].all(x, result.id == x)", NULL},
+        {"result.id", "has(output.Car)"},
+    };
+    static const char *const others[][2] = {
+        {"result[0]", NULL},     {"result['a-b']", NULL},        {"size(result)", NULL},
+        {"result.size()", NULL}, {"'x'.contains(result)", NULL}, {"result.all(x, x > 1)", NULL},
+        {"result > 5", NULL},    {"1 + result", NULL},           {"!result", NULL},
+        {"-result", NULL},
+    };
+    expect_all(members, COUNT(members), id);
+    expect_all(others, COUNT(others), null);
 }
 
 /* Conditions within conditions are looked at twice each. */
@@ -148,12 +203,26 @@ Test(guards, ends_soon_whatever_the_expression)
     cr_expect_str_eq(problem_of(source, source), "");
 }
 
+/* Nor whatever it would take to evaluate: a constant of more than 1,000 units may be anything. */
+Test(guards, evaluates_no_large_constants)
+{
+#define DIGITS "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+    cr_expect_str_eq(kit_field("When: \"" DIGITS ".all(a, a < 10)\"", NULL),
+                     "1:7: When is always true: leave it out\n");
+    cr_expect_str_eq(kit_field("When: \"" DIGITS ".all(a, " DIGITS ".all(b, " DIGITS
+                               ".all(c, a + b + c < 30)))\"",
+                               NULL),
+                     "true");
+#undef DIGITS
+}
+
 Test(guards, warns_of_conditions_that_never_change)
 {
-    cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true\n");
-    cr_expect_str_eq(kit_field("When: 1 > 2 || false", NULL), "1:7: When is always false\n");
+    cr_expect_str_eq(kit_field("When: true", NULL), "1:7: When is always true: leave it out\n");
+    cr_expect_str_eq(kit_field("When: 1 > 2 || false", NULL),
+                     "1:7: When is always false: the step never runs\n");
     cr_expect_str_eq(kit_field("When: output.Check.ok && false", NULL),
-                     "1:7: When is always false\n");
+                     "1:7: When is always false: the step never runs\n");
     cr_expect_str_eq(kit_field("When: output.Check.ok || !false", NULL),
-                     "1:7: When is always true\n");
+                     "1:7: When is always true: leave it out\n");
 }

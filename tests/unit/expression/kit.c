@@ -59,10 +59,13 @@ struct expression_scope kit_scope(const char *input)
                                                  .attributes = attributes,
                                                  .attribute_count = 2,
                                                  .priority = PRIORITY_HIGH};
+    static struct expression_order_members made;
+    made = (struct expression_order_members){0};
     return (struct expression_scope){
         .input = input != NULL ? kit_json(input) : (struct text){0},
         .order_member = order_member_json,
         .details = &details,
+        .made = &made,
         .steps = states,
         .step_count = STEPS,
     };
@@ -150,10 +153,12 @@ static const char *print_file_problems(const struct workflow_problems *problems)
 static const char *fill(const char *yaml, const char *input, bool as_text)
 {
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression_template *template =
-        node != NULL ? compile_template(&values, node, "Field", &kit_names, as_text) : NULL;
+        node != NULL
+            ? compile_template(&values, node, "Field", &kit_names, as_text ? 0 : UINT32_MAX)
+            : NULL;
     if (problems.count > 0)
         return print_file_problems(&problems);
     cr_assert_not_null(template, "%s", yaml);
@@ -181,7 +186,7 @@ const char *kit_seconds(const char *yaml, const char *input)
 {
     enum { MS_MAX = 86400000 };
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression *expression =
         node != NULL ? compile_expression(&values, node, "Seconds", &kit_names, KINDS_NUMBER)
@@ -203,7 +208,7 @@ const char *kit_seconds(const char *yaml, const char *input)
 const char *kit_field(const char *yaml, const char *input)
 {
     struct workflow_problems problems = {.count = 0};
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     const struct yaml_node *node = field_of(yaml, &problems);
     const struct expression *expression =
         node != NULL ? compile_expression(&values, node, "When", &kit_names, KIND_SET(BOOL)) : NULL;

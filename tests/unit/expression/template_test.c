@@ -41,27 +41,32 @@ Test(template, puts_values_into_texts)
          "error: a text with ${ } in it takes a boolean, a number or a text, not null: column 1 of "
          "input"},
         {"Message: \"no ${[1]}\"", NULL,
-         "1:16: this gives a list; here it must give a boolean or a number or a text\n"},
+         "1:16: this gives a list; within other text it must give a boolean, a number or a text\n"},
         {"Message: [a]", NULL, "1:10: Field must be a text, not a list\n"});
     FILLS(kit_template, {"Set: {a: \"x ${'}' + input} y\"}", "\"{\"", "{\"a\":\"x }{ y\"}"});
 }
 
 Test(template, asks_for_quotes_where_yaml_readers_differ)
 {
-    FILLS(kit_template,
-          {"Set: NO", NULL, "1:6: NO is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: 01234", NULL, "1:6: 01234 is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: 1_000", NULL, "1:6: 1_000 is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: ~", NULL, "1:6: ~ is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: 2026-01-01", NULL,
-           "1:6: 2026-01-01 is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: 12:30", NULL, "1:6: 12:30 is not a text to every YAML reader: put it in quotes\n"},
-          {"Set: {a: }", NULL,
-           "1:10:  is not a text to every YAML reader: put it in quotes, or write null\n"},
-          {"Set: 12345678901234567890123456789012345678901", NULL,
-           "1:6: 12345678901234567890123456789012345678901 has more than 40 digits: put it in "
-           "quotes\n"},
-          {"Set: A4", NULL, "\"A4\""}, {"Set: 4 apples", NULL, "\"4 apples\""});
+    FILLS(
+        kit_template,
+        {"Set: NO", NULL,
+         "1:6: NO is not a text to every YAML reader: put it in quotes, or write true or false\n"},
+        {"Set: 01234", NULL,
+         "1:6: 01234 is not a text to every YAML reader: put it in quotes, or write it as JSON "
+         "does\n"},
+        {"Set: 1_000", NULL, "1:6: 1_000 is not a text to every YAML reader: put it in quotes\n"},
+        {"Set: ~", NULL,
+         "1:6: ~ is not a text to every YAML reader: put it in quotes, or write null\n"},
+        {"Set: 2026-01-01", NULL,
+         "1:6: 2026-01-01 is not a text to every YAML reader: put it in quotes\n"},
+        {"Set: 12:30", NULL, "1:6: 12:30 is not a text to every YAML reader: put it in quotes\n"},
+        {"Set: {a: }", NULL,
+         "1:10: there is no value here: write null, or \"\" for an empty text\n"},
+        {"Set: 12345678901234567890123456789012345678901", NULL,
+         "1:6: 12345678901234567890123456789012345678901 has more than 40 digits: put it in "
+         "quotes\n"},
+        {"Set: A4", NULL, "\"A4\""}, {"Set: 4 apples", NULL, "\"4 apples\""});
 }
 
 Test(template, tells_line_and_column)
@@ -109,14 +114,15 @@ Test(template, has_fields_that_are_expressions)
           {"When: 1 + 1", NULL, "1:7: this gives a number; here it must give a boolean\n"},
           {"When: ${input.a}", NULL, "1:7: leave out ${ }: the whole field is an expression\n"},
           {"When: !output.Check.ok", NULL,
-           "1:7: tags (!) are not allowed: put an expression that begins with ! in quotes\n"},
+           "1:7: tags (!) are not allowed: put a text or an expression that begins with ! in "
+           "quotes\n"},
           {"When: {a: 1}", NULL,
            "1:7: When must be an expression, not a mapping: put it in "
            "quotes\n"},
           {"When:", NULL, "1:6: When must be an expression, not nothing\n"},
           {"When: input.a ? 1 : 2", NULL,
-           "1:19: mapping values are not allowed in this context: put an expression in quotes\n"},
+           "1:19: mapping values are not allowed in this context: put the expression in quotes\n"},
           {"{When: input.l[0] > 1}", NULL,
            "1:19: found character that cannot start any token while scanning for the next token: "
-           "put an expression in quotes\n"});
+           "put the expression in quotes\n"});
 }

@@ -61,6 +61,7 @@ Test(files, replaces_files_and_reads_them_back)
     cr_assert_str_eq(content, "second\n");
     free(content);
     cr_assert(files_read(path, 6, &content, &size, &error) == ERROR_FATAL);
+    cr_assert(strstr(error.message, ": the limit is 6 bytes") != NULL, "%s", error.message);
     cr_assert(files_read(in_folder("none"), 6, &content, &size, &error) == ERROR_FATAL);
     cr_assert(strstr(error.message, "No such file") != NULL);
     cr_assert(files_write_atomic(in_folder("none/x"), TEXT("x"), &error) == ERROR_FATAL);

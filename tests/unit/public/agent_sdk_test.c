@@ -169,6 +169,22 @@ Test(agent_sdk, shows_the_order_of_a_call)
     cr_assert_null(reeve_agent_call_output(call, "Pack").data);
 }
 
+/* A request with `input` has an order without it (engine/engine.h). */
+Test(agent_sdk, shows_the_input_of_the_order_or_that_of_the_step)
+{
+    struct order_details order = {.input = LITERAL("{\"id\":12345678901234567890}")};
+    struct step_request request = {.order = &order};
+    struct agent_call made = {.request = &request};
+    const struct reeve_agent_call *call = (const struct reeve_agent_call *)&made;
+    expect_text(reeve_agent_call_order_input(call), "{\"id\":12345678901234567890}");
+    cr_assert_null(reeve_agent_call_input(call).data);
+    request.input = TEXT("{\"total\":100.1}");
+    order.input = (struct text){0};
+    expect_text(reeve_agent_call_input(call), "{\"total\":100.1}");
+    cr_assert_null(reeve_agent_call_order_input(call).data);
+    cr_assert_eq(reeve_agent_call_order_input(call).size, 0);
+}
+
 Test(agent_sdk, refuses_an_index_past_the_last_line, .signal = SIGABRT)
 {
     reeve_agent_call_line(made_by_hand(), 2);

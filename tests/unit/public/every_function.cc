@@ -49,7 +49,8 @@ std::string describe(const reeve_agent_call *call)
           reeve_agent_call_do_key(call), reeve_agent_call_workflow(call),
           reeve_agent_call_customer(call), reeve_agent_call_currency(call),
           reeve_agent_call_traceparent(call), reeve_agent_call_attribute(call, "country"),
-          reeve_agent_call_output(call, "reserve")})
+          reeve_agent_call_output(call, "reserve"), reeve_agent_call_input(call),
+          reeve_agent_call_order_input(call)})
         line += string_of(text) + " ";
     for (const int64_t number :
          {int64_t{reeve_agent_call_attempt(call)}, int64_t{reeve_agent_call_try_number(call)},

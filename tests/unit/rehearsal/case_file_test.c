@@ -3,6 +3,7 @@
 #include "kit.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #define FILE_HEAD "Workflow: w.yaml\nCases:\n"
 #define CASE_HEAD FILE_HEAD "  - Name: x\n"
@@ -29,6 +30,7 @@ Test(rehearsal_file, takes_every_field)
                      "      - {Command: complete, Step: A, Output: 1, Reason: r}\n"
                      "      - {Command: skip, Step: A, NothingApplied: true}\n"
                      "      - {Command: fail, Step: A, Error: E}\n"
+                     "      - {Command: amend, Input: {a: 2}, Reason: r}\n"
                      "      - {Command: cancel}\n"
                      "    Expect: {State: Processed, Reason: E, Steps: {A: Caught},\n"
                      "             Path: [A, undo A], Attempts: {A: 0}, Inputs: {A: 1},\n"
@@ -86,7 +88,8 @@ Test(rehearsal_file, explains_mistakes_of_orders_and_data)
                      "    Expect: {State: Error}\n",
            "4:12: error: Order: currency is missing: prices need one (ISO 4217)\n");
     expect(CASE_HEAD "    Input: {a: 01, b: no}\n    Expect: {State: Error}\n",
-           "4:16: error: 01 is not a text to every YAML reader: put it in quotes\n");
+           "4:16: error: 01 is not a text to every YAML reader: put it in quotes, or write it as "
+           "JSON does\n");
     expect(CASE_HEAD "    Input: 1\n    Order: {input: 2}\n    Expect: {State: Error}\n",
            "4:5: error: a case has Input or input in its Order, not both\n");
 }
@@ -100,6 +103,24 @@ Test(rehearsal_file, explains_mistakes_of_operators)
            "4:43: error: Step does not belong to the command cancel\n"
            "5:16: error: the command fail has no Error\n"
            "5:38: error: X is not a step of workflow w\n");
+    expect(CASE_HEAD "    Operator: [{Command: amend, Step: A}, {Command: resume, Input: 1}]\n"
+                     "    Expect: {State: Error}\n",
+           "4:16: error: the command amend has no Input\n"
+           "4:16: error: Step does not belong to the command amend\n"
+           "4:43: error: Input does not belong to the command resume\n");
+}
+
+/* Four bytes of YAML may be six of JSON, so a file has room for it. */
+Test(rehearsal_file, limits_the_input_of_an_amendment)
+{
+    enum { ESCAPES = 45000, ESCAPE_BYTES = 4 };
+    static char file[ESCAPES * ESCAPE_BYTES + 200];
+    size_t used = (size_t)snprintf(file, sizeof(file), "%s",
+                                   CASE_HEAD "    Operator: [{Command: amend, Input: \"");
+    for (int i = 0; i < ESCAPES; i++, used += ESCAPE_BYTES)
+        memcpy(file + used, "\\x01", ESCAPE_BYTES);
+    snprintf(file + used, sizeof(file) - used, "\"}]\n    Expect: {State: Error}\n");
+    expect(file, "4:40: error: Input has 270002 bytes; the limit is 262144\n");
 }
 
 Test(rehearsal_file, explains_mistakes_of_expectations)

@@ -28,6 +28,18 @@ Test(rehearsal_story, gives_answers_in_turn_and_repeats_the_last_one)
                 "             Errors: {A: Busy}, Path: [A]}\n");
 }
 
+/* Those of the same moment in the order in which they were asked. */
+Test(rehearsal_story, takes_answers_in_the_order_of_time)
+{
+    static const char *const steps = "Steps:\n  - {Name: A, Agent: a, After: []}\n"
+                                     "  - {Name: B, Agent: b, After: []}\n"
+                                     "  - {Name: AfterA, Agent: a, After: A}\n"
+                                     "  - {Name: AfterB, Agent: b, After: B}\n";
+    PASSES(steps, "    Expect: {Path: [A, B, AfterA, AfterB]}\n");
+    PASSES(steps, "    Answers: {A: {AfterSeconds: 2}, B: {AfterSeconds: 1}}\n"
+                  "    Expect: {Path: [A, B, AfterB, AfterA]}\n");
+}
+
 Test(rehearsal_story, times_out_attempts_that_are_not_answered)
 {
     PASSES(TWO, "    Answers: {A: [{NoAnswer: true}, {Output: 7}]}\n"
@@ -78,6 +90,31 @@ Test(rehearsal_story, lets_operators_act_in_time_and_at_rest)
            "    Expect: {State: Processed, Outputs: {A: 7}}\n");
 }
 
+#define ORDER(amended)                                                                            \
+    "    Input: {street: Lnog, gift: 1}\n    Answers: {A: [{Error: Not, Effect: unknown}, {}]}\n" \
+    "    Operator:\n      - {Command: amend, Input: " amended ", Reason: a typing error}\n"       \
+    "      - {Command: resubmit}\n"
+
+Test(rehearsal_story, amends_the_input_as_the_engine_does)
+{
+    static const char steps[] =
+        "Steps:\n  - {Name: A, Agent: a, OnExhausted: error, Input: \"${input.gift}\"}\n"
+        "  - {Name: B, Agent: b, Input: \"${input.street}\"}\n";
+    PASSES(
+        steps,
+        ORDER(
+            "{street: Long, gift: 1}") "    Expect: {State: Processed, Inputs: {A: 1, B: Long}}\n");
+    PASSES(steps, ORDER("{street: Long, gift: 2}") "    Expect: {State: Processed, Inputs: {A: 1, "
+                                                   "B: Lnog}, Refused: [InputWasRead]}\n");
+    PASSES("InputShape: {street: string, gift: integer}\nSteps:\n"
+           "  - {Name: A, Agent: a, OnExhausted: error, Input: 1}\n",
+           ORDER("{street: Long}") "    Expect: {State: Processed, Refused: [InvalidInput]}\n");
+    PASSES("Steps:\n  - {Name: A, Agent: a, OnExhausted: error, Input: 1}\n"
+           "  - {Name: B, Agent: b, When: has(input.street)}\n"
+           "  - {Name: C, Agent: c}\nOutput: \"${input}\"\n",
+           ORDER("{}") "    Expect: {State: Processed, Output: {}, Steps: {B: Skipped}}\n");
+}
+
 Test(rehearsal_story, times_the_order_out)
 {
     PASSES("TimeoutSeconds: 60\nSteps:\n  - {Name: A, Agent: a, Compensate: {Action: Undo}}\n"
@@ -115,6 +152,56 @@ Test(rehearsal_story, says_what_differs)
         "Inputs.A: expected 1, actual none\n"
         "Outputs.A: expected 8, actual 7\n"
         "Errors.B: expected Maybe, actual Not\n");
+}
+
+#define ANSWER "    Answers: {A: {Output: "
+#define EXPECTED "}}\n    Expect: {Outputs: {A: "
+
+Test(rehearsal_story, shows_the_places_in_which_data_differ)
+{
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER
+                        "{a: 1, same: [1], list: [{x: 1}, 2], new: {}, \"b c\": null}" EXPECTED
+                        "{a: 2, same: [1], list: [{x: [2]}], old: t, \"b c\": 1}}}\n"),
+        "Outputs.A.a: expected 2, actual 1\n"
+        "Outputs.A[\"b c\"]: expected 1, actual null\n"
+        "Outputs.A.list[0].x: expected [2], actual 1\n"
+        "Outputs.A.list[1]: expected none, actual 2\n"
+        "Outputs.A.new: expected none, actual {}\n"
+        "Outputs.A.old: expected \"t\", actual none\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{\"\\x01\": 1, \"~\": 2}" EXPECTED
+                                                 "{\"\\x01\": 1, \"~\": 3}}}\n"),
+                     "Outputs.A[\"~\"]: expected 3, actual 2\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{a: 1, y: 2}" EXPECTED "{a: 1}}}\n"),
+                     "Outputs.A.y: expected none, actual 2\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "{a: 1}" EXPECTED "{a: 1, y: 2}}}\n"),
+                     "Outputs.A.y: expected 2, actual none\n");
+    cr_assert_str_eq(kit_differences(TWO, ANSWER "[1]" EXPECTED "{}}}\n"),
+                     "Outputs.A: expected {}, actual [1]\n");
+    cr_assert_str_eq(kit_differences(TWO, "    Expect: {Outputs: {A: {}, B: {x: 1}}}\n"),
+                     "Outputs.A: expected {}, actual null\n"
+                     "Outputs.B: expected {\"x\":1}, actual null\n");
+}
+
+Test(rehearsal_story, shows_data_as_a_whole_where_they_have_little_in_common)
+{
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]" EXPECTED "[]}}\n") +
+            sizeof("Outputs.A[0]: expected none, actual 0\n") - 1,
+        "Outputs.A[1]: expected none, actual 1\n"
+        "Outputs.A[2]: expected none, actual 2\n"
+        "Outputs.A[3]: expected none, actual 3\n"
+        "Outputs.A[4]: expected none, actual 4\n"
+        "Outputs.A[5]: expected none, actual 5\n"
+        "Outputs.A[6]: expected none, actual 6\n"
+        "Outputs.A[7]: expected none, actual 7\n"
+        "Outputs.A[8]: expected none, actual 8\n"
+        "Outputs.A[9]: expected none, actual 9\n"
+        "Outputs.A[10]: expected none, actual 10\n"
+        "Outputs.A[11]: expected none, actual 11\n");
+    cr_assert_str_eq(
+        kit_differences(TWO, ANSWER "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]" EXPECTED "[]}}\n"),
+        "Outputs.A: expected [], actual [0,1,2,3,4,5,6,7,8,9,10,11,12]\n");
 }
 
 /* Twice the same, to the letter. */

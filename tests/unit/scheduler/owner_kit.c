@@ -103,7 +103,8 @@ static struct owner *open_owner(struct owner_kit_process *process, int32_t parti
                                              .path = kit_path(process->folder, name),
                                              .cache_bytes = 256 * 1024},
                                     .router = process->router,
-                                    .batch_max = 10,
+                                    .batch_max =
+                                        process->kit->batch_max != 0 ? process->kit->batch_max : 10,
                                     .margin_ms = 1000,
                                     .retention_ms = OWNER_KIT_RETENTION_MS,
                                     .expiry_max = OWNER_EXPIRY_MAX,

@@ -34,6 +34,7 @@ struct owner_kit {
     struct heap_arena heap;
     struct buffer bytes;
     /* Of owners that are opened from now on. */
+    uint32_t batch_max; /* 0: 10 */
     int64_t keep_ms;
     const char *trim_groups[2];
     uint32_t trim_group_count;

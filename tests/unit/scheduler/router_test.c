@@ -144,6 +144,20 @@ Test(router, picks_steps_whose_rows_are_only_in_memory)
     router_kit_end(&kit);
 }
 
+/* Its steps compute and decide; none asks an agent. */
+Test(router, takes_a_workflow_without_agents)
+{
+    static struct router_kit kit;
+    struct workflow_step decline = {.name = TEXT("Decline"), .kind = STEP_KIND_FAIL};
+    struct workflow workflow = {
+        .name = TEXT("declines"), .version = 1, .steps = &decline, .step_count = 1, .pivot = -1};
+    router_kit_begin(&kit, 1);
+    const struct routing *routing = router_routing(kit.router, &workflow, NULL);
+    cr_assert(routing != NULL);
+    cr_assert_eq(routing->count, 0);
+    router_kit_end(&kit);
+}
+
 Test(router, folds_an_old_store_without_a_tally_again)
 {
     static struct router_kit kit;

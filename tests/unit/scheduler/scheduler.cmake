@@ -18,6 +18,7 @@ reeve_test(scheduler-owner
     SOURCES
         group_watch_test.c
         outcomes_test.c
+        owner_batch_test.c
         owner_claim_test.c
         owner_clock_test.c
         owner_commands_test.c

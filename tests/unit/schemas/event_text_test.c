@@ -24,6 +24,7 @@
     }
 
 static const struct goods seven_lines = {.line_count = 7};
+static struct amended_step amended[] = {{T("Total"), 0}, {T("Charge"), 2}};
 static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}}, {T("Ship"), T("carrier"), {0}}};
 
 static const struct {
@@ -177,6 +178,15 @@ static const struct {
       .order_migrated = {1, 2, plans, 2, true, T("ann"), T("version 1 charges twice")}},
      COMMAND_MIGRATE_ORDER,
      "order moved from version 1 to version 2, 2 steps, by ann: version 1 charges twice"},
+    {{EVENT_ORDER_AMENDED, .order_amended = {T("{}"), amended, 2, T("ann"), T("a typing error")}},
+     COMMAND_AMEND_ORDER,
+     "order amended by ann: a typing error; Total, Charge begin again"},
+    {{EVENT_ORDER_AMENDED, .order_amended = {T("{}"), amended, 1, T(""), T("")}},
+     COMMAND_AMEND_ORDER,
+     "order amended; Total begins again"},
+    {{EVENT_ORDER_AMENDED, .order_amended = {.by = T("ann")}},
+     COMMAND_AMEND_ORDER,
+     "order amended by ann"},
 };
 
 Test(console_event_text, describes_every_event)

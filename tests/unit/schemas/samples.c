@@ -115,6 +115,9 @@ static const struct command resume_order = {
 static const struct command migrate_order = {
     .kind = COMMAND_MIGRATE_ORDER,
     .migrate_order = {T("536365"), T("order-fulfilment"), 3, 4, T("ann"), T("it was wrong")}};
+static const struct command amend_order = {
+    .kind = COMMAND_AMEND_ORDER,
+    .amend_order = {T("536365"), T("{\"amount\":12.5}"), T("ann"), T("a typing error")}};
 
 /* ---- the log ---- */
 
@@ -165,6 +168,7 @@ static const struct partition_reset reset_skip = {.expected_offset = 77,
 
 static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock"), {0, 2}},
                                             {T("CheckCredit"), T("credit"), {0}}};
+static struct amended_step amended_steps[] = {{T("Total"), 0}, {T("TakePayment"), 2}};
 static struct step_plan plans[] = {{T("ReserveStock"), T("stock"), {0}},
                                    {T("TakePayment"), T("bank"), {0}}};
 #define REF(n)                                \
@@ -235,6 +239,8 @@ static struct event events[] = {
                                               T("ann"), T("it was wrong")}},
     {EVENT_STEP_PASSED, .step_passed = {REF(34), T("{\"total\":7}")}},
     {EVENT_STEP_CAUGHT, .step_marked = {REF(35), T("a Catch matches Declined")}},
+    {EVENT_ORDER_AMENDED, .order_amended = {T("{\"amount\":12.5}"), amended_steps,
+                                            COUNT(amended_steps), T("ann"), T("a typing error")}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -456,6 +462,7 @@ const struct sample samples[] = {
     {"PauseOrder", RECORD_PAUSE_ORDER, &pause_order},
     {"ResumeOrder", RECORD_RESUME_ORDER, &resume_order},
     {"MigrateOrder", RECORD_MIGRATE_ORDER, &migrate_order},
+    {"AmendOrder", RECORD_AMEND_ORDER, &amend_order},
     {"Claim", RECORD_CLAIM, &claim},
     {"Claim-reset", RECORD_CLAIM, &claim_reset},
     {"Attempt", RECORD_COMMAND_GUARD, &attempt},

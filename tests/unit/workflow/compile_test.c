@@ -189,11 +189,12 @@ Test(workflow_compile, compiles_json)
     parsed = kit_parse(TEXT("{\"Name\": \"w\",\n \"Version\": \"1\", \"Steps\": [\n"
                             "  {\"Name\": \"A\", \"Agnet\": \"x\"}]}"),
                        WORKFLOW_JSON);
-    cr_assert_str_eq(parsed.problems,
-                     "2:13: error: Version must be a whole number, not a text (1)\n"
-                     "3:3: error: a step has no Agent\n"
-                     "3:17: error: Agnet is an unknown field of a step: did you mean Agent?\n",
-                     "%s", parsed.problems);
+    cr_assert_str_eq(
+        parsed.problems,
+        "2:13: error: Version must be a whole number, not a text (1): leave out the quotes\n"
+        "3:3: error: a step has no Agent, Agents, Set or Fail\n"
+        "3:17: error: Agnet is an unknown field of a step: did you mean Agent?\n",
+        "%s", parsed.problems);
 }
 
 Test(workflow_compile, rejects_yaml_as_json)

@@ -74,11 +74,47 @@ Test(diff, tells_expressions)
                           "  - {Name: B, Set: {a: 1, b: \"${input.b}\"}}\n"
                           "  - {Name: C, Fail: {Error: Odd, Message: never}}\n"
                           "Output: \"${output.B}\"\n"),
-                     ".Output:  | ${output.B}\n"
+                     ".Output:  | \"${output.B}\"\n"
                      "A.When: input.a | input.a > 1\n"
-                     "A.Input: none | [${input.b}, 2]\n"
-                     "B.Set: {a: 1, b: x ${input.b}} | {a: 1, b: ${input.b}}\n"
-                     "C.Fail: Odd | Odd: never\n");
+                     "A.Input: none | [\"${input.b}\",2]\n"
+                     "B.Set: {\"a\":1,\"b\":\"x ${input.b}\"} | {\"a\":1,\"b\":\"${input.b}\"}\n"
+                     "C.Fail: Odd | Odd: \"never\"\n");
+}
+
+#define SET(value) HEAD "  - {Name: A, Set: " value "}\n"
+
+/* Each of these was the same as the other. */
+Test(diff, tells_texts_from_what_they_look_like)
+{
+    static const char *const pairs[][3] = {
+        {SET("\"$${input.a}\""), SET("\"${input.a}\""),
+         "A.Set: \"$${input.a}\" | \"${input.a}\"\n"},
+        {SET("[\"${input.a}, 2\"]"), SET("[\"${input.a}\", 2]"),
+         "A.Set: [\"${input.a}, 2\"] | [\"${input.a}\",2]\n"},
+        {SET("{\"a: 1, b\": \"${input.a}\"}"), SET("{a: 1, b: \"${input.a}\"}"),
+         "A.Set: {\"a: 1, b\":\"${input.a}\"} | {\"a\":1,\"b\":\"${input.a}\"}\n"},
+        {SET("\"${input.a}\\n+ b\""), SET("\"${input.a} + b\""),
+         "A.Set: \"${input.a}\\n+ b\" | \"${input.a} + b\"\n"},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        cr_expect_str_eq(diff(pairs[i][0], pairs[i][1]), pairs[i][2], "%s",
+                         diff(pairs[i][0], pairs[i][1]));
+}
+
+Test(diff, cuts_no_value)
+{
+    enum { BYTES = 20000 };
+    static char left[BYTES + 200], right[BYTES + 200];
+    const struct workflow_difference *differences;
+    static char filling[BYTES + 1];
+    memset(filling, 'x', BYTES);
+    snprintf(left, sizeof(left), HEAD "  - {Name: A, Agent: x}\nOutput: \"%sl${input.a}\"\n",
+             filling);
+    snprintf(right, sizeof(right), HEAD "  - {Name: A, Agent: x}\nOutput: \"%sr${input.a}\"\n",
+             filling);
+    cr_assert_eq(workflow_diff(kit_workflow(left), kit_workflow(right), kit_arena(), &differences),
+                 1);
+    cr_expect_eq(differences[0].left.size, BYTES + 13);
 }
 
 Test(diff, tells_fields_with_both_values)

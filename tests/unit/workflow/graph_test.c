@@ -65,7 +65,7 @@ Test(graph, shows_conditions_and_steps_without_agents)
     const char *dot = draw(workflow, GRAPH_DOT);
     cr_assert_not_null(strstr(dot, "\"Sum\" [label=\"Sum\\nSet\", shape=hexagon];\n"), "%s", dot);
     cr_assert_not_null(strstr(dot, "\"Odd\" [label=\"Odd\\nFail: Odd\\nwhen: output.Sum == '1'\", "
-                                   "shape=hexagon, style=\"rounded,dashed\"];\n"),
+                                   "shape=octagon, style=\"rounded,dashed\"];\n"),
                        "%s", dot);
     cr_assert_not_null(strstr(dot, "\"Odd\" -> \"Pay\" [arrowhead=odiamond];\n"), "%s", dot);
     cr_assert_not_null(strstr(dot, "\"Pay\" [label=\"Pay\\nbank\\nwhen: input.pay\\npivot\", "

@@ -14,38 +14,42 @@ Test(workflow_hostile, rejects_anchors_aliases_tags_and_deep_nesting)
           "1:4: error: anchors (&) are not allowed: what steps share belongs in Defaults\n"},
          {"Name: *x\n",
           "1:7: error: aliases (*) are not allowed: what steps share belongs in Defaults\n"},
-         {"Name: !!binary aGVsbG8=\n", "1:7: error: tags (!) are not allowed\n"},
+         {"Name: !!binary aGVsbG8=\n", "1:7: error: tags (!) are not allowed: put a text or an "
+                                       "expression that begins with ! in quotes\n"},
          {"<<: {Name: w}\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
           "1:1: error: there is no field << here: merge keys are not allowed, what steps share "
           "belongs in Defaults\n"
           "1:1: error: the workflow has no Name\n"},
          {"Name: w\nVersion: 1\nSteps: [[[[[[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]]]]]\n",
-          "3:23: error: this is nested too deeply for a workflow\n"},
+          "3:23: error: a file has at most 16 lists and mappings within each other\n"},
          {"[a]: b\n", "1:1: error: a list or a mapping cannot be the name of a field\n"},
          {"? {a: b}\n: c\n", "1:3: error: a list or a mapping cannot be the name of a field\n"});
 }
 
 Test(workflow_hostile, rejects_empty_files_and_invalid_text)
 {
-    LINT({"", "0:0: error: the file is empty\n"},
-         {"# only words\n", "0:0: error: the file is empty\n"},
-         {"---\n...\n", "0:0: error: the file is empty\n"},
-         {"null\n", "0:0: error: the file is empty\n"},
-         {"Name: \xff\n", "1:7: error: byte 0xff is not UTF-8\n"},
-         {"Name: w\nVersion: \xc3", "2:10: error: byte 0xc3 is not UTF-8\n"},
-         {"Name: \xc0\xaf\n", "1:7: error: byte 0xc0 is not UTF-8\n"},
-         {"Name: \xed\xa0\x80\n", "1:7: error: byte 0xed is not UTF-8\n"},
-         {"Name: \xf4\x90\x80\x80\n", "1:7: error: byte 0xf4 is not UTF-8\n"},
-         {"\xc3\xa9: \x1b[2J\n", "1:4: error: byte 0x1b is a control character\n"},
-         {"Name: w\n---\nName: x\n",
-          "2:1: error: a second document begins here: one file is one workflow\n"});
+    LINT(
+        {"", "0:0: error: the file is empty\n"},
+        {"# only words\n", "0:0: error: the file is empty\n"},
+        {"---\n...\n", "0:0: error: the file is empty\n"},
+        {"null\n", "0:0: error: the file is empty\n"},
+        {"Name: \xff\n", "1:7: error: byte 0xff is not UTF-8: save the file as UTF-8\n"},
+        {"Name: w\nVersion: \xc3", "2:10: error: byte 0xc3 is not UTF-8: save the file as UTF-8\n"},
+        {"Name: \xc0\xaf\n", "1:7: error: byte 0xc0 is not UTF-8: save the file as UTF-8\n"},
+        {"Name: \xed\xa0\x80\n", "1:7: error: byte 0xed is not UTF-8: save the file as UTF-8\n"},
+        {"Name: \xf4\x90\x80\x80\n",
+         "1:7: error: byte 0xf4 is not UTF-8: save the file as UTF-8\n"},
+        {"\xc3\xa9: \x1b[2J\n", "1:4: error: byte 0x1b is a control character: remove it\n"},
+        {"Name: w\n---\nName: x\n",
+         "2:1: error: a second document begins here: one file is one workflow\n"});
     struct parsed parsed = kit_parse(TEXT("Name: w\0\nVersion: 1\n"), WORKFLOW_YAML);
-    cr_assert_str_eq(parsed.problems, "1:8: error: byte 0x00 is a control character\n");
+    cr_assert_str_eq(parsed.problems, "1:8: error: byte 0x00 is a control character: remove it\n");
     parsed = kit_parse((struct text){0}, WORKFLOW_YAML);
     cr_assert_str_eq(parsed.problems, "0:0: error: the file is empty\n");
     /* UTF-16 is not UTF-8. */
     parsed = kit_parse(TEXT("\xff\xfeN\0a\0"), WORKFLOW_YAML);
-    cr_assert_str_eq(parsed.problems, "1:1: error: byte 0xff is not UTF-8\n");
+    cr_assert_str_eq(parsed.problems,
+                     "1:1: error: byte 0xff is not UTF-8: save the file as UTF-8\n");
 }
 
 Test(workflow_hostile, rejects_nul_in_any_text)
@@ -54,6 +58,15 @@ Test(workflow_hostile, rejects_nul_in_any_text)
           "3:24: error: a text cannot have the character \\0\n"},
          {"Name: w\nVersion: 1\nSteps: [{Name: A, Set: {\"a\\x00\": 1}}]\n",
           "3:25: error: a text cannot have the character \\0\n"});
+}
+
+/* Of the two values, data keeps the first. */
+Test(workflow_hostile, rejects_names_that_are_given_twice_in_data)
+{
+    LINT({HEAD "  - {Name: A, Set: {a: 1, b: {}, a: {c: 2}}}\n",
+          "4:34: error: a is given twice, first in line 4\n"},
+         {HEAD "  - {Name: A, Agent: x, Input: [{a: \"${input}\", a: [[\"${input}\"]]}]}\n",
+          "4:49: error: a is given twice, first in line 4\n"});
 }
 
 Test(workflow_hostile, accepts_a_byte_order_mark)
@@ -89,7 +102,8 @@ Test(workflow_hostile, rejects_error_names_that_no_agent_can_report)
 Test(workflow_hostile, escapes_control_characters_in_messages)
 {
     /* YAML escapes can produce control characters; messages shorten long names. */
-    LINT({"\"Na\\e[2Jme\\n\": w\n", "1:1: error: Na [2Jme  is an unknown field of the workflow\n"
+    LINT({"\"Na\\e[2Jme\\n\": w\n", "1:1: error: Na [2Jme  is an unknown field of the workflow: "
+                                    "put an expression with a comma or a colon in quotes\n"
                                     "1:1: error: the workflow has no Name\n"
                                     "1:1: error: the workflow has no Version\n"
                                     "1:1: error: the workflow has no Steps\n"});
@@ -103,10 +117,11 @@ Test(workflow_hostile, escapes_control_characters_in_messages)
 Test(workflow_hostile, takes_memory_and_time_in_proportion_to_a_template)
 {
     static char source[WORKFLOW_BYTES_MAX + 1];
-    size_t size = (size_t)snprintf(source, sizeof(source), HEAD "  - {Name: A, Set: \"");
+    size_t size =
+        (size_t)snprintf(source, sizeof(source), HEAD "  - {Name: A, Fail: {Error: E, Message: \"");
     while (size + 16 < WORKFLOW_BYTES_MAX)
         size += (size_t)snprintf(source + size, sizeof(source) - size, "${1}");
-    size += (size_t)snprintf(source + size, sizeof(source) - size, "\"}\n");
+    size += (size_t)snprintf(source + size, sizeof(source) - size, "\"}}\n");
     static struct workflow_problems problems;
     struct heap_arena scratch;
     struct workflow *workflow = NULL;
@@ -165,6 +180,25 @@ Test(workflow_hostile, rejects_repetitive_input_in_bounded_time)
     flood("", "&a ");
     flood("", "!a ");
     flood("%TAG ! ", "x");
+}
+
+Test(workflow_hostile, rejects_thousands_of_mistakes_in_one_text_in_bounded_time)
+{
+    static char source[WORKFLOW_BYTES_MAX + 1];
+    size_t size = (size_t)snprintf(source, sizeof(source), HEAD "  - {Name: A, Set: \"");
+    for (; size + 16 < WORKFLOW_BYTES_MAX; size += 4)
+        memcpy(source + size, "${a}", 4);
+    size += (size_t)snprintf(source + size, sizeof(source) - size, "\"}\n");
+    int64_t begin_ms = now_ms();
+    static struct workflow_problems problems;
+    struct heap_arena scratch;
+    struct workflow *workflow = NULL;
+    heap_arena_init(&scratch, 32 * 1024);
+    cr_assert_not(workflow_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML,
+                                 &scratch.arena, &problems, &workflow));
+    cr_assert_lt(now_ms() - begin_ms, 10000);
+    cr_assert_eq(problems.count, WORKFLOW_PROBLEMS_MAX);
+    heap_arena_deinit(&scratch);
 }
 
 Test(workflow_hostile, rejects_a_file_that_is_too_large)

@@ -17,25 +17,38 @@ struct arena *kit_arena(void)
     return &arena;
 }
 
+static const char *print(const struct workflow_problems *problems)
+{
+    static char output[OUTPUT_BYTES];
+    size_t size = 0;
+    output[0] = '\0';
+    cr_assert(problems->count <= WORKFLOW_PROBLEMS_MAX);
+    for (uint32_t i = 0; i < problems->count; i++) {
+        const struct workflow_problem *problem = &problems->items[i];
+        size += (size_t)snprintf(output + size, OUTPUT_BYTES - size, "%u:%u: %s: %s\n",
+                                 problem->line, problem->column,
+                                 workflow_severity_name(problem->severity), problem->text);
+        cr_assert(size < OUTPUT_BYTES);
+    }
+    return arena_text(kit_arena(), (struct text){output, (uint32_t)size + 1}).data;
+}
+
 struct parsed kit_parse(struct text source, enum workflow_format format)
 {
     static struct workflow_problems problems;
     struct parsed parsed = {0};
     bool compiled = workflow_parse(source, format, kit_arena(), &problems, &parsed.workflow);
     cr_assert(compiled == (problems.errors == 0) && compiled == (parsed.workflow != NULL));
-    cr_assert(problems.count <= WORKFLOW_PROBLEMS_MAX);
-    char *output = arena_bytes(kit_arena(), OUTPUT_BYTES);
-    size_t size = 0;
-    output[0] = '\0';
-    for (uint32_t i = 0; i < problems.count; i++) {
-        const struct workflow_problem *problem = &problems.items[i];
-        size += (size_t)snprintf(output + size, OUTPUT_BYTES - size, "%u:%u: %s: %s\n",
-                                 problem->line, problem->column,
-                                 workflow_severity_name(problem->severity), problem->text);
-        cr_assert(size < OUTPUT_BYTES);
-    }
-    parsed.problems = output;
+    parsed.problems = print(&problems);
     return parsed;
+}
+
+const char *kit_notes(const char *source)
+{
+    static struct workflow_problems problems;
+    struct workflow *workflow = NULL;
+    workflow_parse_with_notes(text_of(source), WORKFLOW_YAML, kit_arena(), &problems, &workflow);
+    return print(&problems);
 }
 
 struct parsed kit_yaml(const char *source)

@@ -15,6 +15,9 @@ struct parsed {
 struct parsed kit_parse(struct text source, enum workflow_format format);
 struct parsed kit_yaml(const char *source);
 
+/* "3:7: note: what\n" for each note and each problem. */
+const char *kit_notes(const char *source);
+
 /* Asserts that the text compiles without problems. */
 struct workflow *kit_workflow(const char *source);
 

@@ -7,7 +7,7 @@
 Test(workflow_lint, reports_unknown_missing_empty_and_repeated_fields)
 {
     LINT({HEAD "  - {Name: A, Agnet: x}\n",
-          "4:5: error: a step has no Agent\n"
+          "4:5: error: a step has no Agent, Agents, Set or Fail\n"
           "4:15: error: Agnet is an unknown field of a step: did you mean Agent?\n"},
          {"name: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
           "1:1: error: name is an unknown field of the workflow: did you mean Name?\n"
@@ -41,7 +41,7 @@ Test(workflow_lint, reports_values_of_the_wrong_type)
           "3:8: error: Steps must be a list, not a mapping\n"},
          {"Name: 1.0\nVersion: \"1\"\nSteps: []\n",
           "1:7: error: Name must be a name: put 1.0 in quotes\n"
-          "2:10: error: Version must be a whole number, not a text (1)\n"
+          "2:10: error: Version must be a whole number, not a text (1): leave out the quotes\n"
           "3:8: error: Steps has 0 steps; it must have 1 to 64\n"},
          {"Name: w\nVersion: 1.5\nSteps: [3, {Name: A, Agent: x}]\n",
           "2:10: error: Version must be a whole number, not a number (1.5)\n"
@@ -66,7 +66,7 @@ Test(workflow_lint, checks_agents)
 {
     LINT({HEAD "  - {Name: A, Agent: x, Agents: [y]}\n",
           "4:25: error: a step has Agent or Agents, not both: name all of them in Agents\n"},
-         {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent\n"},
+         {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set or Fail\n"},
          {HEAD "  - {Name: A, Agents: []}\n",
           "4:23: error: Agents names 0 agents; it must name 1 to 8\n"},
          {HEAD "  - {Name: A, Agents: [a, b, c, d, e, f, g, h, i]}\n",
@@ -85,7 +85,7 @@ Test(workflow_lint, checks_agents)
          {HEAD "  - {Name: A, Agents: }\n",
           "4:15: error: Agents has no value: give it one or leave it out\n"},
          {HEAD "  - {Name: A, Agentss: [x]}\n",
-          "4:5: error: a step has no Agent\n"
+          "4:5: error: a step has no Agent, Agents, Set or Fail\n"
           "4:15: error: Agentss is an unknown field of a step: did you mean Agents?\n"},
          {"Name: w\nVersion: 1\nDefaults: {Agents: [x]}\nSteps: [{Name: A, Agent: x}]\n",
           "3:12: error: Agents does not belong here; it belongs to a step\n"});
@@ -126,7 +126,8 @@ Test(workflow_lint, checks_durations)
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 5s}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds, not a text (5s)\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: '5'}\n",
-          "4:41: error: TimeoutSeconds must be a number of seconds, not a text (5)\n"},
+          "4:41: error: TimeoutSeconds must be a number of seconds, not a text (5): leave out the "
+          "quotes\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 0x10}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds, not a text (0x10)\n"});
 }
@@ -150,22 +151,24 @@ Test(workflow_lint, checks_names)
          {HEAD "  - {Name: A, Agent: x, Compensate: {Action: A}}\n",
           "4:46: warning: the action that undoes A has the same name as the step\n"},
          {HEAD "  - {Name: \xc3\xa9t\xc3\xa9, Agent: !x y}\n",
-          "4:24: error: tags (!) are not allowed\n"});
+          "4:24: error: tags (!) are not allowed: put a text or an expression that begins with ! "
+          "in quotes\n"});
 }
 
 Test(workflow_lint, checks_predecessors)
 {
-    LINT({HEAD "  - {Name: Reserve, Agent: x}\n  - {Name: Pay, Agent: x, After: Reserv}\n",
-          "5:34: error: After names Reserv, which is not a step: did you mean Reserve?\n"},
-         {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, After: [A, Zebra, A]}\n",
-          "5:36: error: After names Zebra, which is not a step\n"
-          "5:43: warning: A is named twice\n"},
-         {HEAD "  - {Name: A, Agent: x, After: A}\n", "4:32: error: step A waits for itself\n"},
-         {HEAD "  - {Name: A, Agent: x, After: {B: C}}\n",
-          "4:32: error: After must be a list of steps, not a mapping\n"},
-         {HEAD "  - {Name: A, Agent: x, After: [[B], ~]}\n",
-          "4:33: error: After must name steps, not a list\n"
-          "4:38: error: After must name steps, not nothing\n"});
+    LINT(
+        {HEAD "  - {Name: Reserve, Agent: x}\n  - {Name: Pay, Agent: x, After: Reserv}\n",
+         "5:34: error: After names Reserv, which is not a step: did you mean Reserve?\n"},
+        {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, After: [A, Zebra, A]}\n",
+         "5:36: error: After names Zebra, which is not a step: add that step, or correct the name\n"
+         "5:43: warning: A is named twice\n"},
+        {HEAD "  - {Name: A, Agent: x, After: A}\n", "4:32: error: step A waits for itself\n"},
+        {HEAD "  - {Name: A, Agent: x, After: {B: C}}\n",
+         "4:32: error: After must be a list of steps, not a mapping\n"},
+        {HEAD "  - {Name: A, Agent: x, After: [[B], ~]}\n",
+         "4:33: error: After must name steps, not a list\n"
+         "4:38: error: After must name steps, not nothing\n"});
 }
 
 Test(workflow_lint, shows_the_steps_of_a_cycle)
@@ -243,7 +246,7 @@ Test(workflow_lint, reports_all_mistakes_in_file_order)
           "2:17: error: TimeoutSeconds must be a number of seconds, not a text (soon)\n"
           "4:22: error: Agent \"a b\" has a character that is not a letter, a digit or one of . _ "
           "-\n"
-          "4:34: error: After names C, which is not a step\n"
+          "4:34: error: After names C, which is not a step: add that step, or correct the name\n"
           "5:5: error: a step has no Name\n"
           "5:6: error: Nmae is an unknown field of a step: did you mean Name?\n"});
 }

@@ -51,6 +51,69 @@ Test(workflow_registry, reads_a_workflow_whose_names_would_be_refused_today)
     workflow_registry_free(registry);
 }
 
+/* Lint may become stricter; orders of what is deployed go on. */
+Test(workflow_registry, reads_a_workflow_that_lint_would_refuse)
+{
+    static const char *const texts[] = {
+        /* an output without a guard */
+        "Name: w\nVersion: 1\nSteps:\n"
+        "  - {Name: A, When: input.a > 1, Agent: x}\n"
+        "  - {Name: B, Agent: x, Input: {a: \"${output.A.b}\"}}\n",
+        /* a kind that does not fit, a member that InputShape does not have */
+        "Name: w\nVersion: 1\nInputShape: {a: number}\nSteps:\n"
+        "  - {Name: A, When: \"'a' + 1 == input.b\", Agent: x}\n",
+        "Name: w\nVersion: 1\nSteps: [{Name: A, When: 1 + 1, Agent: x}]\n",
+        /* an optional member without a guard */
+        "Name: w\nVersion: 1\nInputShape: {a: boolean?}\nSteps:\n"
+        "  - {Name: A, When: input.a, Agent: x}\n",
+        /* what an attempt may take */
+        "Name: w\nVersion: 1\nTimeoutSeconds: 1\nSteps: [{Name: A, Agent: x}]\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct workflow_registry *registry = workflow_registry_new();
+        struct workflow_definition definition = {
+            .name = TEXT("w"), .version = 1, .text = text_of(texts[i]), .format = TEXT("yaml")};
+        struct error error = {0};
+        cr_assert_not_null(strstr(kit_yaml(texts[i]).problems, ": error: "), "%s", texts[i]);
+        cr_assert(workflow_registry_add(registry, &definition, &error) == ERROR_OK, "%s%s",
+                  texts[i], error.message);
+        cr_assert(workflow_registry_find(registry, TEXT("w"), 1) != NULL);
+        workflow_registry_free(registry);
+    }
+}
+
+/* A scheduler would abort at the undo of a step that is Caught. */
+Test(workflow_registry, refuses_a_step_that_is_both_caught_and_undone)
+{
+    static const char text[] = "Name: w\nVersion: 1\nSteps: [{Name: A, Agent: x, "
+                               "Compensate: {Action: u}, "
+                               "Catch: [{ErrorEquals: [States.ALL], Next: $continue}]}]\n";
+    struct workflow_registry *registry = workflow_registry_new();
+    struct workflow_definition definition = {
+        .name = TEXT("w"), .version = 1, .text = text_of(text), .format = TEXT("yaml")};
+    struct error error = {0};
+    cr_expect(workflow_registry_add(registry, &definition, &error) == ERROR_REJECT);
+    workflow_registry_free(registry);
+}
+
+/* What cannot be evaluated at all is refused. */
+Test(workflow_registry, refuses_expressions_that_are_none)
+{
+    static const char *const whens[] = {"1 +", "output.Z.a", "nothing.a", "input.a.none()"};
+    char text[256];
+    for (size_t i = 0; i < sizeof(whens) / sizeof(whens[0]); i++) {
+        struct workflow_registry *registry = workflow_registry_new();
+        snprintf(text, sizeof(text),
+                 "Name: w\nVersion: 1\nSteps: [{Name: A, When: %s, Agent: x}]\n", whens[i]);
+        struct workflow_definition definition = {
+            .name = TEXT("w"), .version = 1, .text = text_of(text), .format = TEXT("yaml")};
+        struct error error = {0};
+        cr_expect(workflow_registry_add(registry, &definition, &error) == ERROR_REJECT, "%s",
+                  whens[i]);
+        workflow_registry_free(registry);
+    }
+}
+
 Test(workflow_registry, finds_a_version_and_the_newest_version)
 {
     struct workflow_registry *registry = workflow_registry_new();

@@ -78,6 +78,48 @@ Test(workflow_shape, reports_what_is_not_a_type)
           "4:25: error: InputShape does not belong here; it belongs to the workflow\n"});
 }
 
+#define NOT_SCHEMA "InputShape is not JSON Schema: write "
+#define OPTIONAL_MARK "; a ? behind a name says that it may be missing\n"
+
+Test(workflow_shape, says_what_to_write_instead_of_json_schema)
+{
+    LINT({BEFORE "InputShape: {type: object, properties: {amount: {type: number}, note: {type: "
+                 "string}}, required: [amount]}\n" AFTER,
+          "3:13: error: " NOT_SCHEMA "{amount: number, note?: string}" OPTIONAL_MARK},
+         {BEFORE "InputShape:\n  type: object\n  required: [items, id]\n"
+                 "  additionalProperties: false\n  properties:\n    id: {type: integer, minimum: "
+                 "1}\n    items:\n      type: array\n      items: {type: object, properties: "
+                 "{sku: {type: string}}, required: [sku]}\n" AFTER,
+          "4:3: error: " NOT_SCHEMA "{id: integer, items: [{sku: string}]}\n"},
+         {BEFORE "InputShape: {type: array, items: {type: string}}\n" AFTER,
+          "3:13: error: " NOT_SCHEMA "[string]\n"},
+         {BEFORE "InputShape: {type: object}\n" AFTER, "3:13: error: " NOT_SCHEMA "any\n"},
+         {BEFORE
+          "InputShape: {amount: {type: number, minimum: 0}, b: [{type: [string, 'null']}]}\n" AFTER,
+          "3:22: error: " NOT_SCHEMA "number\n"
+          "3:61: error: a list has one type, of all its elements: [string]\n"},
+         {BEFORE "InputShape: {properties: {a: {type: object}}, required: [a]}\n" AFTER,
+          "3:13: error: " NOT_SCHEMA "{a: any}\n"},
+         {BEFORE "InputShape: {$ref: '#/components/schemas/Order'}\n" AFTER,
+          "3:13: error: " NOT_SCHEMA "any\n"},
+         {BEFORE "InputShape: {type: object, properties: {no-good: {type: string}}}\n" AFTER,
+          "3:13: error: " NOT_SCHEMA "the names and types themselves, as in {amount: number, "
+          "note?: string, tags: [string]}\n"});
+}
+
+/* Its words are names like others. */
+Test(workflow_shape, takes_the_words_of_json_schema_for_names)
+{
+    LINT({BEFORE "InputShape: {type: string, properties: {type: string}, items: [number], "
+                 "required: [string], enum: any, minimum: number?, title: string}\n" AFTER,
+          ""},
+         {BEFORE "InputShape: {type: string, title: strng}\n" AFTER,
+          "3:35: error: \"strng\" is not a type: did you mean string?\n"},
+         {BEFORE "InputShape: {minimum: 1}\n" AFTER,
+          "3:23: error: \"1\" is not a type: it must be string, number, integer, boolean, any, "
+          "[TYPE] or {NAME: TYPE}\n"});
+}
+
 Test(workflow_shape, becomes_json_schema)
 {
     static const char expected[] =

@@ -42,6 +42,15 @@ class WorkflowEvalTest(unittest.TestCase):
         self.assertEqual((code, out), (65, ""))
         self.assertEqual(err, "reeve: null has no member total: column 7 of input.total > 100\n")
 
+    def test_takes_an_expression_that_begins_with_a_dash(self):
+        flags = ("--input", '{"n": 2}')
+        done = subprocess.run([REEVE, "workflow", "eval", *flags, SHOP, "--", "-input.n"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "-2\n", ""))
+        code, out, err = evaluate("-input.n", *flags)
+        self.assertEqual((code, out), (64, ""))
+        self.assertIn("write -- before arguments that begin with a dash", err)
+
     def test_refuses_flags_that_make_no_sense(self):
         for flags, expected in (
             (("--input", "{x}"), "--input"),

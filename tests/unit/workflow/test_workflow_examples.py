@@ -41,6 +41,13 @@ def completed(block):
 
 
 class WorkflowExamplesTest(unittest.TestCase):
+    def test_notes_are_shown_if_asked_and_never_fail(self):
+        path = ROOT / "examples" / "workflows" / "refund.yaml"
+        code, notes = lint("--notes", path)
+        self.assertEqual(code, 0, notes)
+        self.assertRegex(notes, r"refund\.yaml:\d+:\d+: note: ")
+        self.assertEqual(lint(path), (0, ""))
+
     def test_examples_have_not_even_a_warning(self):
         files = sorted(path for path in (ROOT / "examples" / "workflows").glob("*.yaml")
                        if not path.name.endswith(".test.yaml"))

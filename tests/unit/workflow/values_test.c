@@ -5,18 +5,19 @@
 
 #include <criterion/criterion.h>
 
-static const struct text levels[] = {TEXT_CONST("low"), TEXT_CONST("normal"), TEXT_CONST("high")};
+static const char *const levels[] = {"low", "normal", "high"};
+static const struct enum_names level_names = ENUM_NAMES(levels);
 enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
 
 /* The index of the text among the levels; -1: *ret_problem says why there is none. */
 static int level_of(const char *text, const char **ret_problem)
 {
     static struct workflow_problems problems;
-    struct values values = {kit_arena(), &problems, false};
+    struct values values = {kit_arena(), &problems, false, NULL};
     struct yaml_node node = {.kind = NODE_SCALAR, .plain = true, .text = text_of(text)};
     uint32_t index = LEVELS;
     problems.count = 0;
-    if (value_word(&values, &node, "Priority", levels, LEVELS, &index))
+    if (value_word(&values, &node, "Priority", &level_names, &index))
         return (int)index;
     cr_assert(index == LEVELS && problems.count == 1);
     *ret_problem = problems.items[0].text;

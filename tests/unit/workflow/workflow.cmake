@@ -4,6 +4,7 @@
 
 reeve_test(workflow
     SOURCES
+        cel_mistakes_test.c
         compile_test.c
         diff_test.c
         expressions_test.c
@@ -12,8 +13,10 @@ reeve_test(workflow
         kit.c
         lifecycle_test.c
         lint_test.c
+        mistakes_test.c
         policy_lint_test.c
         registry_test.c
         shape_test.c
+        step_mistakes_test.c
         values_test.c
     LIBS reeve-workflow)

@@ -60,6 +60,8 @@ export function actionsFor(order, workflow, canMove) {
     pause: !order.paused_at,
     resume: Boolean(order.paused_at),
     migrate: canMove && phase(order) !== 'Compensating',
+    amend: order.state === 'Error' && phase(order) !== 'Compensating' &&
+      !order.steps.some((step) => step.state === 'Processing'),
   };
   return Object.keys(sensible).filter((name) => sensible[name]);
 }

@@ -24,6 +24,7 @@ export const ACTIONS = {
   pause: { label: 'Pause', verb: ['orders', 'pause'], about: 'Attempts in flight may end; no step starts. The order’s own deadline still applies.', fields: [] },
   resume: { label: 'Resume', verb: ['orders', 'resume'], about: 'Ends the pause.', fields: [] },
   migrate: { label: 'Migrate', verb: ['workflow', 'migrate'], about: 'Orders go on with the steps of another version of their workflow. The scheduler refuses an order if what it has done, or is doing, is not the same in both.', fields: ['versions'] },
+  amend: { label: 'Amend input', verb: ['orders', 'amend'], about: 'Corrects the data of an order in Error; Resubmit then tries its steps with it. The scheduler refuses what a step with an effect reads.', fields: ['input'], single: true },
 };
 
 // ---- who ----
@@ -122,6 +123,9 @@ function fieldsOf(action, target) {
   if (wants.includes('output'))
     made.push(labelled('Output (optional)', h('textarea', { name: 'output', rows: 2, spellcheck: 'false',
       placeholder: '{"parcel": 7}' }), 'JSON for the steps after it; none for an undo.'));
+  if (wants.includes('input'))
+    made.push(labelled('Input', h('textarea', { name: 'input', rows: 10, required: true, spellcheck: 'false' },
+      JSON.stringify(target.input ?? null, null, 2)), 'JSON, the whole of it.'));
   if (wants.includes('timeout'))
     made.push(labelled('New deadline (optional)', h('input', { name: 'timeout', autocomplete: 'off',
       placeholder: '2h' }), 'From now; otherwise the time that the workflow gives an order.'));
@@ -143,6 +147,14 @@ function readForm(action, target, form) {
   const value = (name) => form.elements[name]?.value.trim() ?? '';
   const body = { by: value('by'), reason: value('reason') };
   const words = [];
+  if (ACTIONS[action].fields.includes('input')) {
+    try {
+      body.input = parse(value('input'));
+    } catch (error) {
+      throw new Error(`Input: expected JSON (${error.message})`);
+    }
+    words.push('--input', JSON.stringify(body.input));
+  }
   const nothing = Boolean(form.elements.nothing?.checked);
   const step = action === 'resubmit' && nothing ? value('vouched') : value('step');
   if (step) body.step = step;

@@ -6,11 +6,13 @@ import { visible } from './format.js';
 import { sign } from './parts.js';
 
 const NODE_WIDTH = 200;
+const LINE = 18; // one more for the conditions
 const NODE_HEIGHT = 76;
-const GAP_X = 54;
+const GAP_X = 50;
 const GAP_Y = 22;
-const MARGIN = 10;
-const TEXT_WIDTH = NODE_WIDTH - 24;
+const MARGIN = 12;
+const DIAMOND = 9; // half of one, which stands where a step with a condition begins
+const CUT = 16; // of the corners of steps without an agent
 
 // Column of each step: one after the last of the steps it waits for.
 function columnsOf(steps) {
@@ -31,17 +33,23 @@ function columnsOf(steps) {
 
 let pen = null;
 // As much of a text as its box holds, in the font that the reader's browser has.
-function cut(text, font) {
+function cut(text, font, room) {
   pen ??= document.createElement('canvas').getContext('2d');
   pen.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
-  const fits = (part) => pen.measureText(part).width <= TEXT_WIDTH;
+  const fits = (part) => pen.measureText(part).width <= room;
   let size = text.length;
   while (size > 1 && !fits(size < text.length ? `${text.slice(0, size)}…` : text)) size--;
   return size < text.length ? `${text.slice(0, size)}…` : text;
 }
 
-// What a step is doing, as a state and words. hands: name -> how an operator ended it.
-export function stepStatus(step, order, hands) {
+// What performs a step: its agents, or what a step without one does, such as "Fail: TooLate".
+export function performer(definition) {
+  const agents = (definition.agents ?? [definition.agent]).filter((name) => name);
+  return agents.length ? agents.join(', ') : [definition.kind, definition.error].filter((part) => part).join(': ');
+}
+
+// What a step is doing, as a state and words. ends: of timeline.js.
+export function stepStatus(step, order, ends) {
   if (!step) return { state: 'Pending', words: '' };
   const undo = step.direction === 'undo';
   if (step.state === 'Processing') {
@@ -51,10 +59,13 @@ export function stepStatus(step, order, hands) {
   if (step.state === 'Pending' && order?.paused_at) return { state: 'Paused', words: '' };
   if (step.queued_at) return { state: 'Waiting', words: 'waits for an agent' };
   if (step.retry_at) return { state: 'Waiting', words: `retry after ${step.failure_count} failed` };
-  const hand = hands?.has(step.step) ? 'by hand' : '';
+  const end = ends?.get(step.step);
+  const hand = end?.hand ? 'by hand' : '';
   if (step.state === 'Error') return { state: 'Error', words: [step.error_name ?? 'failed', hand].filter((part) => part).join(', ') };
   if (step.state === 'Pending') return { state: 'Pending', words: 'not started' };
-  if (['Compensated', 'Skipped', 'Caught'].includes(step.state)) return { state: step.state, words: hand };
+  if (step.state === 'Skipped') return { state: 'Skipped', words: hand || (end?.why ?? '') };
+  if (step.state === 'Caught') return { state: 'Caught', words: [step.error_name, hand].filter((part) => part).join(', ') };
+  if (step.state === 'Compensated') return { state: 'Compensated', words: hand };
   return { state: step.state, words: hand || (step.attempt > 1 ? `attempt ${step.attempt}` : '') };
 }
 
@@ -62,59 +73,87 @@ function layout(steps) {
   const column = columnsOf(steps);
   const rows = [];
   const places = new Map();
+  const tall = NODE_HEIGHT + (steps.some((step) => step.when) ? LINE : 0);
   for (const step of steps) {
     const x = column.get(step.step);
     rows[x] = rows[x] ?? 0;
-    places.set(step.step, { column: x, row: rows[x]++ });
+    places.set(step.step, { column: x, row: rows[x]++, tall });
   }
   const height = Math.max(...[...rows].map((n) => n ?? 0));
   for (const place of places.values()) {
     place.x = MARGIN + place.column * (NODE_WIDTH + GAP_X);
     // Columns are centred.
-    place.y = MARGIN + (place.row + (height - rows[place.column]) / 2) * (NODE_HEIGHT + GAP_Y);
+    place.y = MARGIN + (place.row + (height - rows[place.column]) / 2) * (tall + GAP_Y);
   }
   return {
     places,
     width: 2 * MARGIN + rows.length * (NODE_WIDTH + GAP_X) - GAP_X,
-    height: 2 * MARGIN + height * (NODE_HEIGHT + GAP_Y) - GAP_Y,
+    height: 2 * MARGIN + height * (tall + GAP_Y) - GAP_Y,
   };
 }
 
-function edge(from, to, lit) {
+function edge(from, to, lit, conditional) {
   const x1 = from.x + NODE_WIDTH;
-  const y1 = from.y + NODE_HEIGHT / 2;
-  const x2 = to.x - 7;
-  const y2 = to.y + NODE_HEIGHT / 2;
+  const y1 = from.y + from.tall / 2;
+  const x2 = to.x - (conditional ? 7 + DIAMOND : 7);
+  const y2 = to.y + to.tall / 2;
   const bend = (x2 - x1) / 2;
   return s('g', { class: lit ? 'edge lit' : 'edge' },
     s('path', { d: `M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}` }),
     s('polygon', { points: `${x2 + 6},${y2} ${x2 - 3},${y2 - 4.5} ${x2 - 3},${y2 + 4.5}` }));
 }
 
+// A step of an agent is a box; Set has six corners, and Fail has the eight of a stop sign.
+function outline(definition, height) {
+  const right = NODE_WIDTH;
+  if (definition.kind === 'Fail')
+    return s('polygon', { class: 'box', points: `${CUT},0 ${right - CUT},0 ${right},${CUT} ${right},${height - CUT} ${right - CUT},${height} ${CUT},${height} 0,${height - CUT} 0,${CUT}` });
+  if (definition.kind === 'Set')
+    return s('polygon', { class: 'box', points: `${CUT},0 ${right - CUT},0 ${right},${height / 2} ${right - CUT},${height} ${CUT},${height} 0,${height / 2}` });
+  return s('rect', { class: 'box', width: right, height, rx: 8 });
+}
+
+// Where the texts of a step begin, and how wide they may be.
+const insetOf = (definition) => (definition.kind === 'Set' ? 13 + CUT / 2 : 13);
+const roomOf = (definition) => NODE_WIDTH + 2 - 2 * insetOf(definition);
+
+// The last line of a step: with an order its status, else the time that an attempt has.
+function lastLine(definition, status, y) {
+  const x = insetOf(definition);
+  if (!status) return s('text', { class: 'agent', x, y }, definition.timeout_ms ? `${definition.timeout_ms / 1000} s an attempt` : '');
+  const paused = status.state === 'Paused';
+  // The condition stands on the line above.
+  const words = definition.when && status.words.startsWith('When: ') ? 'When is false' : status.words;
+  return [paused ? s('path', { class: 'bars', d: `M${x + 1},${y - 9}v9M${x + 6},${y - 9}v9` }) : null,
+    s('text', { class: 'state', x: paused ? x + 13 : x, y },
+      cut(`${paused ? '' : `${sign(status.state)} `}${status.state}${words ? `: ${visible(words)}` : ''}`, '600 12px', roomOf(definition)))];
+}
+
 function node(definition, place, status, changed) {
   const name = visible(definition.step);
-  const agent = visible((definition.agents ?? [definition.agent]).join(', '));
+  const does = visible(performer(definition));
   const undo = definition.compensate ? `undo: ${visible(definition.compensate)}` : '';
-  const label = [name, status ? `${status.state} ${status.words}` : '', definition.pivot ? 'pivot' : '']
+  const when = definition.when ? `when ${visible(definition.when)}` : '';
+  const label = [name, status ? `${status.state} ${status.words}` : '', definition.pivot ? 'pivot' : '', when]
     .filter((part) => part).join(', ');
+  const x = insetOf(definition);
+  const room = roomOf(definition);
+  const agent = (definition.kind ?? 'Agent') === 'Agent' ? `agent ${does}` : does;
   return s('g', {
-    class: `node is-${(status?.state ?? 'plain').toLowerCase()}${changed ? ' changed' : ''}`,
+    class: `node is-${(status?.state ?? 'plain').toLowerCase()}${changed ? ' changed' : ''}${when ? ' conditional' : ''}`,
     transform: `translate(${place.x},${place.y})`, role: 'listitem', 'aria-label': visible(label),
   },
-  s('title', null, [label, `agent ${agent}`, undo].filter((part) => part).join('\n')),
-  s('rect', { class: 'box', width: NODE_WIDTH, height: NODE_HEIGHT, rx: 8 }),
+  s('title', null, [label, agent, undo].filter((part) => part).join('\n')),
+  outline(definition, place.tall),
   definition.pivot
-    ? s('rect', { class: 'pivot', x: 4, y: 4, width: NODE_WIDTH - 8, height: NODE_HEIGHT - 8, rx: 5 })
+    ? s('rect', { class: 'pivot', x: 4, y: 4, width: NODE_WIDTH - 8, height: place.tall - 8, rx: 5 })
     : null,
-  s('text', { class: 'name', x: 13, y: 25 }, cut(name, '650 13.5px')),
-  s('text', { class: 'agent', x: 13, y: 43 },
-    cut(`${agent}${definition.pivot ? ' · pivot' : ''}${!status && undo ? ` · ${undo}` : ''}`, '11.5px')),
-  status
-    ? [status.state === 'Paused' ? s('path', { class: 'bars', d: 'M14,53v9M19,53v9' }) : null,
-      s('text', { class: 'state', x: status.state === 'Paused' ? 26 : 13, y: 62 },
-        cut(`${status.state === 'Paused' ? '' : `${sign(status.state)} `}${status.state}${status.words ? `: ${visible(status.words)}` : ''}`, '600 12px'))]
-    : s('text', { class: 'agent', x: 13, y: 62 }, definition.timeout_ms
-      ? `${definition.timeout_ms / 1000} s an attempt` : ''));
+  when ? s('polygon', { class: 'diamond', points: `${-DIAMOND},${place.tall / 2} 0,${place.tall / 2 - DIAMOND} ${DIAMOND},${place.tall / 2} 0,${place.tall / 2 + DIAMOND}` }) : null,
+  s('text', { class: 'name', x, y: 25 }, cut(name, '650 13.5px', room)),
+  s('text', { class: 'agent', x, y: 43 },
+    cut(`${does}${definition.pivot ? ' · pivot' : ''}${!status && undo ? ` · ${undo}` : ''}`, '11.5px', room)),
+  when ? s('text', { class: 'agent when', x, y: 43 + LINE }, cut(visible(definition.when), 'italic 11.5px', room)) : null,
+  lastLine(definition, status, place.tall - 14));
 }
 
 // The steps of an order whose workflow is not known: without edges.
@@ -123,8 +162,8 @@ const stepsOfOrder = (order) =>
     after: i > 0 ? [order.steps[i - 1].step] : [] }));
 
 // workflow: of /api/workflows, or undefined; order: with its steps, or undefined; changed: a Set of
-// names to mark; hands: as of stepStatus().
-export function graph(workflow, order, changed = new Set(), hands = new Map()) {
+// names to mark; ends: as of stepStatus().
+export function graph(workflow, order, changed = new Set(), ends = new Map()) {
   const steps = workflow?.steps ?? (order ? stepsOfOrder(order) : []);
   if (!steps.length) return null;
   const { places, width, height } = layout(steps);
@@ -134,12 +173,12 @@ export function graph(workflow, order, changed = new Set(), hands = new Map()) {
     for (const name of step.after ?? [])
       if (places.has(name)) {
         const done = ['Processed', 'Skipped', 'Caught'].includes(states.get(name)?.state);
-        edges.push(edge(places.get(name), places.get(step.step), done));
+        edges.push(edge(places.get(name), places.get(step.step), done, Boolean(step.when)));
       }
   return h('div', { class: 'scroll graph', tabindex: '0', role: 'region',
     'aria-label': 'Workflow graph' },
   s('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'list', 'aria-label': 'Steps' },
     edges, steps.map((step) =>
-      node(step, places.get(step.step), order ? stepStatus(states.get(step.step), order, hands) : null,
+      node(step, places.get(step.step), order ? stepStatus(states.get(step.step), order, ends) : null,
         changed.has(step.step)))));
 }

@@ -8,10 +8,10 @@ import { badge, commandBox, copy, data, empty, facts, failure, link, notice, pan
 import { ACTIONS, movable, openAction } from './actions.js';
 import { actionsFor, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
-import { graph, stepStatus } from './graph.js';
+import { graph, performer, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
 import { brief, tree } from './data_tree.js';
-import { stepsByHand, timeline } from './timeline.js';
+import { stepEnds, stepInputs, timeline } from './timeline.js';
 import { ordersPage } from './filters.js';
 
 const UNCHANGING = new Set(['at_offset', 'version', 'updated_at', 'margin_ms']);
@@ -53,6 +53,18 @@ const between = (from, to) => duration(millis(to) - millis(from));
 function effectOf(step) {
   if (step.state === 'Compensated') return `${step.effect}, undone`;
   return step.direction === 'undo' && step.undo_effect !== 'none' ? `${step.effect}, undo ${step.undo_effect}` : step.effect;
+}
+
+const tellsWhy = (step) => step.state === 'Skipped' || step.state === 'Caught';
+
+// end: of stepEnds(), or undefined where the history no longer has it.
+function resultOf(step, end) {
+  const error = step.error_name && step.state !== 'Processed'
+    ? [h('b', null, data(step.error_name)), ' ', data(step.error_message)] : null;
+  if (!tellsWhy(step)) return error ?? brief(step.output);
+  const why = end?.hand ? [end.hand, ' by ', data(end.by), end.why ? [': ', data(end.why)] : null] : end?.why ? data(end.why) : null;
+  return [error, step.state === 'Caught' ? h('div', { class: 'dim' }, 'the order went on', why ? [': ', why] : null)
+    : h('div', null, why ?? data(null))];
 }
 
 export function open(view) {
@@ -181,7 +193,7 @@ export function open(view) {
   // ---- the order ----
 
   function act(name) {
-    const target = { ids: [id], versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
+    const target = { ids: [id], input: order.input, versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
     openAction(name, target, () => view.reload());
   }
 
@@ -235,14 +247,16 @@ export function open(view) {
 
   function steps(shown) {
     const now = moment();
-    const hands = stepsByHand(past());
+    const ends = stepEnds(past());
+    const plans = new Map((workflow(shown)?.steps ?? []).map((plan) => [plan.step, plan]));
     return panel('Steps', { command: getCommand() }, table('Steps', [
       { name: 'Step', cell: (step) => h('b', null, data(step.step)) },
       { name: 'State', cell: (step) => {
-        const status = stepStatus(step, shown, hands);
-        return [badge(status.state), status.words ? h('span', { class: 'dim' }, ' ', visible(status.words)) : null];
+        const status = stepStatus(step, shown, ends);
+        return [badge(status.state), status.words && !tellsWhy(step) ? h('span', { class: 'dim' }, ' ', visible(status.words)) : null];
       } },
-      { name: 'Agent', cell: (step) => link('/agents', null, data(step.agent)) },
+      { name: 'Agent', cell: (step) => step.agent ? link('/agents', null, data(step.agent))
+        : data(plans.has(step.step) ? performer(plans.get(step.step)) : null) },
       { name: 'Attempt', class: 'number', cell: (step) => String(step.attempt) },
       { name: 'Effect', cell: (step) => data(effectOf(step)) },
       { name: 'Started', class: 'when', cell: (step) => time(step.started_at) },
@@ -251,14 +265,14 @@ export function open(view) {
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
-      { name: 'Output or error', class: 'wide', cell: (step) => step.error_name && step.state !== 'Processed'
-        ? [h('b', null, data(step.error_name)), ' ', data(step.error_message)] : brief(step.output) },
+      { name: 'Output or why none', class: 'wide', cell: (step) => resultOf(step, ends.get(step.step)) },
     ], shown.steps, { key: (step) => step.step }));
   }
 
   function inputAndOutputs(shown) {
+    const sent = stepInputs(past());
     const all = [['Input', shown.input], ['Output', shown.output],
-      ...shown.steps.flatMap((step) => [[`Input of ${visible(step.step)}`, step.input],
+      ...shown.steps.flatMap((step) => [[`Input of ${visible(step.step)}`, step.input ?? sent.get(step.step)],
         [`Output of ${visible(step.step)}`, step.output]])]
       .filter(([, value]) => value !== null && value !== undefined);
     if (!all.length) return null;
@@ -305,7 +319,7 @@ export function open(view) {
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(JSON.stringify(shown, null, 2), 'JSON') } }, 'Copy as JSON'),
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(getCommand(), 'Command') } }, 'Copy as command'))),
       reason(shown), actions(shown), head(shown),
-      panel('Workflow', {}, graph(workflow(shown), shown, changed, stepsByHand(past()))),
+      panel('Workflow', {}, graph(workflow(shown), shown, changed, stepEnds(past()))),
       travelPanel(),
       panel('Timeline', {}, timeline(past(), shown, { toScale,
         now: moment(),

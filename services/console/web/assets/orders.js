@@ -173,8 +173,8 @@ export function open(view) {
       h('strong', null, all
         ? `All ${chosen() === null ? 'orders' : count(chosen(), 'order')} that match ${filtered ? 'the filters' : '(no filter is set)'}`
         : `${count(selected.size, 'order')} selected`), offer,
-      mayAct() ? h('span', { class: 'buttons' }, Object.entries(ACTIONS).filter(([name]) =>
-        name !== 'migrate' || movable(versions).length).map(([name, { label, danger }]) =>
+      mayAct() ? h('span', { class: 'buttons' }, Object.entries(ACTIONS).filter(([name, { single }]) =>
+        !single && (name !== 'migrate' || movable(versions).length)).map(([name, { label, danger }]) =>
         h('button', { type: 'button', 'data-key': name, class: danger ? 'danger' : null,
           on: { click: () => act(name) } }, label))) : h('span', { class: 'dim' }, whyNot()),
       all ? null : h('button', { type: 'button', class: 'quiet',

@@ -21,21 +21,36 @@ const MARKS = {
   OrderCancelled: 'cancelled', OrderTimedOut: 'the order’s deadline passed',
   OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
   OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version',
+  OrderAmended: 'amended',
 };
+// Their reason says why the step has no output.
+const WHY = new Set(['StepSkipped', 'StepCaught']);
+const DECIDED = new Set(['StepSkipped', 'StepPassed']);
 const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated', 'StepPassed', 'StepCaught']);
 // The graph, the history and the bars of the steps say it already.
 export const UNDRAWN = ['OrderAccepted', 'OrderStarted', 'AlertRaised', 'AlertClosed',
   'CommandRejected', 'SubmissionRepeated', 'CommandDeadLettered'];
 const CHAR = 6.3; // a letter's width at 11 px
 
-// The steps whose latest end was made by an operator: name -> how.
-export function stepsByHand(entries) {
+// How steps ended, and why: name -> {hand, by, why}; `hand`: how an operator ended it, or null.
+export function stepEnds(entries) {
   const found = new Map();
   for (const { events } of entries)
     for (const { kind, data } of events) {
-      if (BY_HAND[kind] && data.by !== '') found.set(data.step, BY_HAND[kind]);
+      if (BY_HAND[kind] && data.by) found.set(data.step, { hand: BY_HAND[kind], by: data.by, why: data.reason ?? '' });
       else if (kind === 'StepStarted' || kind === 'StepResubmitted') found.delete(data.step);
+      else if (WHY.has(kind)) found.set(data.step, { hand: null, by: '', ...found.get(data.step), why: data.reason });
     }
+  return found;
+}
+
+// What the Input of steps made for their latest attempts that have one: name -> value. The order
+// itself keeps it only until the step is finished.
+export function stepInputs(entries) {
+  const found = new Map();
+  for (const { events } of entries)
+    for (const { kind, data } of events)
+      if (kind === 'StepStarted' && (data.input ?? null) !== null) found.set(data.step, data.input);
   return found;
 }
 
@@ -78,13 +93,16 @@ export function spansOf(entries, order, now) {
           undo: data.direction === 'undo', from: at, to: null, words });
       } else if (BY_HAND[kind]) {
         settle(data.step, at, ['retry', 'queue']);
-        track(data.step).marks.push({ at, kind: 'hand', words: `${data.step} ${data.by === '' ? 'failed' : BY_HAND[kind]}` });
+        track(data.step).marks.push(data.by ? { at, kind: 'hand', words: `${data.step} ${BY_HAND[kind]}` } : { at, kind: 'unstarted', words });
       } else if (kind === 'StepResubmitted' || RESET.has(kind)) {
         settle(data.step, at, ['retry', 'queue']);
+        if (DECIDED.has(kind)) track(data.step).marks.push({ at, kind: 'decided', words });
       } else if (kind === 'OrderMigrated') {
         // A step that waits is started again, maybe under another agent; some steps are new, some gone.
         for (const name of tracks.keys()) settle(name, at, ['retry', 'queue']);
         for (const step of data.steps ?? []) track(step.name);
+      } else if (kind === 'OrderAmended') {
+        for (const step of data.steps ?? []) settle(step.name, at, ['retry', 'queue']);
       } else if (kind === 'ReportIgnored' && data.step) {
         track(data.step).marks.push({ at, kind: 'ignored', words });
       } else if (kind === 'CompensationStarted') {
@@ -247,11 +265,12 @@ function future(spans, scale, height) {
 
 const LEGEND = [['good', 'succeeded'], ['run', 'running'], ['bad', 'failed'], ['late', 'timed out'],
   ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['undo', 'undo, runs backwards'],
-  ['hand', 'ended by hand'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
+  ['hand', 'ended by hand'], ['decided', 'skipped, or computed without an agent'],
+  ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
   ['moment-of', 'of the whole order']];
 
 function sample(kind) {
-  if (kind === 'hand' || kind === 'ignored')
+  if (['hand', 'ignored', 'decided', 'unstarted'].includes(kind))
     return s('g', { class: `mark ${kind}` }, s('circle', { cx: 9, cy: 5, r: 3.8 }));
   if (kind === 'deadline') return s('g', { class: kind }, s('line', { x1: 9, x2: 9, y1: 0, y2: 10 }));
   if (kind === 'moment-of') return s('g', { class: kind }, s('polygon', { points: '4,0 14,0 9,9' }));

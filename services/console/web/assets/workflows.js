@@ -7,7 +7,7 @@ import { badge, commandBox, data, empty, incomplete, link, notice, panel, sign, 
 import { movable, openAction } from './actions.js';
 import { openChange, openDeploy, openDiff } from './versions.js';
 import { mayAct, noActions } from './session.js';
-import { graph } from './graph.js';
+import { graph, performer } from './graph.js';
 import { ordersPage } from './filters.js';
 import { openSubmit } from './submit.js';
 
@@ -60,21 +60,34 @@ function versions(list, migrate, reload) {
   ], list, { key: (v) => v.version });
 }
 
+const OUTCOMES = { $compensate: 'compensate', $error: 'Error, for an operator', $continue: 'go on' };
+
+// What follows once no attempt is left.
+function outcomes(step) {
+  const other = OUTCOMES[step.on_exhausted] ?? visible(step.on_exhausted);
+  if (!step.catch?.length) return other;
+  return h('ul', { class: 'events' }, step.catch.map((each) =>
+    h('li', null, data(each.errors.join(', ')), `: ${OUTCOMES[each.next] ?? visible(each.next)}`)), h('li', null, `otherwise: ${other}`));
+}
+
 function retries(step) {
   if (!step.retry?.length) return 'none';
   return step.retry.map((retrier) =>
     `${retrier.max_attempts} × after ${duration(retrier.interval_ms)}${retrier.backoff_rate > 1 ? `, × ${retrier.backoff_rate}` : ''}`).join('; then ');
 }
 
+const acts = (step) => (step.agents ?? [step.agent]).some((name) => name);
+
 function steps(version) {
   return h('details', null, h('summary', null, `Steps of version ${version.version}`), table('Steps', [
     { name: 'Step', cell: (step) => [h('b', null, data(step.step)), step.pivot ? h('span', { class: 'tag' }, 'pivot') : null] },
-    { name: 'Agent', cell: (step) => link('/agents', null, data((step.agents ?? [step.agent]).join(', '))) },
+    { name: 'Agent', cell: (step) => acts(step) ? link('/agents', null, data(performer(step))) : data(performer(step)) },
     { name: 'After', cell: (step) => data((step.after ?? []).join(', ')) },
-    { name: 'An attempt', class: 'number', cell: (step) => duration(step.timeout_ms) },
-    { name: 'Retries', class: 'wide', cell: (step) => retries(step) },
+    version.steps.some((step) => step.when) && { name: 'When', class: 'wide', cell: (step) => step.when ? h('code', null, visible(step.when)) : 'always' },
+    { name: 'An attempt', class: 'number', cell: (step) => acts(step) ? duration(step.timeout_ms) : data(null) },
+    { name: 'Retries', class: 'wide', cell: (step) => acts(step) ? retries(step) : data(null) },
     { name: 'Undo', cell: (step) => data(step.compensate) },
-    { name: 'When exhausted', cell: (step) => (step.on_exhausted === '$error' ? 'Error, for an operator' : 'compensate') },
+    { name: 'When exhausted', cell: outcomes },
   ], version.steps, { key: (step) => step.step }));
 }
 

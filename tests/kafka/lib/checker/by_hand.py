@@ -116,6 +116,47 @@ class ByHandRules:
         if not step.running("do"):
             step.inputs["do"] = None
 
+    # ---- another input ----
+
+    def on_OrderAmended(self, order, decision, event, offset):
+        self.named(order, event, offset)
+        if order.state != "Error" or order.interrupted != "Processing":
+            self.find("I3", offset, f"{order.key}: amended in {order.state}")
+        running = [step.name for step in order.steps.values() if step.running("do")]
+        if running:
+            self.find("I6", offset, f"{order.key}: amended while {running} run")
+        for told in event["steps"]:
+            self.begins_again(order, order.step(told["name"]), told["generation"], offset)
+        again = {told["name"] for told in event["steps"]}
+        for step in order.steps.values():
+            waits = step.retry_at is not None or step.queued["do"] is not None
+            if step.state == "Pending" and step.effect == "none" and step.name not in again and (
+                    waits or step.attempts["do"]):
+                self.find("I24", offset, f"{order.key}/{step.name}: waits with what was made of "
+                                         "the data before it was amended")
+
+    def begins_again(self, order, step, generation, offset):
+        """Nothing of it is lost, and what its attempts get next has a key of its own."""
+        name, attempts = f"{order.key}/{step.name}", step.attempts["do"]
+        if step.effect != "none":
+            self.find("I9", offset, f"{name}: begins again, but its effect is {step.effect}")
+        if step.state != "Pending" and (step.state not in FINISHED or attempts):
+            self.find("I3", offset, f"{name}: begins again, but is {step.state} after "
+                                    f"{len(attempts)} attempts")
+        if generation != step.generations["do"] + bool(attempts):
+            self.find("I11", offset, f"{name}: begins again with generation {generation}, was "
+                                     f"{step.generations['do']}")
+        late = [other.name for other in order.steps.values()
+                if order.plan(other) is not None and step.name in order.plan(other).after
+                and other.effect != "none"]
+        if step.state in FINISHED and late:
+            self.find("I4", offset, f"{name}: begins again, and stands before {late}")
+        if step.state in FINISHED:
+            step.state, step.output = "Pending", ""
+            step.failures["do"], step.used["do"] = 0, {}
+        step.generations["do"] = generation
+        step.inputs["do"], step.queued["do"], step.retry_at = None, None, None
+
     # ---- deadlines and pauses ----
 
     def on_OrderDeadlineSet(self, order, decision, event, offset):

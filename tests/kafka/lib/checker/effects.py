@@ -5,7 +5,7 @@ from .log import Findings, partition_of
 
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
 SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
-          "OrderMigrated"}
+          "OrderMigrated", "OrderAmended"}
 
 
 def where(record):

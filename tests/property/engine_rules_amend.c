@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of an order whose input an operator corrects. */
+#include "tests/property/engine_data.h"
+#include "tests/property/engine_rules.h"
+
+/* ---- what a step reads ---- */
+
+struct amendment {
+    struct text before;
+    struct text after;
+};
+
+static bool is_map(struct text json)
+{
+    return json.size > 0 && json.data[0] == '{';
+}
+
+/* Below the first place where one of them is not a map, nothing is read. */
+static bool path_differs(const struct term *path, bool asked, struct amendment amendment)
+{
+    struct text names[TERM_MEMBERS_MAX + 1];
+    uint32_t count = 0, at = 0;
+    if (path->text != NULL)
+        names[count++] = text_of(path->text);
+    for (uint32_t i = 0; i < TERM_MEMBERS_MAX && path->members[i] != '\0'; i++)
+        names[count++] = (struct text){&path->members[i], 1};
+    for (; at < count && is_map(amendment.before) && is_map(amendment.after); at++) {
+        amendment.before = data_member(amendment.before, names[at]);
+        amendment.after = data_member(amendment.after, names[at]);
+    }
+    if (asked && at == count)
+        return (amendment.before.data == NULL) != (amendment.after.data == NULL);
+    return !text_equal(amendment.before, amendment.after);
+}
+
+static bool term_differs(const struct term *term, bool asked, struct amendment amendment)
+{
+    bool differs = false;
+    if (term == NULL)
+        return false;
+    if (term->kind == TERM_INPUT)
+        return path_differs(term, asked, amendment);
+    for (uint32_t i = 0; i < TERM_CHILDREN_MAX && !differs; i++)
+        differs = term_differs(term->of[i], term->kind == TERM_HAS_MEMBER, amendment);
+    return differs;
+}
+
+static bool reads(const struct rules *rules, uint32_t index, struct amendment amendment)
+{
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    bool all = rules->workflow->steps[index].kind == STEP_KIND_TASK && trees->input == NULL;
+    return (all && !text_equal(amendment.before, amendment.after)) ||
+           term_differs(trees->when, false, amendment) ||
+           term_differs(trees->input, false, amendment) ||
+           term_differs(trees->output, false, amendment) ||
+           term_differs(trees->undo_input, false, amendment) ||
+           term_differs(trees->set, false, amendment) ||
+           term_differs(trees->message, false, amendment);
+}
+
+/* Null is none. */
+static struct text asked_input(const struct amend_order *asked)
+{
+    return text_equal(asked->input, TEXT("null")) ? (struct text){0} : asked->input;
+}
+
+const char *rules_amend_verdict(struct rules *rules, const struct amend_order *asked)
+{
+    struct amendment amendment = {rules->input, asked_input(asked)};
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
+        return "AlreadyEnded";
+    if (rules->phase == PHASE_BACKWARD)
+        return "AlreadyCompensating";
+    if (!rules->error)
+        return "NotInError";
+    if (rules_any_runs(rules))
+        return "AttemptRuns";
+    if (text_equal(amendment.before, amendment.after))
+        return "SameInput";
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (rules->steps[i].ways[DIRECTION_DO].effect == EFFECT_NONE || !reads(rules, i, amendment))
+            continue;
+        rules->rare[RARE_AMENDMENT_REFUSED]++;
+        return "InputWasRead";
+    }
+    return NULL;
+}
+
+/* ---- which steps begin again ---- */
+
+/* By its When, or as a kind without attempts. */
+static bool finished_by_data(const struct rules *rules, uint32_t index)
+{
+    const struct rules_step *step = &rules->steps[index];
+    const struct way *way = &step->ways[DIRECTION_DO];
+    if (way->state != WAY_DONE || way->attempt > 0 || way->effect != EFFECT_NONE || step->by_hand)
+        return false;
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    if (step->skipped && !step->caught)
+        return trees->when != NULL; /* perhaps not that of this version */
+    return rules->workflow->steps[index].kind != STEP_KIND_TASK;
+}
+
+static bool stays(const struct rules *rules, uint32_t index)
+{
+    const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
+    return way->effect != EFFECT_NONE ||
+           (way->state == WAY_DONE && !finished_by_data(rules, index));
+}
+
+/* The steps before this one, directly or not. */
+static void add_before(const struct rules *rules, uint32_t index, uint64_t *before)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if ((rules->workflow->steps[index].after >> i & 1) == 0 || (*before >> i & 1) != 0)
+            continue;
+        *before |= UINT64_C(1) << i;
+        add_before(rules, i, before);
+    }
+}
+
+static uint64_t before_those_that_stay(const struct rules *rules)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (stays(rules, i))
+            add_before(rules, i, &before);
+    }
+    return before;
+}
+
+static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
+                                  struct amendment amendment)
+{
+    const struct rules_step *step = &rules->steps[index];
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    bool asked_only = step->skipped && !step->caught;
+    return term_differs(trees->when, false, amendment) ||
+           (!asked_only && (term_differs(trees->set, false, amendment) ||
+                            term_differs(trees->message, false, amendment)));
+}
+
+/* It reads what changes, or comes after one that does and is decided again. */
+static void decide_again(const struct rules *rules, struct amendment amendment,
+                         bool ret_decided[WORKFLOW_STEPS_MAX])
+{
+    uint64_t stay = before_those_that_stay(rules);
+    bool may[WORKFLOW_STEPS_MAX];
+    bool reads_it[WORKFLOW_STEPS_MAX];
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        may[i] = (stay >> i & 1) == 0 && finished_by_data(rules, i);
+        reads_it[i] = may[i] && reads_what_decided_it(rules, i, amendment);
+    }
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        uint64_t before = 0;
+        add_before(rules, i, &before);
+        ret_decided[i] = reads_it[i];
+        for (uint32_t j = 0; j < rules->workflow->step_count; j++)
+            ret_decided[i] = ret_decided[i] || (may[i] && (before >> j & 1) != 0 && reads_it[j]);
+    }
+}
+
+static bool is_under_way(const struct rules *rules, uint32_t index)
+{
+    const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
+    bool pending = way->state == WAY_FRESH || way->state == WAY_WAITING ||
+                   way->state == WAY_RESUBMITTED || way->state == WAY_FAILED;
+    return pending && way->effect == EFFECT_NONE &&
+           (way->attempt > 0 || way->queued || (way->state == WAY_WAITING && way->retry_at != 0));
+}
+
+static void begin_again(struct rules *rules, uint32_t index, bool decided)
+{
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[DIRECTION_DO];
+    rules->rare[decided ? RARE_AMENDED_DECIDED : RARE_AMENDED_WAITING]++;
+    if (decided) {
+        uint32_t generation = way->generation;
+        *step = (struct rules_step){.agent = step->agent};
+        way->generation = generation;
+        return;
+    }
+    way->generation += way->attempt > 0;
+    way->queued = false;
+    way->queued_at = 0;
+    way->retry_at = 0;
+    way->input = (struct text){0};
+}
+
+void rules_amended(struct rules *rules, const struct order_amended *event)
+{
+    struct amendment amendment = {rules->input, event->input};
+    bool decided[WORKFLOW_STEPS_MAX];
+    uint32_t count = 0;
+    RULE(rules, rules->cmd->kind == COMMAND_AMEND_ORDER, "amended without a request");
+    RULE(rules, text_equal(event->input, asked_input(&rules->cmd->amend_order)),
+         "amended otherwise");
+    rules->rare[RARE_AMENDED]++;
+    decide_again(rules, amendment, decided);
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (rules->steps[i].ways[DIRECTION_DO].effect != EFFECT_NONE) {
+            rules->rare[RARE_AMENDED_EFFECT]++;
+            RULE(rules, rules_asks_the_same(rules, i, event->input),
+                 "step %u had an effect, and would be asked otherwise", i);
+        }
+    }
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (!decided[i] && !is_under_way(rules, i))
+            continue;
+        begin_again(rules, i, decided[i]);
+        const struct amended_step *told = count < event->step_count ? &event->steps[count] : NULL;
+        RULE(rules,
+             told != NULL && text_equal(told->name, rules->workflow->steps[i].name) &&
+                 told->generation == rules->steps[i].ways[DIRECTION_DO].generation,
+             "step %u does not begin again as it should", i);
+        count++;
+    }
+    RULE(rules, count == event->step_count, "%u steps begin again, not %u", event->step_count,
+         count);
+    rules->input = event->input;
+}
