@@ -16,7 +16,8 @@ static void set_state(struct step *step, enum event_kind kind)
     assert(step_event_may_apply(kind, step->direction, step->state));
     step->state = step_state_after(kind, step->direction);
     assert(step->complete_by == 0 || step->state == STEP_PROCESSING);
-    assert(step_wait(step).kind == WAIT_NONE || step->state == STEP_PENDING);
+    assert(step_wait(step).kind == WAIT_NONE || step->state == STEP_PENDING ||
+           step->state == STEP_WAITING);
 }
 
 /* The attempt no longer runs. */
@@ -99,9 +100,21 @@ static void step_failed(const struct apply_ctx *ctx, struct step *step, const st
     const struct step_failed *failed = &event->step_failed;
     end_attempt(ctx, step);
     set_effect(ctx, step, failed->effect);
+    step->generation[step->direction] += failed->not_yet;
     step->failure_count = failed->failure_count;
     step->error_name = apply_text(ctx, step->error_name, failed->error_name);
     step->error_message = apply_text(ctx, step->error_message, failed->error_message);
+}
+
+/* Under a new key nothing was done yet. */
+static const char *step_failed_problem(const struct step *step, const struct event *event)
+{
+    const struct step_failed *failed = &event->step_failed;
+    if (!failed->not_yet)
+        return NULL;
+    if (failed->ref.direction != DIRECTION_DO || failed->effect != EFFECT_NONE)
+        return "a service is asked again that has done something";
+    return step->generation[DIRECTION_DO] >= INT32_MAX ? "a step has too many keys" : NULL;
 }
 
 static void step_timed_out(const struct apply_ctx *ctx, struct step *step,
@@ -157,6 +170,20 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
         turn(step, queued->ref.direction);
     step->attempt = queued->ref.attempt;
     step->wait = (struct wait_row){.queued_at = queued->queued_at, .retry_at = queued->retry_at};
+}
+
+static void step_waiting(const struct apply_ctx *ctx, struct step *step, const struct event *event)
+{
+    (void)ctx;
+    assert(event->step_waiting.ref.attempt == step->attempt);
+    assert(step->complete_by == 0 && event->step_waiting.due_at > 0);
+    step->wait = (struct wait_row){.retry_at = event->step_waiting.due_at};
+}
+
+static const char *step_waiting_problem(const struct step *step, const struct event *event)
+{
+    (void)step;
+    return event->step_waiting.due_at <= 0 ? "a step waits for a moment that has no time" : NULL;
 }
 
 static void step_extended(const struct apply_ctx *ctx, struct step *step, const struct event *event)

@@ -18,7 +18,7 @@ static bool step_deadline(const struct order *order, uint32_t index, struct dead
     assert(index < order->step_count);
     const struct step *step = &order->steps[index];
     struct wait wait = step_wait(step);
-    assert(wait.kind == WAIT_NONE || step->state == STEP_PENDING);
+    assert(wait.kind == WAIT_NONE || step->state == STEP_PENDING || step->state == STEP_WAITING);
     if (step->state == STEP_PROCESSING) {
         assert(step->complete_by > 0);
         assert(step->margin_ms >= 0 && step->margin_ms <= DURATION_MS_MAX);

@@ -98,8 +98,9 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
         const struct workflow_step *plan = &workflow->steps[i];
         bool undo = step->direction == DIRECTION_UNDO;
         bool acts = step->state == STEP_PROCESSING || undo;
+        bool waits = step->state == STEP_WAITING;
         if (!text_equal(plan->name, step->name) || (acts && plan->agent_count == 0) ||
-            (undo && !plan->has_compensate))
+            (undo && !plan->has_compensate) || (waits && !workflow_step_waits(plan)))
             return false;
     }
     return true;

@@ -86,8 +86,8 @@ uint64_t decide_finished_steps(const struct order *order);
 /* The steps whose outputs an attempt in that direction is sent, as StepStarted has them. */
 int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
-/* decide_begin.c: the turn of the Pending step has come, or its wait may be over. False where it
- * waits as it did. */
+/* decide_begin.c: the turn of the Pending step has come, or its wait may be over; or that of the
+ * Waiting step is. False where it waits as it did. */
 bool decide_proceed(struct decide_ctx *ctx, uint32_t index);
 
 /* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, go on, compensate or
@@ -112,7 +112,7 @@ void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text ste
 /* decide_compensation.c. `marked` says why; it becomes CompensationStarted. */
 void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked);
 void decide_advance_compensation(struct decide_ctx *ctx);
-/* StepSkipped for a step that is Pending and leaves nothing to be undone. */
+/* StepSkipped for a step that is Pending or Waiting and leaves nothing to be undone. */
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index);
 /* The step that leaves no way back, or -1: an attempt of it runs or may have had an effect, and it
  * is the pivot, or one behind a pivot that an operator skipped. */
@@ -141,6 +141,15 @@ bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
 bool decide_make_text(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, uint32_t bytes_max,
                       struct text *ret_text, struct decide_fault *ret_fault);
+/* A number of seconds, at most DURATION_MS_MAX; and a time of RFC 3339. In milliseconds. */
+bool decide_make_duration(struct decide_ctx *ctx, uint32_t index,
+                          const struct expression *expression, int64_t *ret_ms,
+                          struct decide_fault *ret_fault);
+bool decide_make_moment(struct decide_ctx *ctx, uint32_t index, const struct expression *expression,
+                        int64_t *ret_ms, struct decide_fault *ret_fault);
+/* The step's Until, which it has, of an answer. */
+bool decide_test_until(struct decide_ctx *ctx, uint32_t index, struct text result, bool *ret_yes,
+                       struct decide_fault *ret_fault);
 /* The workflow's Output, which it has. */
 bool decide_make_order_output(struct decide_ctx *ctx, struct text *ret_json,
                               struct decide_fault *ret_fault);
@@ -162,12 +171,14 @@ static inline struct attempt_ref step_attempt_ref(const struct step *step)
     return (struct attempt_ref){step->name, step->direction, step->attempt};
 }
 
-/* Whether a Pending step is to be looked at now: it does not wait for its next attempt. */
+/* Whether a step that is Pending or Waiting is to be looked at now: it does not wait for its next
+ * attempt, nor for a moment. */
 static inline bool decide_may_start(const struct decide_ctx *ctx, const struct step *step)
 {
-    assert(step->state == STEP_PENDING);
+    assert(step->state == STEP_PENDING || step->state == STEP_WAITING);
     struct wait wait = step_wait(step);
-    return wait.kind != WAIT_RETRY || wait.until <= ctx->input->now;
+    bool timed = wait.kind == WAIT_RETRY || wait.kind == WAIT_TIME;
+    return !timed || wait.until <= ctx->input->now;
 }
 
 static inline const struct workflow_step *decide_plan_of(const struct decide_ctx *ctx,

@@ -65,7 +65,10 @@ bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
     const struct workflow_step *plan = decide_plan_of(ctx, index);
     enum wait_kind wait = step_wait(step).kind;
     bool forward = step->direction == DIRECTION_DO;
-    assert(step->state == STEP_PENDING && decide_may_start(ctx, step));
+    assert(decide_may_start(ctx, step));
+    if (step->state == STEP_WAITING) /* nothing is evaluated */
+        return decide_kind_of(ctx, index)->due(ctx, index);
+    assert(step->state == STEP_PENDING);
     if (wait == WAIT_QUEUE) /* where the owner asks again */
         return decide_has_units(ctx) && decide_kind_of(ctx, index)->due(ctx, index);
     if (forward && !decide_has_units(ctx))

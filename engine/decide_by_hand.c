@@ -24,7 +24,7 @@ static bool may_end(struct decide_ctx *ctx, const struct step *step)
                       (long long)(left > 0 ? left : 0));
         return false;
     }
-    if (step->state != STEP_PENDING && step->state != STEP_ERROR) {
+    if (step->state != STEP_PENDING && step->state != STEP_WAITING && step->state != STEP_ERROR) {
         decide_reject(ctx, CODE_STEP_ENDED, "step %.*s is %s", TEXT_ARG(step->name),
                       step_state_name(step->state));
         return false;

@@ -49,10 +49,12 @@ void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
 {
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
-    assert(step->state == STEP_PENDING);
+    assert(step->state == STEP_PENDING || step->state == STEP_WAITING);
     assert(step->direction == DIRECTION_DO);
     struct text reason;
-    if (step->attempt == 0)
+    if (step->state == STEP_WAITING)
+        reason = TEXT("it was waiting");
+    else if (step->attempt == 0)
         reason = TEXT("never started");
     else if (step->effect == EFFECT_NONE)
         reason = TEXT("nothing to undo: no attempt had an effect");
@@ -70,7 +72,8 @@ static void skip_pending(struct decide_ctx *ctx)
 {
     assert(ctx->order->state == ORDER_COMPENSATING);
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
-        if (ctx->order->steps[i].state == STEP_PENDING)
+        enum step_state state = ctx->order->steps[i].state;
+        if (state == STEP_PENDING || state == STEP_WAITING)
             decide_skip_if_no_effect(ctx, i);
     }
 }

@@ -91,6 +91,46 @@ bool decide_test_when(struct decide_ctx *ctx, uint32_t index, bool *ret_yes,
     return done;
 }
 
+bool decide_test_until(struct decide_ctx *ctx, uint32_t index, struct text result, bool *ret_yes,
+                       struct decide_fault *ret_fault)
+{
+    struct step_reading reading;
+    struct expression_error error;
+    begin_step(ctx, index, result, &reading);
+    bool done = expression_test(&reading.run, decide_plan_of(ctx, index)->until, ret_yes, &error);
+    end_step(ctx, index, &reading);
+    if (!done)
+        *ret_fault = fault_of(&error, ctx->arena);
+    return done;
+}
+
+bool decide_make_duration(struct decide_ctx *ctx, uint32_t index,
+                          const struct expression *expression, int64_t *ret_ms,
+                          struct decide_fault *ret_fault)
+{
+    struct step_reading reading;
+    struct expression_error error;
+    begin_step(ctx, index, (struct text){0}, &reading);
+    bool done = expression_duration(&reading.run, expression, DURATION_MS_MAX, ret_ms, &error);
+    end_step(ctx, index, &reading);
+    if (!done)
+        *ret_fault = fault_of(&error, ctx->arena);
+    return done;
+}
+
+bool decide_make_moment(struct decide_ctx *ctx, uint32_t index, const struct expression *expression,
+                        int64_t *ret_ms, struct decide_fault *ret_fault)
+{
+    struct step_reading reading;
+    struct expression_error error;
+    begin_step(ctx, index, (struct text){0}, &reading);
+    bool done = expression_moment(&reading.run, expression, ret_ms, &error);
+    end_step(ctx, index, &reading);
+    if (!done)
+        *ret_fault = fault_of(&error, ctx->arena);
+    return done;
+}
+
 bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, struct text result,
                       uint32_t bytes_max, struct text *ret_json, struct decide_fault *ret_fault)

@@ -94,11 +94,12 @@ static bool takes_input(struct decide_ctx *ctx)
 
 /* ---- the steps ---- */
 
-/* It has ended, an attempt of it runs, or one may have had an effect. */
+/* It has ended, an attempt of it runs or one may have had an effect, or it waits for a moment. */
 static bool counts(const struct step *step)
 {
-    return step->state == STEP_PROCESSING || step->state == STEP_PROCESSED ||
-           step->state == STEP_SKIPPED || step->state == STEP_CAUGHT || step->effect != EFFECT_NONE;
+    return step->state == STEP_PROCESSING || step->state == STEP_WAITING ||
+           step->state == STEP_PROCESSED || step->state == STEP_SKIPPED ||
+           step->state == STEP_CAUGHT || step->effect != EFFECT_NONE;
 }
 
 static bool has_only_steps(const struct workflow *workflow, uint64_t set)

@@ -73,9 +73,9 @@ static void advance_processing(struct decide_ctx *ctx)
         return;
     for (uint32_t i = 0; i < order->step_count && order->state == ORDER_PROCESSING; i++) {
         const struct step *step = &order->steps[i];
+        bool open = step->state == STEP_PENDING || step->state == STEP_WAITING;
         assert((decide_plan_of(ctx, i)->after & ~all) == 0);
-        if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
-            (decide_plan_of(ctx, i)->after & ~finished) == 0)
+        if (open && decide_may_start(ctx, step) && (decide_plan_of(ctx, i)->after & ~finished) == 0)
             decide_proceed(ctx, i);
     }
 }

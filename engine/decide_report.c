@@ -34,7 +34,8 @@ static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
 static void ignore_ended(struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state != STEP_PROCESSING);
-    bool failed = step->state == STEP_PENDING || step->state == STEP_ERROR;
+    bool failed =
+        step->state == STEP_PENDING || step->state == STEP_WAITING || step->state == STEP_ERROR;
     ignore(ctx, CODE_ALREADY_ENDED,
            message_format(
                ctx->arena, "the attempt ended before this report was read: %.*s",

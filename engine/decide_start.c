@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* StartStep: a supervisor or the owner asks for the next attempt of a step whose wait is over, or
- * which is queued. */
+ * which is queued; or a step that waits for a moment is to pass. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -42,8 +42,9 @@ void decide_start(struct decide_ctx *ctx)
         return;
     }
     struct wait wait = step_wait(step);
-    bool seen = wait.kind == WAIT_RETRY && wait.until == cmd->retry_at;
-    if (step->state != STEP_PENDING || (wait.kind != WAIT_QUEUE && !seen)) {
+    bool timed = wait.kind == WAIT_RETRY || wait.kind == WAIT_TIME;
+    bool seen = timed && wait.until == cmd->retry_at;
+    if (wait.kind != WAIT_QUEUE && !seen) {
         decide_reject(ctx, CODE_STALE, "step %.*s is %s, with another retry time than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state), (long long)cmd->retry_at);
         return;
@@ -52,7 +53,7 @@ void decide_start(struct decide_ctx *ctx)
         decide_reject_early(ctx, wait.until);
         return;
     }
-    assert(step->state == STEP_PENDING && step->complete_by == 0);
+    assert(step->state == STEP_PENDING || step->state == STEP_WAITING);
     assert(wait.kind == WAIT_QUEUE || wait.until <= ctx->input->now);
     if (decide_proceed(ctx, index))
         decide_advance(ctx);

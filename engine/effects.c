@@ -210,6 +210,15 @@ static struct step_change *find_or_add_change(struct status_update *status, stru
     return change;
 }
 
+/* A service is asked again, as often as it takes: its application hears of the attempts alone. */
+static bool asks_again(const struct decision *decision, uint32_t index)
+{
+    const struct event *event = &decision->events[index];
+    if (event->kind == EVENT_STEP_RETRY_SCHEDULED && index > 0)
+        event--; /* the failure that it follows */
+    return event->kind == EVENT_STEP_FAILED && event->step_failed.not_yet;
+}
+
 static bool is_step_change(const struct event *event)
 {
     return status_of_event[event->kind] == STATUS_STEP_CHANGED;
@@ -267,7 +276,8 @@ static void add_status(const struct decision *decision, int32_t partition, struc
                                    .reply_to = decision->reply_to};
     uint32_t step_events = 0;
     for (uint32_t i = 0; i < decision->event_count; i++) {
-        set_status_kind(&status, &decision->events[i]);
+        if (!asks_again(decision, i))
+            set_status_kind(&status, &decision->events[i]);
         step_events += is_step_change(&decision->events[i]);
     }
     if (status.kind == STATUS_NONE)

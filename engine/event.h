@@ -18,7 +18,8 @@ enum event_kind {
 /* What an event of a step says about its attempts. */
 enum attempt_change {
     ATTEMPT_STARTS,
-    ATTEMPT_WAITS,     /* the next one is to start, once an agent is healthy and has capacity */
+    ATTEMPT_WAITS,     /* the next one is to start, once an agent is healthy and has capacity; or
+                          the step waits for a moment, and has none */
     ATTEMPT_GOES_ON,   /* the running one has more time */
     ATTEMPT_ENDS,      /* the running one */
     ATTEMPT_IDLE,      /* none runs: what follows from the end of the last one, or undoes that */

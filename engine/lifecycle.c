@@ -23,10 +23,11 @@ _Static_assert(sizeof(order_follows) / sizeof(order_follows[0]) == ORDER_STATE_C
  * one, or to Caught. A step without attempts goes from Pending to Processed. Undoing leads through
  * Processing again: from Processed, and, where it is not known whether the attempts did anything,
  * from Pending and Error; by way of Pending when the undo is queued. Operators end by hand what is
- * Pending or in Error. */
+ * Pending, Waiting or in Error; a step that waits, and fails by hand, fails from Pending. */
 static const unsigned step_follows[] = {
     [STEP_PENDING] = BIT(STEP_PROCESSING) | BIT(STEP_ERROR) | BIT(STEP_SKIPPED) |
-                     BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED) | BIT(STEP_CAUGHT),
+                     BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED) | BIT(STEP_CAUGHT) |
+                     BIT(STEP_WAITING),
     [STEP_PROCESSING] = BIT(STEP_PENDING) | BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED),
     [STEP_PROCESSED] = BIT(STEP_PROCESSING) | BIT(STEP_PENDING),
     [STEP_ERROR] = BIT(STEP_PENDING) | BIT(STEP_PROCESSING) | BIT(STEP_SKIPPED) |
@@ -34,6 +35,7 @@ static const unsigned step_follows[] = {
     [STEP_COMPENSATED] = 0,
     [STEP_SKIPPED] = 0,
     [STEP_CAUGHT] = 0,
+    [STEP_WAITING] = BIT(STEP_PROCESSED) | BIT(STEP_PENDING) | BIT(STEP_SKIPPED),
 };
 _Static_assert(sizeof(step_follows) / sizeof(step_follows[0]) == STEP_STATE_COUNT,
                "one row per state of a step");

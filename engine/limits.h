@@ -97,7 +97,9 @@ enum {
     ORDER_RECORD_BYTES_READ_MAX = 15 * RECORD_BYTES_MAX / 16,
 };
 
-#define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */
+#define DURATION_DAYS_MAX 366
+#define DURATION_MS_MAX \
+    (INT64_C(24) * 3600 * 1000 * DURATION_DAYS_MAX) /* any timeout, interval or delay */
 
 /* What an order carries besides its details and the texts of its steps. */
 #define ORDER_DATA_BYTES_MAX \

@@ -17,7 +17,7 @@ const struct enum_names order_state_names = ENUM_NAMES(order_states);
 static const char *const step_states[] = {
     [STEP_PENDING] = "Pending", [STEP_PROCESSING] = "Processing",   [STEP_PROCESSED] = "Processed",
     [STEP_ERROR] = "Error",     [STEP_COMPENSATED] = "Compensated", [STEP_SKIPPED] = "Skipped",
-    [STEP_CAUGHT] = "Caught",
+    [STEP_CAUGHT] = "Caught",   [STEP_WAITING] = "Waiting",
 };
 ASSERT_NAMES(step_states, STEP_STATE_COUNT);
 const struct enum_names step_state_names = ENUM_NAMES(step_states);

@@ -28,6 +28,7 @@ enum step_state {
     STEP_SKIPPED, /* its When was false, an operator had the order go on without it, or it was never
                          started, or left nothing to undo, when compensation began */
     STEP_CAUGHT,  /* it failed, and a Catch lets the order go on */
+    STEP_WAITING, /* of its kind: for a moment, which step_wait() tells. Nothing of it runs */
     STEP_STATE_COUNT
 };
 
@@ -73,6 +74,7 @@ enum wait_kind {
     WAIT_NONE,
     WAIT_RETRY, /* its next attempt, at `until` */
     WAIT_QUEUE, /* a healthy agent with capacity, since `since`; asked for again at `until` */
+    WAIT_TIME,  /* the moment `until`: the step is WAITING, as its kind is */
     WAIT_KIND_COUNT
 };
 
@@ -99,7 +101,7 @@ struct step {
     int64_t complete_by;     /* of the running attempt; 0 unless PROCESSING */
     int64_t extension_ms;    /* how much of that it was granted later; 0 unless PROCESSING */
     int64_t margin_ms;       /* clock.skew.max.ms as recorded when it started */
-    struct wait_row wait;    /* zeros unless PENDING; only step_wait() reads it */
+    struct wait_row wait;    /* zeros unless PENDING or WAITING; only step_wait() reads it */
     enum effect effect;      /* of the forward direction; kept while undoing */
     enum effect undo_effect; /* what failed undo attempts may have done: for its generation */
     uint32_t generation[DIRECTION_COUNT]; /* from 0; of the idempotency keys */
@@ -167,6 +169,8 @@ static inline struct wait step_wait(const struct step *step)
 {
     int64_t since = step->wait.queued_at;
     int64_t until = step->wait.retry_at;
+    if (step->state == STEP_WAITING)
+        return (struct wait){WAIT_TIME, since, until};
     if (since != 0)
         return (struct wait){WAIT_QUEUE, since, until};
     return (struct wait){until != 0 ? WAIT_RETRY : WAIT_NONE, 0, until};

@@ -10,9 +10,23 @@
 /* Times and margins are added to each other. */
 static const int64_t time_max = INT64_MAX / 2;
 
+/* Nothing of it runs, has done anything, or is undone. */
+static const char *waiting_problem(const struct step *step, bool ended)
+{
+    struct wait wait = step_wait(step);
+    if (ended)
+        return "an order has ended, but a step has not";
+    if (wait.until <= 0 || wait.until > time_max || wait.since != 0)
+        return "a step is Waiting without a time, or in a queue";
+    if (step->direction != DIRECTION_DO || step->effect != EFFECT_NONE)
+        return "a step is Waiting that has an effect, or is being undone";
+    return NULL;
+}
+
 static const char *step_problem(const struct step *step, bool ended)
 {
-    bool under_way = step->state == STEP_PROCESSING || step->state == STEP_PENDING;
+    bool under_way = step->state == STEP_PROCESSING || step->state == STEP_PENDING ||
+                     step->state == STEP_WAITING;
     if ((step->state == STEP_PROCESSING) != (step->complete_by != 0))
         return "a step is Processing without a complete-by time, or has one without";
     if (step->complete_by < 0 || step->complete_by > time_max || step->margin_ms < 0 ||
@@ -26,8 +40,10 @@ static const char *step_problem(const struct step *step, bool ended)
         return "a step is Processing or has an effect, but no attempt was made";
     if (step->state == STEP_PROCESSING && text_empty(step->agent))
         return "a step is Processing without an agent";
+    if (step->state == STEP_WAITING)
+        return waiting_problem(step, ended);
     if (step_wait(step).kind != WAIT_NONE && step->state != STEP_PENDING)
-        return "a step waits, but is not Pending";
+        return "a step waits, but is neither Pending nor Waiting";
     return ended && under_way ? "an order has ended, but a step has not" : NULL;
 }
 

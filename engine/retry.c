@@ -91,6 +91,12 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 33);
 }
 
+int64_t retry_jitter_ms(int64_t most_ms, uint64_t salt)
+{
+    assert(most_ms >= 0 && most_ms <= DURATION_MS_MAX);
+    return (int64_t)(mix(salt) % ((uint64_t)most_ms + 1));
+}
+
 int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t salt)
 {
     assert(retry >= 1);
@@ -101,7 +107,7 @@ int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t sa
         cap = retrier->max_delay_ms;
     int64_t wait = full_wait_ms(retrier, retry, cap);
     if (retrier->jitter == JITTER_FULL)
-        wait = (int64_t)(mix(salt) % ((uint64_t)wait + 1));
+        wait = retry_jitter_ms(wait, salt);
     assert(wait >= 0 && wait <= cap);
     return wait;
 }

@@ -13,6 +13,8 @@ enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 #define ERROR_ALL "States.ALL"
 #define ERROR_TIMEOUT "States.Timeout"
 #define ERROR_TASK_FAILED "States.TaskFailed"
+/* Of a step with an Until that was not true of the answer: its agent asks again. */
+#define ERROR_NOT_YET "States.NotYet"
 
 struct error_set {
     struct text names[ERRORS_EQUAL_MAX];
@@ -63,11 +65,17 @@ struct workflow_step {
     uint32_t agent_count;
     const struct expression_template *input;  /* of a task: what its requests carry; NULL: all */
     const struct expression_template *output; /* of a task: what it keeps; NULL: what it answered */
+    const struct expression *until;           /* of a task: done only if it is true; NULL: always */
     const struct expression_template *set;    /* of a Set: its output */
     struct {                                  /* of a Fail */
         struct text error;
         const struct expression_template *message; /* NULL: none */
     } fail;
+    struct { /* of a Wait: one of two, and a part of `spread_ms` by a hash of order and step */
+        const struct expression *seconds;
+        const struct expression *timestamp;
+        int64_t spread_ms;
+    } wait;
     int64_t timeout_ms;
     int64_t max_extension_ms; /* how much longer an attempt may last through ExtendStep */
     struct retry_policy retry;
@@ -89,6 +97,12 @@ struct workflow_step {
 static inline struct text workflow_step_agent(const struct workflow_step *step)
 {
     return step->agent_count > 0 ? step->agents[0] : (struct text){0};
+}
+
+/* Whether the step can be Waiting. */
+static inline bool workflow_step_waits(const struct workflow_step *step)
+{
+    return step->wait.seconds != NULL || step->wait.timestamp != NULL;
 }
 
 struct workflow {
@@ -121,6 +135,8 @@ int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RE
 int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t salt);
 /* FNV-1a over order, step, direction and attempt. */
 uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt);
+/* A part of `most_ms` between 0 and 1: equal salt, equal part. */
+int64_t retry_jitter_ms(int64_t most_ms, uint64_t salt);
 
 /* A workflow file as it was deployed: a record of <p>.workflows. */
 struct workflow_definition {

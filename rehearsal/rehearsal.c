@@ -81,7 +81,8 @@ static void keep_step_event(struct rehearsal_run *run, const struct event *event
     if (event->kind == EVENT_STEP_STARTED)
         keep_start(run, (uint32_t)step, &event->step_started);
     if (event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_PASSED ||
-        event->kind == EVENT_STEP_FAILED_UNSTARTED || event->kind == EVENT_STEP_COMPLETED_BY_HAND)
+        event->kind == EVENT_STEP_WAITING || event->kind == EVENT_STEP_FAILED_UNSTARTED ||
+        event->kind == EVENT_STEP_COMPLETED_BY_HAND)
         add_to_path(run, (uint32_t)step, ref->direction);
 }
 

@@ -158,6 +158,12 @@ static void append_step_passed(struct sentence *sentence, const struct event *ev
     append_step(sentence, event);
 }
 
+static void append_step_waiting(struct sentence *sentence, const struct event *event)
+{
+    append_step(sentence, event);
+    append_time(sentence, " until ", event->step_waiting.due_at);
+}
+
 /* It waits for an agent, or, since no time, for a Decision that has the time for it. */
 static void append_step_queued(struct sentence *sentence, const struct event *event)
 {

@@ -79,13 +79,12 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
                 TEXT_ARG(draft->step.name), duration_text(draft->step.timeout_ms, own), whole);
             reported = true;
         } else if (ret_longest[i] > compiler->timeout_ms) {
-            problems_add_warning(
-                problems, draft->mark,
-                "step %.*s with all its retries%s may take %s, longer than the whole "
-                "order (%s)",
-                TEXT_ARG(draft->step.name),
-                draft->step.max_extension_ms > 0 ? " and extensions" : "",
-                duration_text(ret_longest[i], own), whole);
+            problems_add_warning(problems, draft->mark,
+                                 "step %.*s%s%s may take %s, longer than the whole order (%s)",
+                                 TEXT_ARG(draft->step.name),
+                                 draft->step.agent_count > 0 ? " with all its retries" : "",
+                                 draft->step.max_extension_ms > 0 ? " and extensions" : "",
+                                 duration_text(ret_longest[i], own), whole);
             reported = true;
         }
     }

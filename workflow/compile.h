@@ -90,6 +90,11 @@ const struct expression_template *compile_step_template(struct workflow_compiler
 const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
                                                      const struct draft *draft,
                                                      const struct yaml_node *node);
+/* Likewise; the value may be one of `kinds`. */
+const struct expression *compile_step_expression(struct workflow_compiler *compiler,
+                                                 const struct draft *draft,
+                                                 const struct yaml_node *node, const char *what,
+                                                 uint32_t more, uint8_t kinds);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);

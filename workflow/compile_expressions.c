@@ -118,6 +118,18 @@ const struct expression_template *compile_undo_input(struct workflow_compiler *c
     return input;
 }
 
+const struct expression *compile_step_expression(struct workflow_compiler *compiler,
+                                                 const struct draft *draft,
+                                                 const struct yaml_node *node, const char *what,
+                                                 uint32_t more, uint8_t kinds)
+{
+    struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
+    if (node == NULL)
+        return NULL;
+    check_guards(compiler, draft->step.when, &names);
+    return compile_expression(&compiler->values, node, what, &names, kinds);
+}
+
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node)
 {

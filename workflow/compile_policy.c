@@ -5,8 +5,11 @@
 #include "workflow/compile.h"
 
 /* The reserved errors without their prefix. */
-static const struct text bare[] = {TEXT_CONST("ALL"), TEXT_CONST("Timeout"),
-                                   TEXT_CONST("TaskFailed"), TEXT_CONST("QueryEvaluationError"),
+static const struct text bare[] = {TEXT_CONST("ALL"),
+                                   TEXT_CONST("Timeout"),
+                                   TEXT_CONST("TaskFailed"),
+                                   TEXT_CONST("NotYet"),
+                                   TEXT_CONST("QueryEvaluationError"),
                                    TEXT_CONST("DataLimitExceeded")};
 enum { RESERVED_COUNT = sizeof(bare) / sizeof(bare[0]) };
 
@@ -52,8 +55,8 @@ static bool check_reserved(const struct values *values, const struct yaml_node *
         else
             problems_add_error(values->problems, node->mark,
                                "%.*s is not one of the reserved errors: States.ALL, "
-                               "States.Timeout, States.TaskFailed, States.QueryEvaluationError "
-                               "and States.DataLimitExceeded",
+                               "States.Timeout, States.TaskFailed, States.NotYet, "
+                               "States.QueryEvaluationError and States.DataLimitExceeded",
                                QUOTE_ARG(name));
         return false;
     }

@@ -250,6 +250,23 @@ static void add_fail(struct value *value, const struct workflow_step *step)
     }
 }
 
+/* "60 s", "until input.due, spread over 300 s" */
+static void add_wait(struct value *value, const struct workflow_step *step)
+{
+    if (!workflow_step_waits(step)) {
+        add(value, "none");
+        return;
+    }
+    if (step->wait.timestamp != NULL)
+        add(value, "until %.*s", TEXT_ARG(step->wait.timestamp->source));
+    else
+        add(value, "%.*s s", TEXT_ARG(step->wait.seconds->source));
+    if (step->wait.spread_ms > 0) {
+        add(value, ", spread over ");
+        add_seconds(value, step->wait.spread_ms);
+    }
+}
+
 /* ---- fields ---- */
 
 enum diff_field {
@@ -258,8 +275,10 @@ enum diff_field {
     WHEN,
     SET,
     FAIL,
+    WAIT,
     INPUT,
     OUTPUT,
+    UNTIL,
     TIMEOUT,
     MAX_EXTENSION,
     RETRY,
@@ -280,8 +299,10 @@ static const char *const step_fields[FIELDS] = {
     [WHEN] = "When",
     [SET] = "Set",
     [FAIL] = "Fail",
+    [WAIT] = "Wait",
     [INPUT] = "Input",
     [OUTPUT] = "Output",
+    [UNTIL] = "Until",
     [TIMEOUT] = "TimeoutSeconds",
     [MAX_EXTENSION] = "MaxExtensionSeconds",
     [RETRY] = "Retry",
@@ -296,12 +317,27 @@ static const char *const step_fields[FIELDS] = {
 };
 
 /* A step that nothing undoes has no such fields. */
+static void add_undo_field(struct value *value, const struct workflow_step *step,
+                           enum diff_field field)
+{
+    if (!step->has_compensate)
+        return;
+    if (field == UNDO_ACTION)
+        add(value, "%.*s", TEXT_ARG(step->compensate.action));
+    else if (field == UNDO_TIMEOUT)
+        add_seconds(value, step->compensate.timeout_ms);
+    else if (field == UNDO_MAX_EXTENSION)
+        add_seconds(value, step->compensate.max_extension_ms);
+    else if (field == UNDO_RETRY)
+        add_retry(value, &step->compensate.retry);
+    else if (step->compensate.input != NULL)
+        add_template(value, step->compensate.input);
+}
+
 static void add_field(struct value *value, const struct workflow *workflow, uint32_t index,
                       enum diff_field field)
 {
     const struct workflow_step *step = &workflow->steps[index];
-    if (field >= UNDO_ACTION && !step->has_compensate)
-        return;
     switch (field) {
     case AGENT:
         add_agents(value, step);
@@ -318,11 +354,17 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
     case FAIL:
         add_fail(value, step);
         return;
+    case WAIT:
+        add_wait(value, step);
+        return;
     case INPUT:
         add_template(value, step->input);
         return;
     case OUTPUT:
         add_template(value, step->output);
+        return;
+    case UNTIL:
+        add_expression(value, step->until);
         return;
     case TIMEOUT:
         add_seconds(value, step->timeout_ms);
@@ -343,20 +385,11 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
         add(value, "%s", step->pivot ? "yes" : "no");
         return;
     case UNDO_ACTION:
-        add(value, "%.*s", TEXT_ARG(step->compensate.action));
-        return;
     case UNDO_TIMEOUT:
-        add_seconds(value, step->compensate.timeout_ms);
-        return;
     case UNDO_MAX_EXTENSION:
-        add_seconds(value, step->compensate.max_extension_ms);
-        return;
     case UNDO_RETRY:
-        add_retry(value, &step->compensate.retry);
-        return;
     case UNDO_INPUT:
-        if (step->compensate.input != NULL)
-            add_template(value, step->compensate.input);
+        add_undo_field(value, step, field);
         return;
     case FIELDS:
         break;

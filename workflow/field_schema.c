@@ -146,6 +146,9 @@ static json_t *form_schema(const struct field_table *table, const struct field_f
         return whole_schema(form->least, form->most);
     case FORM_MILLI:
         return milli_schema(form->least, form->most);
+    case FORM_MILLI_OR_TEXT:
+        return made(json_pack("{s:[o, o]}", "anyOf", milli_schema(form->least, form->most),
+                              text_schema(0, 0)));
     case FORM_BOOLEAN:
         return of_type("boolean");
     case FORM_WORD:

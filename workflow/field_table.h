@@ -16,13 +16,14 @@ enum { FIELDS_MAX = 64 };
 /* What the value of a field looks like, as far as JSON Schema can say it. Those who read the field
  * check it, and what else there is to check. */
 enum field_form_kind {
-    FORM_ANY,       /* data, and templates */
-    FORM_TEXT,      /* of least .. most characters; most 0: any */
-    FORM_NAME,      /* value_name() */
-    FORM_ERROR,     /* one of `words`, or a name that does not begin with "States." */
-    FORM_OWN_ERROR, /* error_name_valid() */
-    FORM_WHOLE,     /* least .. most */
-    FORM_MILLI,     /* a number of least .. most thousandths */
+    FORM_ANY,           /* data, and templates */
+    FORM_TEXT,          /* of least .. most characters; most 0: any */
+    FORM_NAME,          /* value_name() */
+    FORM_ERROR,         /* one of `words`, or a name that does not begin with "States." */
+    FORM_OWN_ERROR,     /* error_name_valid() */
+    FORM_WHOLE,         /* least .. most */
+    FORM_MILLI,         /* a number of least .. most thousandths */
+    FORM_MILLI_OR_TEXT, /* such a number, or an expression for one */
     FORM_BOOLEAN,
     FORM_WORD,        /* one of `words` */
     FORM_TYPE,        /* of an InputShape */
@@ -74,6 +75,10 @@ struct field_form {
 #define FORM_IS_MILLI(lo, hi)                           \
     {                                                   \
         .kind = FORM_MILLI, .least = (lo), .most = (hi) \
+    }
+#define FORM_IS_MILLI_OR_TEXT(lo, hi)                           \
+    {                                                           \
+        .kind = FORM_MILLI_OR_TEXT, .least = (lo), .most = (hi) \
     }
 #define FORM_IS_SECONDS FORM_IS_MILLI(1, DURATION_MS_MAX)
 #define FORM_IS_SECONDS_OR_0 FORM_IS_MILLI(0, DURATION_MS_MAX)

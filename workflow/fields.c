@@ -22,9 +22,9 @@ static const char *const jitters[JITTER_COUNT] = {[JITTER_FULL] = "FULL", [JITTE
 const struct enum_names jitter_words = ENUM_NAMES(jitters);
 
 /* A retry would find the same expression and the same data. */
-static const char *const reserved[] = {ERROR_ALL, ERROR_TIMEOUT, ERROR_TASK_FAILED,
-                                       ERROR_QUERY_EVALUATION, ERROR_DATA_LIMIT};
-enum { RETRIED = 3 };
+static const char *const reserved[] = {ERROR_ALL,     ERROR_TIMEOUT,          ERROR_TASK_FAILED,
+                                       ERROR_NOT_YET, ERROR_QUERY_EVALUATION, ERROR_DATA_LIMIT};
+enum { RETRIED = 4 };
 const struct enum_names reserved_errors = ENUM_NAMES(reserved);
 const struct enum_names retried_errors = {reserved, RETRIED};
 
@@ -90,6 +90,10 @@ static const struct field_place places[PLACE_COUNT] = {
                           BIT(FIELD_ACTION), 0, NULL, 0},
     [PLACE_FAIL] = {"Fail of a step", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR) | BIT(FIELD_MESSAGE),
                     BIT(FIELD_ERROR), 0, NULL, 0},
+    [PLACE_WAIT] = {"Wait of a step",
+                    BIT(FIELD_COMMENT) | BIT(FIELD_SECONDS) | BIT(FIELD_TIMESTAMP) |
+                        BIT(FIELD_SPREAD_SECONDS),
+                    0, BIT(FIELD_SECONDS) | BIT(FIELD_TIMESTAMP), NULL, 0},
     [PLACE_RETRIER] = {"a retrier",
                        BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
                            BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
@@ -103,7 +107,9 @@ static const struct field_place places[PLACE_COUNT] = {
 static const struct foreign_field foreign[] = {
     {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
     {TEXT_CONST("States"), "the steps are listed in Steps"},
-    {TEXT_CONST("Type"), "Agent, Set or Fail says what a step does"},
+    {TEXT_CONST("Type"), "Agent, Set, Fail or Wait says what a step does"},
+    {TEXT_CONST("SecondsPath"), "Seconds is an expression, such as input.delay"},
+    {TEXT_CONST("TimestampPath"), "Timestamp is an expression, such as input.due"},
     {TEXT_CONST("Resource"), "Agent names the agent that does the step"},
     {TEXT_CONST("Parameters"), "Input says what a request carries"},
     {TEXT_CONST("ResultSelector"), "Output says what a step keeps of an answer"},

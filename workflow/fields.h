@@ -12,6 +12,7 @@ enum workflow_place {
     PLACE_STEP,
     PLACE_COMPENSATE,
     PLACE_FAIL,
+    PLACE_WAIT,
     PLACE_RETRIER,
     PLACE_CATCHER,
     PLACE_COUNT

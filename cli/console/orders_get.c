@@ -119,6 +119,7 @@ static const struct output_column details[] = {
     {"complete by", "complete_by", time_and_age, false},
     {"next attempt", "retry_at", time_and_age, false},
     {"waiting since", "queued_at", time_and_age, false},
+    {"waits until", "due_at", time_and_age, false},
     {"locked by", "locked_by", output_value, false},
     {0},
 };

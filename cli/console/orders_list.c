@@ -11,7 +11,17 @@
 
 enum { PAGE_MAX = 1000, LIST_LIMIT = 50, LIMIT_MAX = 1000000000, STEPS_SIZE = 160 };
 
-/* Why the step is in progress: "attempt 2", "Error", "retry in 12s", "waiting for an agent". */
+/* "retry in 12s" */
+static json_t *until(const char *what, const json_t *time)
+{
+    json_t *age = output_age(time);
+    json_t *text = json_sprintf("%s %s", what, json_string_value(age));
+    json_decref(age);
+    return text;
+}
+
+/* Why the step is in progress: "attempt 2", "Error", "retry in 12s", "waiting for an agent",
+ * "passes in 3d". */
 static json_t *step_progress(const json_t *step)
 {
     bool runs = strcmp(field_text(step, "state"), "Processing") == 0;
@@ -20,12 +30,10 @@ static json_t *step_progress(const json_t *step)
         return json_string("Error");
     if (!runs && json_is_string(json_object_get(step, "queued_at")))
         return json_string("waiting for an agent");
-    if (!runs && json_is_string(retry_at)) {
-        json_t *age = output_age(retry_at);
-        json_t *text = json_sprintf("retry %s", json_string_value(age));
-        json_decref(age);
-        return text;
-    }
+    if (!runs && json_is_string(retry_at))
+        return until("retry", retry_at);
+    if (json_is_string(json_object_get(step, "due_at")))
+        return until("passes", json_object_get(step, "due_at"));
     return json_sprintf("attempt %lld", field_int(step, "attempt"));
 }
 

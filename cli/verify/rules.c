@@ -436,7 +436,7 @@ static void check_step_event(struct verify_rules *rules, struct order_track *ord
     attempt_rule rule = attempt_rules[event_attempt_change(event->kind)];
     struct text name = event_ref(event)->step;
     struct step_track *step = find_step(order, name);
-    const char *problem = step_data_follow(&step->data, event);
+    const char *problem = step_data_follow(&step->data, event, decision->decided_at);
     if (problem != NULL)
         find_fault(rules, offset, decision->order_id, "%.*s %s", TEXT_ARG(name), problem);
     undo_rank_follow(&step->rank, event, decision->order_version);
@@ -553,6 +553,9 @@ static void check_restated(struct verify_rules *rules, struct order_track *order
         const struct step *step = &stated->steps[i];
         struct attempt_ref ref = {step->name, step->direction, step->attempt};
         const struct attempt_track *track = find_attempt(order, &ref);
+        if (find_step(order, step->name)->data.due_at != step_data_of(step).due_at)
+            find_fault(rules, offset, id, "%.*s is restated with another moment to wait for",
+                       TEXT_ARG(step->name));
         if (track->attempt != step->attempt || track->running != attempt_of(step).running)
             find_fault(rules, offset, id, "%.*s is restated with attempt %u, but had attempt %u%s",
                        TEXT_ARG(step->name), step->attempt, track->attempt,

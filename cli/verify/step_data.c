@@ -16,6 +16,7 @@ struct step_data step_data_of(const struct step *step)
                                          step->state == STEP_PROCESSED ||
                                          step->state == STEP_SKIPPED || step->state == STEP_CAUGHT};
     data.inputs[step->direction] = input_of(step->input, step->generation[step->direction]);
+    data.due_at = step->state == STEP_WAITING ? step_wait(step).until : 0;
     return data;
 }
 
@@ -38,14 +39,30 @@ static const char *follow_start(struct step_data *data, const struct step_starte
     return differs ? "gets another input than the attempts before it under the same key" : NULL;
 }
 
-const char *step_data_follow(struct step_data *data, const struct event *event)
+/* A step passes at its moment and not before, in whichever Decision. */
+static const char *follow_moment(struct step_data *data, const struct event *event,
+                                 int64_t decided_at)
+{
+    bool waits = event->kind == EVENT_STEP_WAITING;
+    bool early = event->kind == EVENT_STEP_PASSED && decided_at < data->due_at;
+    bool over = waits && event->step_waiting.due_at <= decided_at;
+    bool twice = waits && data->due_at != 0;
+    data->due_at = waits ? event->step_waiting.due_at : 0;
+    if (early)
+        return "passes before its moment";
+    if (twice)
+        return "waits, but does already";
+    return over ? "waits for a moment that has passed" : NULL;
+}
+
+const char *step_data_follow(struct step_data *data, const struct event *event, int64_t decided_at)
 {
     assert(event_is_of_step(event->kind));
     if (event->kind == EVENT_STEP_STARTED)
         return follow_start(data, &event->step_started);
     data->finished =
         data->finished || (event_ref(event)->direction == DIRECTION_DO && finishes(event->kind));
-    return NULL;
+    return follow_moment(data, event, decided_at);
 }
 
 void step_data_forget_input(struct step_data *data)

@@ -79,6 +79,12 @@ static int format_what(const struct expression_error *error, char *line, size_t 
         return snprintf(line, size, "an empty list has no %.*s", SHOWN(error->name));
     case EXPRESSION_NEGATIVE:
         return snprintf(line, size, "seconds must be 0 or more");
+    case EXPRESSION_TOO_LONG:
+        return snprintf(line, size, "seconds must be at most %" PRId64, error->number);
+    case EXPRESSION_NOT_A_TIME:
+        return snprintf(line, size,
+                        "'%.*s' is not a time of RFC 3339, such as 2026-07-01T09:00:00Z",
+                        SHOWN(error->name));
     case EXPRESSION_NOT_JSON:
         return snprintf(line, size, "the data is not JSON");
     case EXPRESSION_NOT_WRITABLE:

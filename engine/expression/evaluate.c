@@ -2,6 +2,7 @@
 /* Expressions -> values, node by node. See evaluate.h. */
 #include "engine/expression/evaluate.h"
 
+#include "base/rfc3339.h"
 #include "engine/expression/evaluation.h"
 
 /* ---- the budget and errors ---- */
@@ -347,13 +348,15 @@ static bool to_duration(struct evaluation *evaluation, int64_t ms_max, int64_t *
         return false;
     if (seconds.real < 0)
         return evaluation_fail(evaluation, EXPRESSION_NEGATIVE, 0);
-    if (seconds.real * 1000 > (double)ms_max) {
-        evaluation_fail(evaluation, EXPRESSION_TOO_LARGE, 0);
+    double exact = seconds.real * 1000;
+    if (exact > (double)ms_max) {
+        evaluation_fail(evaluation, EXPRESSION_TOO_LONG, 0);
         evaluation->error.number = ms_max / 1000;
         return false;
     }
-    int64_t ms = (int64_t)(seconds.real * 1000);
-    *ret_ms = ms + ((double)ms < seconds.real * 1000);
+    int64_t ms = (int64_t)exact;
+    /* 0.07 * 1000 is a little more than 70: what multiplying may have added does not count. */
+    *ret_ms = ms + (exact - (double)ms > exact * 0x1p-51);
     return true;
 }
 
@@ -362,6 +365,28 @@ bool expression_duration(struct expression_run *run, const struct expression *ex
 {
     struct evaluation evaluation;
     bool done = begin(&evaluation, run, expression) && to_duration(&evaluation, ms_max, ret_ms);
+    return end(&evaluation, done, ret_error);
+}
+
+static bool to_moment(struct evaluation *evaluation, int64_t *ret_ms)
+{
+    struct expression_value value;
+    struct text text;
+    if (!evaluate_node(evaluation, 0, &value))
+        return false;
+    if (value.kind != VALUE_TEXT)
+        return evaluation_fail_type(evaluation, 0, TEXT("this field"), KIND_BIT(TEXT), &value);
+    if (!value_plain_text(evaluation, 0, &value, &text))
+        return false;
+    return rfc3339_parse(text, ret_ms) ||
+           evaluation_fail_name(evaluation, EXPRESSION_NOT_A_TIME, 0, text);
+}
+
+bool expression_moment(struct expression_run *run, const struct expression *expression,
+                       int64_t *ret_ms, struct expression_error *ret_error)
+{
+    struct evaluation evaluation;
+    bool done = begin(&evaluation, run, expression) && to_moment(&evaluation, ret_ms);
     return end(&evaluation, done, ret_error);
 }
 

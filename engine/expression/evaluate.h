@@ -89,6 +89,8 @@ enum expression_error_code {
     EXPRESSION_NOT_A_NUMBER, /* int() or double() of such a text */
     EXPRESSION_EMPTY_LIST,   /* min() or max() of it */
     EXPRESSION_NEGATIVE,     /* seconds */
+    EXPRESSION_TOO_LONG,     /* seconds, for a step to wait */
+    EXPRESSION_NOT_A_TIME,   /* a text that is not one of RFC 3339 */
     EXPRESSION_NOT_JSON,     /* data is not canonical: it was damaged */
     EXPRESSION_NOT_WRITABLE, /* a number with more than 40 digits */
     EXPRESSION_TOO_DEEP,     /* data deeper than JSON's limit */
@@ -106,7 +108,8 @@ struct expression_error {
     struct text name;   /* a member, a step, an operator, a function; borrowed as values are */
     uint8_t kinds[2];   /* of EXPRESSION_WRONG_TYPE: enum value_kind of what was found */
     uint8_t wants;      /* set of kinds that would do; 0: `name` cannot take kinds[] together */
-    int64_t number;     /* of EXPRESSION_OUT_OF_RANGE, the index; EXPRESSION_TOO_LARGE, the limit */
+    int64_t number;     /* of EXPRESSION_OUT_OF_RANGE, the index; of EXPRESSION_TOO_LARGE and
+                           EXPRESSION_TOO_LONG, the limit */
 };
 
 /* What is wrong and where, in one line of at most EXPRESSION_MESSAGE_BYTES_MAX bytes:
@@ -127,9 +130,12 @@ bool expression_test_when(struct expression_run *run, const struct expression *e
 /* Any value, as canonical JSON of at most `bytes_max` bytes; may borrow from the scope. Items. */
 bool expression_json(struct expression_run *run, const struct expression *expression,
                      uint32_t bytes_max, struct text *ret_json, struct expression_error *ret_error);
-/* For tests: a number of seconds, as milliseconds, rounded up; not negative, at most `ms_max`. */
+/* A number of seconds, as milliseconds, rounded up; not negative, at most `ms_max`. Seconds. */
 bool expression_duration(struct expression_run *run, const struct expression *expression,
                          int64_t ms_max, int64_t *ret_ms, struct expression_error *ret_error);
+/* A text that is a time of RFC 3339, as milliseconds since the epoch. Timestamp. */
+bool expression_moment(struct expression_run *run, const struct expression *expression,
+                       int64_t *ret_ms, struct expression_error *ret_error);
 
 /* Canonical JSON of at most `bytes_max` bytes: Input, Output, Set. */
 bool template_json(struct expression_run *run, const struct expression_template *template,

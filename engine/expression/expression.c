@@ -4,6 +4,13 @@
 
 #include <assert.h>
 
+bool expression_equal(const struct expression *a, const struct expression *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return text_equal(a->source, b->source);
+}
+
 /* As deep as a workflow file may be. */
 bool template_equal(const struct expression_template *a, const struct expression_template *b)
 {
@@ -12,7 +19,7 @@ bool template_equal(const struct expression_template *a, const struct expression
     if (a->kind != b->kind || !text_equal(a->name, b->name) || !text_equal(a->data, b->data))
         return false;
     if (a->kind == TEMPLATE_EXPRESSION)
-        return text_equal(a->expression->source, b->expression->source);
+        return expression_equal(a->expression, b->expression);
     const struct expression_template *left = a->first, *right = b->first;
     while (left != NULL && right != NULL && template_equal(left, right)) {
         left = left->next;

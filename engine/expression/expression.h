@@ -155,6 +155,7 @@ struct expression_template {
 };
 
 /* Whether they say the same, in other places perhaps. NULL: there is none. */
+bool expression_equal(const struct expression *a, const struct expression *b);
 bool template_equal(const struct expression_template *a, const struct expression_template *b);
 
 const char *value_kind_phrase(enum value_kind kind); /* "a number", "null" ... for messages */

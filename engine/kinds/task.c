@@ -343,6 +343,25 @@ static void succeed(struct decide_ctx *ctx, const struct step *step, struct text
     assert(step->complete_by == 0);
 }
 
+/* The answer was definite: under the same key, the service would repeat it for ever. */
+static void ask_again(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    uint32_t generation = step->generation[DIRECTION_DO];
+    assert(step->state == STEP_PROCESSING && step->direction == DIRECTION_DO);
+    decide_emit(ctx, &(struct event){
+                         .kind = EVENT_STEP_FAILED,
+                         .step_failed = {.ref = step_attempt_ref(step),
+                                         .error_name = TEXT(ERROR_NOT_YET),
+                                         .error_message = TEXT("Until is not true of the answer"),
+                                         .effect = EFFECT_NONE,
+                                         .failure_count = step->failure_count + 1,
+                                         .by = ctx->cmd->report_step.instance,
+                                         .not_yet = true}});
+    assert(step->effect == EFFECT_NONE && step->generation[DIRECTION_DO] == generation + 1);
+    decide_follow_failure(ctx, index, TEXT(ERROR_NOT_YET));
+}
+
 static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fault *fault,
                  enum effect effect)
 {
@@ -356,6 +375,17 @@ static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fau
                                                      .effect = step_effect_after(step, effect),
                                                      .failure_count = step->failure_count + 1,
                                                      .by = ctx->cmd->report_step.instance}});
+}
+
+/* Whether the answer is what the step waits for. */
+static bool test_until(struct decide_ctx *ctx, uint32_t index, bool *ret_yes,
+                       struct decide_fault *ret_fault)
+{
+    *ret_yes = true;
+    if (ctx->order->steps[index].direction == DIRECTION_UNDO ||
+        decide_plan_of(ctx, index)->until == NULL)
+        return true;
+    return decide_test_until(ctx, index, ctx->cmd->report_step.output, ret_yes, ret_fault);
 }
 
 /* What the step keeps of its service's answer. Agents report all of it and do not know what its
@@ -388,16 +418,20 @@ void task_end(struct decide_ctx *ctx, uint32_t index)
     const struct step *step = &ctx->order->steps[index];
     struct decide_fault fault = {report->error_name, report->error_message};
     struct text output;
+    bool ready = true;
     if (!report->succeeded) {
         if (text_empty(fault.error_name))
             fault.error_name = TEXT(ERROR_TASK_FAILED);
         fail(ctx, index, &fault, report->effect);
         decide_follow_failure(ctx, index, fault.error_name);
-    } else if (make_output(ctx, index, &output, &fault)) {
-        succeed(ctx, step, output);
-    } else {
+    } else if (!test_until(ctx, index, &ready, &fault) ||
+               (ready && !make_output(ctx, index, &output, &fault))) {
         fail(ctx, index, &fault, EFFECT_APPLIED);
         decide_give_up(ctx, index, fault.error_name);
+    } else if (ready) {
+        succeed(ctx, step, output);
+    } else {
+        ask_again(ctx, index);
     }
 }
 
@@ -428,6 +462,8 @@ const char *task_differs(const struct step *step, const struct workflow_step *pl
         return "has other agents than the one that it was given to";
     if (!template_equal(plan->input, target->input))
         return "has another Input";
+    if (!expression_equal(plan->until, target->until))
+        return "has another Until";
     return same_undo(plan, target) ? NULL : "is undone in another way";
 }
 

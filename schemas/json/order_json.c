@@ -29,10 +29,22 @@ static void put_state(json_t *object, const struct order *order, int32_t partiti
         "pause_reason");
 }
 
+/* Of a step that waits for a moment, its row's retry_at is that moment. */
+static void put_wait(json_t *object, const struct step *step)
+{
+    struct wait wait = step_wait(step);
+    bool timed = wait.kind == WAIT_TIME;
+    json_codec_put(object, "retry_at", json_codec_time_or_null(timed ? 0 : wait.until));
+    json_codec_put(object, "queued_at", json_codec_time_or_null(wait.since));
+    json_codec_put(object, "due_at", json_codec_time_or_null(timed ? wait.until : 0));
+}
+
 static void put_progress(json_t *object, const struct step *step)
 {
     ADD(object, &binding_step_row, step, "direction", "state", "attempt", "failure_count",
-        "complete_by", "retry_at", "queued_at", "error_name");
+        "complete_by");
+    put_wait(object, step);
+    ADD(object, &binding_step_row, step, "error_name");
 }
 
 static json_t *active_steps_of(const struct order *order)

@@ -67,7 +67,8 @@ EVENTS = [
                      "input": '{"amount":100.1}'}),
     ("StepSucceeded", {**ref(4), "output": '{"ok":true}', "by": "payment-1"}),
     ("StepFailed", {**ref(5), "error_name": "Declined", "error_message": "no money",
-                    "effect": "applied", "failure_count": 51, "by": "payment-2"}),
+                    "effect": "applied", "failure_count": 51, "by": "payment-2",
+                    "not_yet": True}),
     ("StepTimedOut", {**ref(6), "effect": "applied", "failure_count": 61, "complete_by": at(8),
                       "by": "supervisor-1"}),
     ("StepRetryScheduled", {**ref(7), "retry_at": at(9), "retrier": 7, "retry": 71}),
@@ -117,6 +118,7 @@ EVENTS = [
     ("OrderAmended", {"input": '{"amount":12.5}', "steps": [
         {"name": "Total", "generation": 0}, {"name": "TakePayment", "generation": 2}],
         "by": "ann", "reason": "a typing error"}),
+    ("StepWaiting", {**ref(37), "due_at": at(38)}),
 ]
 
 DECISION = {

@@ -57,6 +57,8 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
         add_json(line, " with ", event->step_started.input);
     if (event->kind == EVENT_STEP_PASSED)
         add_json(line, " ", event->step_passed.output);
+    if (event->kind == EVENT_STEP_WAITING)
+        line_add(line, " +%lld", (long long)(event->step_waiting.due_at - decided_at));
     if (event->kind == EVENT_STEP_QUEUED)
         add_queued(line, &event->step_queued, decided_at);
     if (event->kind == EVENT_STEP_EXTENDED)
@@ -65,6 +67,8 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
         line_add(line, " %.*s %s x%u", TEXT_ARG(event->step_failed.error_name),
                  effect_name(event->step_failed.effect),
                  (unsigned)event->step_failed.failure_count);
+    if (event->kind == EVENT_STEP_FAILED && event->step_failed.not_yet)
+        line_add(line, " not yet");
     if (event->kind == EVENT_STEP_TIMED_OUT)
         line_add(line, " %s x%u", effect_name(event->step_timed_out.effect),
                  (unsigned)event->step_timed_out.failure_count);

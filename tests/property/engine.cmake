@@ -13,6 +13,7 @@ reeve_test(engine-property
         engine_other_version.c
         engine_property.c
         engine_random.c
+        engine_rare.c
         engine_rules.c
         engine_rules_amend.c
         engine_rules_data.c

@@ -23,6 +23,10 @@ static void distort_time(struct event *event)
         event->step_extended.complete_by = 1;
     else if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
         event->step_retry_scheduled.retry_at = 0;
+    else if (event->kind == EVENT_STEP_WAITING)
+        event->step_waiting.due_at = 0;
+    else if (event->kind == EVENT_STEP_FAILED)
+        event->step_failed.not_yet = !event->step_failed.not_yet;
 }
 
 /* One field of the Decision is another one than it was. */

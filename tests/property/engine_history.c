@@ -123,6 +123,17 @@ static void make_again(void)
     }
 }
 
+/* The application hears of attempts that begin, not of a service that is asked again. */
+static bool is_silent(const struct decision *decision, uint32_t index)
+{
+    const struct event *event = &decision->events[index];
+    bool retry = event->kind == EVENT_STEP_RETRY_SCHEDULED && index > 0;
+    if (event->kind == EVENT_STEP_QUEUED)
+        return true;
+    const struct event *failure = retry ? event - 1 : event;
+    return failure->kind == EVENT_STEP_FAILED && failure->step_failed.not_yet;
+}
+
 static void emit_effects(const struct decision *decision)
 {
     struct effects effects;
@@ -133,7 +144,7 @@ static void emit_effects(const struct decision *decision)
     for (uint32_t i = 0; i < decision->event_count; i++) {
         starts += decision->events[i].kind == EVENT_STEP_STARTED ||
                   decision->events[i].kind == EVENT_STEP_EXTENDED;
-        only_queued = only_queued && decision->events[i].kind == EVENT_STEP_QUEUED;
+        only_queued = only_queued && is_silent(decision, i);
     }
     history_expect(effects.request_count == starts, "not one request for each start");
     for (uint32_t i = 0; i < effects.request_count; i++) {

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define BIT(index) (UINT64_C(1) << (index))
 
@@ -87,17 +88,29 @@ static void check(const struct drawing *drawing, const void *compiled, struct te
         *tree = NULL;
 }
 
-static const struct expression *compile_condition(struct drawing *drawing, uint32_t index,
-                                                  const struct term **tree)
+static const struct expression *compile_plain(struct drawing *drawing, uint32_t index, bool result,
+                                              uint8_t kinds, const struct term **tree)
 {
     struct expression_problems problems;
-    struct expression_names names = names_at(drawing, index, false);
+    struct expression_names names = names_at(drawing, index, result);
     if (*tree == NULL)
         return NULL;
     struct text text = term_print(*tree, drawing->arena);
     const struct expression *compiled =
-        expression_compile(text, &names, KIND_SET(BOOL), drawing->arena, &problems);
+        expression_compile(text, &names, kinds, drawing->arena, &problems);
     check(drawing, compiled, text, problems.items[0].text, tree);
+    return compiled;
+}
+
+static const struct expression *compile_time(struct drawing *drawing, struct text timestamp)
+{
+    struct expression_problems problems;
+    struct expression_names names = {.allowed = EXPRESSION_NAMES_ALWAYS};
+    if (text_empty(timestamp))
+        return NULL;
+    const struct expression *compiled =
+        expression_compile(timestamp, &names, KIND_SET(TEXT), drawing->arena, &problems);
+    assert(compiled != NULL);
     return compiled;
 }
 
@@ -128,7 +141,10 @@ static void compile_step(struct drawing *drawing, uint32_t index)
 {
     struct workflow_step *step = &drawing->steps[index];
     struct mappings *trees = &drawing->mapped->steps[index];
-    step->when = compile_condition(drawing, index, &trees->when);
+    step->when = compile_plain(drawing, index, false, KIND_SET(BOOL), &trees->when);
+    step->until = compile_plain(drawing, index, true, KIND_SET(BOOL), &trees->until);
+    step->wait.seconds = compile_plain(drawing, index, false, KINDS_NUMBER, &trees->seconds);
+    step->wait.timestamp = compile_time(drawing, trees->timestamp);
     step->input = compile(drawing, index, false, false, &trees->input);
     step->output = compile(drawing, index, true, false, &trees->output);
     step->compensate.input = compile(drawing, index, true, false, &trees->undo_input);
@@ -158,9 +174,55 @@ static void draw_fail(struct drawing *drawing, uint32_t index)
     drawing->steps[index].fail.error = random_error(drawing->dice);
 }
 
+/* Within a minute of the beginning of histories, as a clock somewhere shows it. */
+static void draw_time(struct drawing *drawing, struct mappings *trees)
+{
+    enum { BEGIN_MS = 1000000, TEXT_SIZE = 48 };
+    static const int minutes[] = {0, 120, -210};
+    char day[24];
+    char *text = arena_bytes(drawing->arena, TEXT_SIZE);
+    int offset = minutes[dice_roll(drawing->dice, 3)];
+    trees->moment = BEGIN_MS - 5000 + dice_roll(drawing->dice, 60000);
+    time_t there = (time_t)(trees->moment / 1000 + 60 * offset);
+    struct tm tm;
+    gmtime_r(&there, &tm);
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+    int size = snprintf(text, TEXT_SIZE, "'%s.%03d%c%02d:%02d'", day, (int)(trees->moment % 1000),
+                        offset < 0 ? '-' : '+', abs(offset) / 60, abs(offset) % 60);
+    assert(size > 0 && size < TEXT_SIZE);
+    if (dice_percent(drawing->dice, 10)) {
+        text[6] = '9'; /* the month */
+        text[7] = '9';
+        trees->moment = -1;
+    }
+    trees->timestamp = (struct text){text, (uint32_t)size};
+}
+
+static void draw_wait(struct drawing *drawing, uint32_t index)
+{
+    struct mappings *trees = &drawing->mapped->steps[index];
+    struct term_place place = place_at(drawing, index, false);
+    drawing->steps[index].wait.spread_ms =
+        dice_percent(drawing->dice, 30) ? dice_roll(drawing->dice, 5000) : 0;
+    if (dice_percent(drawing->dice, 40))
+        draw_time(drawing, trees);
+    else
+        trees->seconds = term_seconds(&place);
+}
+
+static void draw_until(struct drawing *drawing, uint32_t index)
+{
+    struct mappings *trees = &drawing->mapped->steps[index];
+    struct term_place place = place_at(drawing, index, true);
+    if (!drawing->steps[index].has_compensate && !drawing->steps[index].pivot &&
+        dice_percent(drawing->dice, 40))
+        trees->until = term_condition(&place);
+}
+
 static void draw_task(struct drawing *drawing, uint32_t index)
 {
     struct mappings *trees = &drawing->mapped->steps[index];
+    draw_until(drawing, index);
     trees->input = draw(drawing, index, 45, false);
     trees->output = draw(drawing, index, 25, true);
     if (drawing->steps[index].has_compensate)
@@ -179,6 +241,8 @@ static void draw_step(struct drawing *drawing, uint32_t index)
         draw_set(drawing, index);
     else if (step->kind == STEP_KIND_FAIL)
         draw_fail(drawing, index);
+    else if (step->kind == STEP_KIND_WAIT)
+        draw_wait(drawing, index);
     else
         draw_task(drawing, index);
 }
@@ -198,9 +262,12 @@ static void take_agents(struct drawing *drawing, uint32_t index, enum step_kind 
 static void draw_kind(struct drawing *drawing, uint32_t index)
 {
     uint32_t roll = dice_roll(drawing->dice, 100);
-    if (drawing->steps[index].pivot || roll >= 20)
+    if (drawing->steps[index].pivot || roll >= 28)
         return;
-    take_agents(drawing, index, roll < 13 ? STEP_KIND_SET : STEP_KIND_FAIL);
+    take_agents(drawing, index,
+                roll < 13   ? STEP_KIND_SET
+                : roll < 20 ? STEP_KIND_FAIL
+                            : STEP_KIND_WAIT);
 }
 
 /* Most steps take all the time that they have, and what follows goes on. */
@@ -215,7 +282,11 @@ static void be_greedy(struct drawing *drawing)
         step->has_compensate = false;
         step->catchers = &all;
         step->catcher_count = 1;
-        drawing->mapped->steps[i] = (struct mappings){.set = drawing->mapped->steps[i].set};
+        drawing->mapped->steps[i] =
+            (struct mappings){.set = drawing->mapped->steps[i].set,
+                              .seconds = drawing->mapped->steps[i].seconds,
+                              .timestamp = drawing->mapped->steps[i].timestamp,
+                              .moment = drawing->mapped->steps[i].moment};
         if (step->kind == STEP_KIND_TASK && dice_percent(drawing->dice, 50))
             drawing->mapped->steps[i].input = term_endless(drawing->arena);
         else
@@ -293,10 +364,14 @@ const struct workflow *mappings_of_version(struct dice *dice, struct arena *aren
         draw_step(&drawing, index);
     compile_all(&drawing);
     for (uint32_t i = 0; i < other->step_count; i++) {
-        if (drawing.steps[i].kind != STEP_KIND_SET || drawing.steps[i].set != NULL)
-            continue;
         struct term_place nowhere = {.dice = dice, .arena = arena};
-        drawing.mapped->steps[i].set = term_template(&nowhere);
+        struct mappings *trees = &drawing.mapped->steps[i];
+        if (drawing.steps[i].kind == STEP_KIND_SET && drawing.steps[i].set == NULL)
+            trees->set = term_template(&nowhere);
+        else if (drawing.steps[i].kind == STEP_KIND_WAIT && !workflow_step_waits(&drawing.steps[i]))
+            trees->seconds = term_seconds(&nowhere);
+        else
+            continue;
         compile_step(&drawing, i);
     }
     return &drawing.mapped->workflow;

@@ -14,6 +14,10 @@ struct mappings {
     const struct term *undo_input;
     const struct term *set;
     const struct term *message;
+    const struct term *until;
+    const struct term *seconds;
+    struct text timestamp; /* a time as an expression; empty: none */
+    int64_t moment;        /* the same; -1: it is not a time */
 };
 
 /* Every workflow of these histories is the first member of one. */
@@ -37,7 +41,7 @@ const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
 const struct workflow *mappings_of_version(struct dice *dice, struct arena *arena,
                                            const struct workflow *other,
                                            const struct workflow *before);
-/* Whether two Inputs say the same. */
+/* Whether two Inputs, or two Untils, say the same. */
 bool mappings_same_input(const struct term *a, const struct term *b, struct arena *arena);
 
 #endif

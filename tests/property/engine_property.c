@@ -125,6 +125,10 @@ static void check_ledger(void)
         bool skipped = step->state == STEP_SKIPPED;
         if (history.workflow->steps[i].kind != STEP_KIND_TASK)
             history_expect(net == 0, "a step without an agent was done");
+        else if (history.rules.steps[i].asked_again) /* once under each key */
+            history_expect(history.order.state != ORDER_PROCESSED || net > 0 || skipped ||
+                               step->state == STEP_CAUGHT,
+                           "a step that was asked again was not done");
         else if (step->state == STEP_CAUGHT)
             history_expect(net <= 1 && (step->effect != EFFECT_NONE || net == 0) &&
                                (step->effect != EFFECT_APPLIED || net == 1),
@@ -154,6 +158,7 @@ static bool fails_by_itself(uint32_t index)
     return step->state == STEP_ERROR &&
            (history.workflow->steps[index].kind == STEP_KIND_FAIL ||
             text_equal(step->error_name, TEXT(ERROR_QUERY_EVALUATION)) ||
+            text_equal(step->error_name, TEXT(ERROR_NOT_YET)) ||
             text_equal(step->error_name, TEXT(ERROR_DATA_LIMIT)));
 }
 

@@ -6,106 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const rare_names[] = {
-    [RARE_LATE_IGNORED] = "late report ignored",
-    [RARE_UNDONE_BEFORE_REPORT] = "report of a step that is being undone ignored",
-    [RARE_EARLY_RECOVERY] = "early recovery refused",
-    [RARE_TIMEOUT_EXHAUSTS] = "threshold reached by a timeout",
-    [RARE_CANCELLED_WHILE_UNDOING] = "cancel during an undo",
-    [RARE_CANCELLED_IN_ERROR] = "cancelled or compensated in Error",
-    [RARE_PAST_PIVOT] = "cancel past the pivot",
-    [RARE_PIVOT_TURNED_BACK] = "turned back after a pivot without effect",
-    [RARE_SKIPPED_PIVOT_TURNED_BACK] = "turned back after a pivot that was skipped",
-    [RARE_PAST_SKIPPED_PIVOT] = "cancel past a pivot that was skipped",
-    [RARE_UNKNOWN_PIVOT_IN_ERROR] = "unknown pivot exhausted",
-    [RARE_ORDER_TIMED_OUT] = "order timed out",
-    [RARE_ORDER_TIMED_OUT_PAST_PIVOT] = "order timed out past the pivot",
-    [RARE_UNKNOWN_UNDONE] = "unknown effect undone",
-    [RARE_SUCCESS_WHILE_UNDOING] = "forward success after compensation began",
-    [RARE_SUCCESS_IN_ERROR] = "success while in Error",
-    [RARE_FAILURE_IN_ERROR] = "failure while in Error",
-    [RARE_UNDO_FAILED] = "undo exhausted",
-    [RARE_UNDO_RESUBMITTED] = "undo resubmitted",
-    [RARE_NEW_KEY] = "resubmitted with a new key",
-    [RARE_OLD_KEY_RESUBMITTED] = "resubmitted with the old key",
-    [RARE_NO_WAIT] = "retry without a wait",
-    [RARE_CAUGHT] = "error caught",
-    [RARE_CONTINUED] = "error caught, and the order went on",
-    [RARE_QUEUED_FOR_CAPACITY] = "queued for lack of capacity",
-    [RARE_QUEUED_UNHEALTHY] = "queued as no agent is healthy",
-    [RARE_QUEUED_AGAIN] = "queued again",
-    [RARE_QUEUED_RETRY] = "a retry queued",
-    [RARE_QUEUED_UNDO] = "an undo queued",
-    [RARE_QUEUED_SKIPPED] = "skipped out of the queue",
-    [RARE_STUCK] = "waits for its agent while another has capacity",
-    [RARE_ELSEWHERE] = "tried again at another agent",
-    [RARE_LEFT_QUEUE] = "started out of the queue",
-    [RARE_NO_CAPACITY_YET] = "asked to start without capacity",
-    [RARE_EXTENDED] = "extended",
-    [RARE_EXTENSION_BOUNDED] = "extended by less than was asked for",
-    [RARE_EXTENSION_EXHAUSTED] = "extension exhausted",
-    [RARE_EXTENDED_OVERDUE] = "extended when it was overdue",
-    [RARE_VOUCHED] = "resubmitted with a new key that was vouched for",
-    [RARE_VOUCH_REFUSED] = "vouched for no effect of what was applied",
-    [RARE_EXPIRED] = "expired",
-    [RARE_SUBMITTED_AGAIN] = "submitted again after its expiry",
-    [RARE_COMPLETED] = "completed by hand",
-    [RARE_COMPLETED_UNSTARTED] = "completed by hand before any attempt",
-    [RARE_COMPLETED_LAST_ERROR] = "left Error by hand",
-    [RARE_UNDO_COMPLETED] = "undone by hand",
-    [RARE_SKIPPED_BY_HAND] = "skipped by hand",
-    [RARE_SKIP_VOUCHED] = "skipped by hand, with no effect that was vouched for",
-    [RARE_SKIP_REFUSED] = "skipping refused",
-    [RARE_FAILED_BY_HAND] = "failed by hand",
-    [RARE_FAILED_BY_HAND_CAUGHT] = "failed by hand and exhausted",
-    [RARE_BY_HAND_RUNNING] = "by hand while an attempt runs",
-    [RARE_BY_HAND_OUT_OF_TURN] = "by hand out of turn",
-    [RARE_PAUSED] = "paused with something to start",
-    [RARE_PAUSED_UNDO] = "paused while it is undone",
-    [RARE_ENDED_PAUSED] = "ended while paused",
-    [RARE_DEADLINE_RENEWED] = "a new deadline after an Error",
-    [RARE_MIGRATED] = "moved to another version",
-    [RARE_MIGRATED_RUNNING] = "moved to another version while an attempt runs",
-    [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
-    [RARE_RETRIES_MOVED] = "moved to other retriers with retries used",
-    [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
-    [RARE_AMENDED] = "amended in Error",
-    [RARE_AMENDED_EFFECT] = "amended although a step had an effect",
-    [RARE_AMENDED_WAITING] = "amended while a step waits",
-    [RARE_AMENDED_DECIDED] = "amended, and a Set, a Fail or a When is evaluated again",
-    [RARE_AMENDMENT_REFUSED] = "refused to be amended: an effect read it",
-    [RARE_KIND_DIFFERS] = "refused to be moved: a step of another kind",
-    [RARE_INPUT_DIFFERS] = "refused to be moved: another Input",
-    [RARE_WHEN_FALSE] = "skipped by its When",
-    [RARE_WHEN_MISSING] = "skipped by a When that reads what is missing",
-    [RARE_WHEN_FAULT] = "a When that fails",
-    [RARE_SET] = "set",
-    [RARE_SET_FAULT] = "a Set that fails",
-    [RARE_SET_AGAIN] = "set after a failure",
-    [RARE_FAIL] = "failed by a Fail",
-    [RARE_FAIL_FAULT] = "a Fail whose Message fails",
-    [RARE_INPUT] = "started with an Input",
-    [RARE_INPUT_KEPT] = "tried again with the Input it has",
-    [RARE_INPUT_AGAIN] = "tried again with an Input made again",
-    [RARE_INPUT_FAULT] = "an Input that fails",
-    [RARE_UNDO_INPUT] = "undone with an Input",
-    [RARE_UNDO_INPUT_FAULT] = "an undo's Input that fails",
-    [RARE_OUTPUT] = "an Output kept of an answer",
-    [RARE_OUTPUT_FAULT] = "an Output that fails",
-    [RARE_OUTPUT_FAULT_UNDOING] = "an Output that fails after compensation began",
-    [RARE_ORDER_OUTPUT] = "an order's Output",
-    [RARE_ORDER_OUTPUT_FAULT] = "an order's Output that fails",
-    [RARE_DATA_LIMIT] = "failed as data was too large",
-    [RARE_DEFERRED] = "put off, as expressions took their time",
-    [RARE_NO_EXPRESSIONS] = "failed as nothing is evaluated",
-};
-_Static_assert(sizeof(rare_names) / sizeof(rare_names[0]) == RARE_COUNT, "each has a name");
-
-const char *rare_name(enum rare rare)
-{
-    return rare_names[rare];
-}
-
 void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *rare)
 {
     memset(rules, 0, sizeof(*rules));
@@ -378,8 +278,9 @@ static bool queues(const struct rules *rules, uint32_t index, enum direction dir
 
 static bool could_start(const struct rules *rules, const struct way *way)
 {
+    bool waits = way->state == WAY_WAITING || way->state == WAY_TIMED;
     return way->queued || way->state == WAY_FRESH || way->state == WAY_RESUBMITTED ||
-           (way->state == WAY_WAITING && way->retry_at <= rules->decision->decided_at);
+           (waits && way->retry_at <= rules->decision->decided_at);
 }
 
 /* A paused order starts nothing that could start; the rest is as ever. */
@@ -490,7 +391,8 @@ static bool output_fails(struct rules *rules)
 static enum event_kind start_event(const struct rules *rules)
 {
     static const enum event_kind kinds[] = {EVENT_STEP_QUEUED, EVENT_STEP_SKIPPED,
-                                            EVENT_STEP_PASSED, EVENT_STEP_FAILED_UNSTARTED};
+                                            EVENT_STEP_PASSED, EVENT_STEP_FAILED_UNSTARTED,
+                                            EVENT_STEP_WAITING};
     const struct event *event = &rules->decision->events[0];
     bool asked = event_is_of_step(event->kind) &&
                  text_equal(event_ref(event)->step, rules->cmd->start_step.step);

@@ -14,8 +14,9 @@
 enum way_state {
     WAY_FRESH,
     WAY_RUNNING,
-    WAY_FAILED, /* until the Decision ends, or during compensation until it is undone */
-    WAY_WAITING,
+    WAY_FAILED,  /* until the Decision ends, or during compensation until it is undone */
+    WAY_WAITING, /* for its next attempt */
+    WAY_TIMED,   /* for its moment, `retry_at` */
     WAY_EXHAUSTED,
     WAY_RESUBMITTED,
     WAY_DONE
@@ -47,6 +48,7 @@ struct rules_step {
     bool skipped;      /* by an operator, its When, or when compensation began; or caught */
     bool caught;
     bool by_hand;           /* skipped by an operator */
+    bool asked_again;       /* under another key, though its service had succeeded */
     struct text output;     /* what the step keeps; empty: null */
     struct text error_name; /* of its latest failure */
     bool spent;             /* the time of its expressions in this Decision */
@@ -150,6 +152,26 @@ enum rare {
     RARE_DATA_LIMIT,
     RARE_DEFERRED,
     RARE_NO_EXPRESSIONS,
+    RARE_WAITS,
+    RARE_WAITS_UNTIL,
+    RARE_WAIT_SPREAD,
+    RARE_WAIT_OVER,
+    RARE_WAIT_FAULT,
+    RARE_WAITED,
+    RARE_WAITED_PAUSED,
+    RARE_WAITED_IN_ERROR,
+    RARE_WAIT_EARLY,
+    RARE_WAIT_SKIPPED,
+    RARE_WAIT_BY_HAND,
+    RARE_WAITS_AGAIN,
+    RARE_WAIT_MIGRATED,
+    RARE_NOT_YET,
+    RARE_NOT_YET_CERTAIN,
+    RARE_NOT_YET_UNDOING,
+    RARE_NOT_YET_ENOUGH,
+    RARE_UNTIL_TRUE,
+    RARE_UNTIL_FAULT,
+    RARE_UNTIL_DIFFERS,
     RARE_COUNT
 };
 const char *rare_name(enum rare rare);
@@ -236,6 +258,7 @@ void rules_check_order_output(struct rules *rules, const struct order_processed 
 /* Its turn has come, and it does not start. */
 void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct step_marked *event);
 void rules_passed(struct rules *rules, uint32_t index, const struct step_passed *event);
+void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting *event);
 void rules_failed_unstarted(struct rules *rules, uint32_t index,
                             const struct step_failed_unstarted *event);
 /* It starts, or is queued. */
@@ -243,7 +266,8 @@ void rules_check_when(struct rules *rules, uint32_t index, enum direction direct
 void rules_check_input(struct rules *rules, uint32_t index, const struct step_started *event);
 /* What it keeps of its service's answer; keeps it. */
 void rules_check_output(struct rules *rules, uint32_t index, struct text output);
-/* The error with which that fails; empty: it does not. */
+/* The error with which that fails, States.NotYet if it is not what the step asks for; empty: it
+ * does not. */
 struct text rules_output_fault(struct rules *rules, uint32_t index);
 /* Whether its Inputs give the same, or fail alike, if the order had the other input. */
 bool rules_asks_the_same(struct rules *rules, uint32_t index, struct text input);

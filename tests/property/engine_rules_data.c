@@ -90,12 +90,13 @@ void rules_deferred(struct rules *rules, uint32_t index, const struct step_queue
 
 /* ---- the turn of a step ---- */
 
-enum turn_kind { TURN_SKIPS, TURN_FAILS, TURN_PASSES, TURN_STARTS };
+enum turn_kind { TURN_SKIPS, TURN_FAILS, TURN_PASSES, TURN_WAITS, TURN_STARTS };
 
 struct turn {
     enum turn_kind kind;
     struct text error_name;
     struct text json; /* the output of a step that passes */
+    int64_t moment;   /* of one that waits, without the part of SpreadSeconds */
     enum rare rare;
 };
 
@@ -124,6 +125,28 @@ static struct turn turn_of_fail(struct term_scope *scope, const struct mappings 
     return (struct turn){.kind = TURN_FAILS, .error_name = error_name, .rare = RARE_FAIL};
 }
 
+static struct turn turn_of_wait(const struct rules *rules, struct term_scope *scope,
+                                const struct mappings *trees)
+{
+    enum fault fault;
+    int64_t now = rules->decision->decided_at;
+    int64_t moment = trees->moment;
+    if (trees->seconds != NULL) {
+        if (!term_number(scope, trees->seconds, &moment, &fault))
+            return fails(fault, RARE_WAIT_FAULT);
+        moment = moment < 0 ? -1 : now + 1000 * moment;
+    } else if (!term_may_begin(scope, &fault)) {
+        return fails(fault, RARE_WAIT_FAULT);
+    }
+    if (moment < 0)
+        return fails(FAULT_QUERY, RARE_WAIT_FAULT);
+    if (moment <= now)
+        return (struct turn){.kind = TURN_PASSES, .rare = RARE_WAIT_OVER};
+    return (struct turn){.kind = TURN_WAITS,
+                         .moment = moment,
+                         .rare = trees->seconds != NULL ? RARE_WAITS : RARE_WAITS_UNTIL};
+}
+
 /* A task's When is asked before its first attempt; that of a step without attempts each time. */
 static struct turn turn_of(struct rules *rules, uint32_t index)
 {
@@ -145,6 +168,8 @@ static struct turn turn_of(struct rules *rules, uint32_t index)
         return turn_of_set(&scope, trees);
     if (plan->kind == STEP_KIND_FAIL)
         return turn_of_fail(&scope, trees, plan->fail.error);
+    if (plan->kind == STEP_KIND_WAIT)
+        return turn_of_wait(rules, &scope, trees);
     return (struct turn){.kind = TURN_STARTS};
 }
 
@@ -171,18 +196,55 @@ void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct ste
     step->skipped = true;
 }
 
+/* Nothing is evaluated then, so it takes no time. */
+static void moment_comes(struct rules *rules, const struct way *way,
+                         const struct step_passed *event)
+{
+    RULE(rules, !rules->paused, "passes during a pause");
+    RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "passes out of turn");
+    RULE(rules, way->retry_at <= rules->decision->decided_at, "passes before its moment");
+    RULE(rules, text_empty(event->output), "a moment has an output");
+    rules->rare[RARE_WAITED]++;
+    rules->rare[RARE_WAITED_PAUSED] += rules->cmd->kind == COMMAND_RESUME_ORDER;
+    rules->rare[RARE_WAITED_IN_ERROR] += rules->cmd->kind == COMMAND_RESUBMIT_STEP;
+}
+
+void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting *event)
+{
+    struct way *way = &rules->steps[index].ways[DIRECTION_DO];
+    int64_t spread = rules->workflow->steps[index].wait.spread_ms;
+    RULE(rules, event->ref.direction == DIRECTION_DO, "an undo waits for a moment");
+    rules_check_turn(rules, index, DIRECTION_DO);
+    check_time(rules, index);
+    struct turn turn = turn_of(rules, index);
+    int64_t later = event->due_at - turn.moment;
+    RULE(rules, turn.kind == TURN_WAITS && later >= 0 && later <= spread,
+         "step %u waits until %lld, not until %lld", index, (long long)event->due_at,
+         (long long)turn.moment);
+    rules->rare[turn.rare]++;
+    rules->rare[RARE_WAIT_SPREAD] += later > 0;
+    rules->rare[RARE_WAITS_AGAIN] += way->failures > 0 || way->state == WAY_RESUBMITTED;
+    way->state = WAY_TIMED;
+    way->retry_at = event->due_at;
+}
+
 void rules_passed(struct rules *rules, uint32_t index, const struct step_passed *event)
 {
     struct rules_step *step = &rules->steps[index];
     struct way *way = &step->ways[DIRECTION_DO];
-    rules_check_turn(rules, index, DIRECTION_DO);
-    check_time(rules, index);
-    struct turn turn = turn_of(rules, index);
-    RULE(rules, turn.kind == TURN_PASSES && text_equal(turn.json, event->output),
-         "step %u is set to %.*s, not to %.*s", index, TEXT_ARG(event->output),
-         TEXT_ARG(turn.json));
-    rules->rare[RARE_SET]++;
-    rules->rare[RARE_SET_AGAIN] += way->failures > 0 || way->state == WAY_RESUBMITTED;
+    if (way->state == WAY_TIMED) {
+        moment_comes(rules, way, event);
+    } else {
+        rules_check_turn(rules, index, DIRECTION_DO);
+        check_time(rules, index);
+        struct turn turn = turn_of(rules, index);
+        RULE(rules, turn.kind == TURN_PASSES && text_equal(turn.json, event->output),
+             "step %u is set to %.*s, not to %.*s", index, TEXT_ARG(event->output),
+             TEXT_ARG(turn.json));
+        rules->rare[turn.rare]++;
+        rules->rare[RARE_SET_AGAIN] +=
+            turn.rare == RARE_SET && (way->failures > 0 || way->state == WAY_RESUBMITTED);
+    }
     way->state = WAY_DONE;
     way->effect = EFFECT_NONE;
     step->output = event->output;
@@ -301,11 +363,21 @@ static bool output_of(struct rules *rules, uint32_t index, struct text *ret_outp
                       struct text *ret_error_name)
 {
     struct rules_step *step = &rules->steps[index];
-    const struct term *tree = mappings_at(rules, index)->output;
+    const struct mappings *trees = mappings_at(rules, index);
+    const struct term *tree = trees->output;
     struct text answer = rules->cmd->report_step.output;
     struct term_scope scope = scope_of(rules, &step->spent, answer);
     enum fault fault;
+    bool ready = true;
     *ret_output = answer;
+    if (trees->until != NULL && !term_test(&scope, trees->until, &ready, &fault)) {
+        *ret_error_name = error_of(fault);
+        return false;
+    }
+    if (!ready) {
+        *ret_error_name = TEXT("States.NotYet");
+        return false;
+    }
     if (tree != NULL && !term_json(&scope, tree, REPORT_OUTPUT_BYTES_MAX, ret_output, &fault)) {
         *ret_error_name = error_of(fault);
         return false;
@@ -336,6 +408,7 @@ void rules_check_output(struct rules *rules, uint32_t index, struct text output)
     RULE(rules, !kept || text_equal(output, expected), "step %u keeps %.*s, not %.*s", index,
          TEXT_ARG(output), TEXT_ARG(expected));
     rules->rare[RARE_OUTPUT] += mappings_at(rules, index)->output != NULL;
+    rules->rare[RARE_UNTIL_TRUE] += mappings_at(rules, index)->until != NULL;
 }
 
 /* ---- the order ---- */

@@ -65,6 +65,7 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event)
             way->input = (struct text){0};
         if (way->state == WAY_WAITING)
             way->retry_at = 0;
+        rules->rare[RARE_WAIT_MIGRATED] += way->state == WAY_TIMED;
     }
     memcpy(rules->steps, steps, sizeof(steps));
     rules->workflow = target;

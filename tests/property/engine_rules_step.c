@@ -267,6 +267,18 @@ static enum effect worse(enum effect a, enum effect b)
     return ranks[a] >= ranks[b] ? a : b;
 }
 
+/* Its service has answered, whatever became of the attempts before: the next one has a new key. */
+static void ask_again(struct rules *rules, struct rules_step *step)
+{
+    struct way *way = &step->ways[DIRECTION_DO];
+    rules->rare[RARE_NOT_YET]++;
+    rules->rare[RARE_NOT_YET_CERTAIN] += way->effect != EFFECT_NONE;
+    rules->rare[RARE_NOT_YET_UNDOING] += rules->phase == PHASE_BACKWARD;
+    rules->rare[RARE_NOT_YET_ENOUGH] += rules_peek(rules, 1).kind == EVENT_STEP_EXHAUSTED;
+    way->generation++;
+    step->asked_again = true;
+}
+
 static void failed(struct rules *rules, uint32_t index, const struct event *event)
 {
     bool timeout = event->kind == EVENT_STEP_TIMED_OUT;
@@ -277,6 +289,8 @@ static void failed(struct rules *rules, uint32_t index, const struct event *even
     uint32_t count =
         timeout ? event->step_timed_out.failure_count : event->step_failed.failure_count;
     bool mapped = !timeout && rules->cmd->report_step.succeeded; /* and not kept */
+    struct text fault = mapped ? rules_output_fault(rules, index) : (struct text){0};
+    bool again = mapped && text_equal(fault, TEXT("States.NotYet"));
     enum effect reported = timeout  ? EFFECT_UNKNOWN
                            : mapped ? EFFECT_APPLIED
                                     : rules->cmd->report_step.effect;
@@ -284,18 +298,23 @@ static void failed(struct rules *rules, uint32_t index, const struct event *even
     RULE(rules, !timeout || rules->decision->decided_at >= due, "timed out early"); /* I8 */
     end(rules, index, ref, WAY_FAILED);
     RULE(rules, count == ++way->failures, "failure_count %u is not %u", count, way->failures);
-    RULE(rules, effect == worse(way->effect, reported), "the effect is not %s",
-         effect_name(worse(way->effect, reported)));
+    RULE(rules, timeout || event->step_failed.not_yet == again, "asked again, or not");
+    enum effect known = again ? EFFECT_NONE : worse(way->effect, reported);
+    RULE(rules, effect == known, "the effect is not %s", effect_name(known));
+    if (again)
+        ask_again(rules, step);
     if (ref->direction == DIRECTION_DO && effect == EFFECT_APPLIED && way->effect != effect)
         step->applied_version = rules->version;
     way->effect = effect;
     rules->rare[RARE_FAILURE_IN_ERROR] += rules->error;
     step->error_name = timeout ? TEXT("States.Timeout") : event->step_failed.error_name;
-    RULE(rules, !mapped || text_equal(step->error_name, rules_output_fault(rules, index)),
+    RULE(rules, !mapped || text_equal(step->error_name, fault),
          "failed with %.*s, though its service succeeded", TEXT_ARG(step->error_name));
-    rules->rare[RARE_OUTPUT_FAULT] += mapped;
-    rules->rare[RARE_OUTPUT_FAULT_UNDOING] += mapped && rules->phase == PHASE_BACKWARD;
-    rules_check_what_follows(rules, index, ref->direction, step->error_name, !mapped);
+    bool asks = mapped && rules_mappings(rules, rules->workflow, index)->until != NULL;
+    rules->rare[RARE_UNTIL_FAULT] += asks && !again;
+    rules->rare[RARE_OUTPUT_FAULT] += mapped && !again;
+    rules->rare[RARE_OUTPUT_FAULT_UNDOING] += mapped && !again && rules->phase == PHASE_BACKWARD;
+    rules_check_what_follows(rules, index, ref->direction, step->error_name, !mapped || again);
 }
 
 /* ---- marks ---- */
@@ -322,9 +341,10 @@ static void skipped(struct rules *rules, uint32_t index, const struct step_marke
         return;
     }
     rules->rare[RARE_QUEUED_SKIPPED] += step->ways[DIRECTION_DO].queued;
+    rules->rare[RARE_WAIT_SKIPPED] += state == WAY_TIMED;
     RULE(rules,
          state == WAY_FRESH || state == WAY_RESUBMITTED || state == WAY_WAITING ||
-             state == WAY_FAILED || step->ways[DIRECTION_DO].queued,
+             state == WAY_TIMED || state == WAY_FAILED || step->ways[DIRECTION_DO].queued,
          "step %u is not to be skipped", index);
     RULE(rules, !rules_to_undo(rules, index), "step %u is skipped, but it is to be undone", index);
     RULE(rules, !step->skipped, "step %u is skipped twice", index);
@@ -366,6 +386,7 @@ static void completed_by_hand(struct rules *rules, uint32_t index,
     struct way *way = &step->ways[event->ref.direction];
     RULE(rules, way->state != WAY_RUNNING, "completed by hand while it runs");
     RULE(rules, text_equal(event->output, rules->cmd->complete_step.output), "another output");
+    enum way_state before = way->state;
     way->state = WAY_DONE;
     way->queued = false;
     if (event->ref.direction == DIRECTION_UNDO) {
@@ -373,6 +394,7 @@ static void completed_by_hand(struct rules *rules, uint32_t index,
         return;
     }
     rules->rare[RARE_COMPLETED]++;
+    rules->rare[RARE_WAIT_BY_HAND] += before == WAY_TIMED;
     rules->rare[RARE_COMPLETED_UNSTARTED] += way->attempt == 0;
     way->effect = EFFECT_APPLIED;
     step->output = event->output;
@@ -444,6 +466,8 @@ void rules_step_event(struct rules *rules, const struct event *event)
         rules->steps[at].skipped = rules->steps[at].caught = true;
     } else if (event->kind == EVENT_STEP_SKIPPED)
         skipped(rules, at, &event->step_marked);
+    else if (event->kind == EVENT_STEP_WAITING)
+        rules_waits(rules, at, &event->step_waiting);
     else if (event->kind == EVENT_STEP_PASSED)
         rules_passed(rules, at, &event->step_passed);
     else if (event->kind == EVENT_STEP_QUEUED)

@@ -237,8 +237,9 @@ static const char *start(struct rules *rules, const struct start_step *asked, in
         return "Paused";
     if (way->queued)
         return leave_queue(rules, (uint32_t)rules_index(rules, asked->step), asked->direction, now);
-    if (way->state != WAY_WAITING || way->retry_at != asked->retry_at)
+    if ((way->state != WAY_WAITING && way->state != WAY_TIMED) || way->retry_at != asked->retry_at)
         return "Stale";
+    rules->rare[RARE_WAIT_EARLY] += way->state == WAY_TIMED && now < way->retry_at;
     return now >= way->retry_at ? NULL : "NotYetDue";
 }
 
@@ -314,6 +315,11 @@ static bool same_step(struct rules *rules, uint32_t index, uint32_t to, bool act
         rules->rare[RARE_INPUT_DIFFERS]++;
         return false;
     }
+    if (!mappings_same_input(rules_mappings(rules, rules->workflow, index)->until,
+                             rules_mappings(rules, rules->target, to)->until, rules->arena)) {
+        rules->rare[RARE_UNTIL_DIFFERS]++;
+        return false;
+    }
     return plan->has_compensate == target->has_compensate &&
            has_agent(target, rules->steps[index].agent);
 }
@@ -325,8 +331,8 @@ static bool same_steps(struct rules *rules)
         const struct rules_step *step = &rules->steps[i];
         const struct way *way = &step->ways[DIRECTION_DO];
         bool running = way->state == WAY_RUNNING;
-        bool counts =
-            running || way->state == WAY_DONE || step->skipped || way->effect != EFFECT_NONE;
+        bool counts = running || way->state == WAY_DONE || way->state == WAY_TIMED ||
+                      step->skipped || way->effect != EFFECT_NONE;
         int to = rules_target_index(rules, rules->workflow->steps[i].name);
         if (to < 0 && (counts || way->attempt > 0 || way->state == WAY_EXHAUSTED))
             return false;

@@ -53,7 +53,7 @@ void senders_compensate(void)
 /* Whether an operator may end the step by hand: then one that does it does it outside first. */
 static bool may_be_ended(const struct step *step)
 {
-    return step->state == STEP_PENDING || step->state == STEP_ERROR;
+    return step->state == STEP_PENDING || step->state == STEP_WAITING || step->state == STEP_ERROR;
 }
 
 void senders_complete(uint32_t index, struct text output)

@@ -157,6 +157,11 @@ const struct term *term_condition(struct term_place *place)
     return condition(place, dice_roll(place->dice, CONDITION_DEPTH + 1));
 }
 
+const struct term *term_seconds(struct term_place *place)
+{
+    return dice_percent(place->dice, 40) ? number(place) : sum(place, 1);
+}
+
 const struct term *term_endless(struct arena *arena)
 {
     struct term *term = ARENA_NEW(arena, struct term);

@@ -65,6 +65,8 @@ const struct term *term_condition(struct term_place *place);
 const struct term *term_template(struct term_place *place);
 /* Makes a text. */
 const struct term *term_message(struct term_place *place);
+/* Mostly makes a number. */
+const struct term *term_seconds(struct term_place *place);
 /* A condition that takes all the time there is. */
 const struct term *term_endless(struct arena *arena);
 
@@ -118,6 +120,13 @@ struct found term_evaluate(struct term_scope *scope, const struct term *term);
  * FAULT_MISSING. False: a fault. */
 bool term_holds(struct term_scope *scope, const struct term *when, bool *ret_yes,
                 enum fault *ret_fault);
+/* Any other condition: that something is missing is a fault as well. */
+bool term_test(struct term_scope *scope, const struct term *condition, bool *ret_yes,
+               enum fault *ret_fault);
+bool term_number(struct term_scope *scope, const struct term *term, int64_t *ret_number,
+                 enum fault *ret_fault);
+/* Whether anything is evaluated at all. */
+bool term_may_begin(const struct term_scope *scope, enum fault *ret_fault);
 /* Canonical JSON of at most `bytes_max` bytes. False: a fault. */
 bool term_json(struct term_scope *scope, const struct term *template, uint32_t bytes_max,
                struct text *ret_json, enum fault *ret_fault);

@@ -306,6 +306,29 @@ bool term_holds(struct term_scope *scope, const struct term *when, bool *ret_yes
     return found.kind == FOUND_BOOL || found.fault == FAULT_MISSING;
 }
 
+bool term_test(struct term_scope *scope, const struct term *condition, bool *ret_yes,
+               enum fault *ret_fault)
+{
+    bool done = term_holds(scope, condition, ret_yes, ret_fault);
+    return done && *ret_fault != FAULT_MISSING;
+}
+
+bool term_number(struct term_scope *scope, const struct term *term, int64_t *ret_number,
+                 enum fault *ret_fault)
+{
+    if (!has_begun(scope, ret_fault))
+        return false;
+    struct found found = term_evaluate(scope, term);
+    *ret_number = found.number;
+    *ret_fault = found.kind == FOUND_FAULT ? found.fault : FAULT_QUERY;
+    return found.kind == FOUND_NUMBER;
+}
+
+bool term_may_begin(const struct term_scope *scope, enum fault *ret_fault)
+{
+    return has_begun(scope, ret_fault);
+}
+
 enum { MADE_SIZE = 512 * 1024 };
 
 struct making {

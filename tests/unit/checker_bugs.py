@@ -296,6 +296,36 @@ UNDOS = {
         at(0, "Processing", *begun(DECIDES), caught("A")))),
     "a step passes that has an agent": ("I4: passes without a Set", log(
         at(0, "Processing", *begun(), passed("A")))),
+    "a step waits that has an agent": ("I4: waits without a Wait", log(
+        at(0, "Processing", *begun(), waiting("A", NOW + 9)))),
+    "a step waits for what has passed": ("I10: a moment that has passed", log(
+        at(0, "Processing", *begun(WAITS), waiting("W", NOW)))),
+    "a step waits longer than its Wait says": ("I10: its Wait says 50 to 60", log(
+        at(0, "Processing", *begun(WAITS), waiting("W", NOW + 61)))),
+    "a step passes before its moment": ("I8: 1 ms before its moment", log(
+        UNTIL_LATER, at(54, "Processing", passed("W"), waiting("V", NOW + 90)))),
+    "a step passes during a pause": ("I3: passes while the order is paused", log(
+        UNTIL_LATER, at(9, "Processing", mark("OrderPaused")), at(55, "Processing", passed("W")))),
+    "a step passes while its order is undone": ("I9: passes while the order is Compensating", log(
+        UNTIL_LATER, at(55, "Compensating", *UNDOING, passed("W")))),
+    "a step waits twice": ("I10: waits, but is Waiting", log(
+        UNTIL_LATER, at(9, "Processing", waiting("W", NOW + 60)))),
+    "a service is asked again under the old key": ("I11: starts with generation 0, not 1", log(
+        *ASKED, at(60, "Processing", not_yet("A"), retry("A", NOW + 70, 0)),
+        at(70, "Processing", started("A", 2, NOW + 70)))),
+    "a service is asked again that has done something": ("I9: its effect is applied", log(
+        *ASKED, at(60, "Processing", not_yet("A", effect="applied"), retry("A", NOW + 70, 0)))),
+    "a service is asked again without an Until": ("I4: is asked again without an Until", log(
+        START, at(10, "Processing", not_yet("A"), retry("A", NOW + 20)))),
+    "an agent says that its service is not ready": ("I10: not_yet is False", log(
+        *ASKED, at(60, "Processing", failed("A", error="States.NotYet"), retry(
+            "A", NOW + 70, 0)))),
+    "a service is asked for ever": ("I10: the policy says otherwise", log(
+        *ASKED_AGAIN, at(80, "Processing", not_yet("A", 2), retry("A", NOW + 90, 0, 2, 2)),
+        at(90, "Processing", started("A", 3, NOW + 90, generation=2)),
+        at(95, "Processing", not_yet("A", 3), retry("A", NOW + 99, 1, 1, 3)),
+        at(99, "Processing", started("A", 4, NOW + 99, generation=3)),
+        at(105, "Processing", not_yet("A", 4), retry("A", NOW + 115, 0, 3, 4)))),
     "what is to be caught ends in Error": ("I10: its Catch says otherwise", log(
         at(0, "Error", *begun(DECIDES), unstarted("A"), exhausted("A", 0), *FAILED))),
     "an expression is tried again": ("I10: the policy says otherwise", log(

@@ -52,6 +52,12 @@ AMENDS = {"Name": "amends", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "
      "OnExhausted": "error"},
     {"Name": "B", "Agent": "one", "After": ["S"], "Input": {"n": "${input.n}"},
      "Retry": [{"ErrorEquals": ["States.ALL"]}]}]}
+WAITS = {"Name": "waits", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "Steps": [
+    {"Name": "W", "Wait": {"Seconds": 0.05, "SpreadSeconds": 0.01}},
+    {"Name": "V", "Wait": {"Timestamp": "input.t"}},
+    {"Name": "A", "Agent": "one", "Until": "result.ready", "Retry": [
+        {"ErrorEquals": ["States.NotYet"], "IntervalSeconds": 0.01, "MaxAttempts": 2,
+         "JitterStrategy": "NONE"}, {"ErrorEquals": ["States.ALL"], "MaxAttempts": 1}]}]}
 UNDO_MS = {"two": {"A": 200, "B": 100}, "parallel": {"A": 100, "B": 100}}
 
 
@@ -70,9 +76,11 @@ BARE = {**TWO, "Version": 3, "Steps": [
     {"Name": "A", "Agents": ["one", "two"]}, {"Name": "B", "Agent": "one"}]}
 OTHER_INPUT = {**DECIDES, "Version": 2, "Steps": [
     {**DECIDES["Steps"][0], "Input": {"n": 2}}, *DECIDES["Steps"][1:]]}
+OTHER_WAITS = {**WAITS, "Version": 2, "Steps": [
+    {"Name": "W", "Wait": {"Seconds": 1}}, *WAITS["Steps"][1:]]}
 # The first definition counts.
-WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS, AMENDS,
-                   OTHER_INPUT, {**TWO, "Steps": []})
+WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS, AMENDS, WAITS,
+                   OTHER_WAITS, OTHER_INPUT, {**TWO, "Steps": []})
 
 
 # ---- events ----
@@ -146,6 +154,14 @@ def skipped(step, attempt=0, reason="never started"):
 
 def passed(step, output="1"):
     return of_step("StepPassed", step, 0, output=output)
+
+
+def waiting(step, until):
+    return of_step("StepWaiting", step, 0, due_at=until)
+
+
+def not_yet(step, attempt=1, **more):
+    return {**failed(step, attempt, "States.NotYet", attempt), "not_yet": True, **more}
 
 
 def caught(step, attempt=0):
@@ -330,6 +346,11 @@ AMENDS_WAITS = (AMENDS_START, AMENDS_FAILS,
                 at(20, "Error", failed("B", error="Busy"), retry("B", NOW + 30, 0)))
 DECIDES_START = at(0, "Processing", *begun(DECIDES), started("A", input='{"n":1}'))
 WAITING = at(0, "Processing", *begun(), queued("A"))
+UNTIL_LATER = at(0, "Processing", *begun(WAITS), waiting("W", NOW + 55))
+ASKED = [UNTIL_LATER, at(55, "Processing", passed("W", ""), passed("V", ""),
+                         started("A", at=NOW + 55))]
+ASKED_AGAIN = [*ASKED, at(60, "Processing", not_yet("A"), retry("A", NOW + 70, 0)),
+               at(70, "Processing", started("A", 2, NOW + 70, generation=1))]
 PIVOT_START = at(0, "Processing", *begun(PIVOT), started("A"))
 IN_ERROR = (PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), *FAILED))
 BEHIND = (PIVOT_START, at(10, "Processing", succeeded("A"), started("B", at=NOW + 10)))

@@ -113,6 +113,21 @@ GOOD = {
            queued("B", since=0, retry_at=NOW)),
         at(1, "Processing", passed("B"), skipped("C", reason="When: has(output.A)"),
            queued("D", since=0, retry_at=NOW + 1))],
+    "steps wait for moments, and a service is asked again": [
+        UNTIL_LATER, at(60, "Processing", passed("W", ""), waiting("V", NOW + 90)),
+        at(95, "Processing", passed("V", ""), started("A", at=NOW + 95)),
+        at(100, "Processing", not_yet("A"), retry("A", NOW + 110, 0)),
+        at(110, "Processing", started("A", 2, NOW + 110, generation=1)),
+        at(115, "Processed", succeeded("A", 2), PROCESSED)],
+    "a step that waits is skipped when the order turns back": [
+        UNTIL_LATER, at(9, "Compensated", *UNDOING, skipped("W"), skipped("V"), skipped("A"),
+                        COMPENSATED)],
+    "a step that waits is completed by hand": [
+        UNTIL_LATER, at(9, "Processing", completed("W", 0), passed("V", ""),
+                        started("A", at=NOW + 9))],
+    "a step that waits keeps its moment in another version": [
+        UNTIL_LATER, at(9, "Processing", migrated(OTHER_WAITS)),
+        at(55, "Processing", passed("W", ""), waiting("V", NOW + 90))],
     "refusals": [START, at(5, "Processing", rejected()),
                  at(5, "Processing", {**mark("SubmissionRepeated"), "reason": ""}),
                  at(6, "Pending", dead(), order_id=""),
@@ -132,6 +147,11 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(alert_findings(ALERTS), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 3), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 0, apart_from=[0]), [])
+
+    def test_expects_no_status_where_a_service_is_asked_again(self):
+        told = [effects.implies_status(decision)
+                for decision in folded(*ASKED_AGAIN)[0].admitted.values()]
+        self.assertEqual(told, [True, True, False, True])
 
     def test_finds_nothing_in_good_ledgers(self):
         torn = json.dumps(call()) + "\n" + json.dumps(call("B"))[:30]

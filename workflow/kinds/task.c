@@ -108,6 +108,36 @@ static void check_continue(struct workflow_compiler *compiler, const struct draf
     }
 }
 
+/* ---- Until ---- */
+
+/* What a service answers while it is not ready is definite: it has done nothing that could be
+ * undone, and that is certain of no pivot. */
+static void read_until(struct workflow_compiler *compiler, struct draft *draft)
+{
+    static const uint32_t none_used[RETRIERS_MAX];
+    struct workflow_problems *problems = compiler->values.problems;
+    const struct yaml_node *node = draft->fields.of[FIELD_UNTIL];
+    struct workflow_step *step = &draft->step;
+    if (node == NULL)
+        return;
+    step->until =
+        compile_step_expression(compiler, draft, node, "Until", 1U << NAME_RESULT, KIND_SET(BOOL));
+    if (draft->fields.of[FIELD_COMPENSATE] != NULL)
+        problems_add_error(problems, node->key->mark,
+                           "step %.*s has Until and Compensate: it asks until something is ready, "
+                           "which leaves nothing to undo; make two steps of it",
+                           TEXT_ARG(step->name));
+    if (step->pivot)
+        problems_add_error(problems, node->key->mark,
+                           "the pivot %.*s has Until: let a step before or after it ask",
+                           TEXT_ARG(step->name));
+    if (retry_policy_match(&step->retry, none_used, TEXT(ERROR_NOT_YET)) < 0)
+        problems_add_error(problems, node->key->mark,
+                           "step %.*s has Until, but no retrier says when to ask again: add one "
+                           "with ErrorEquals: [States.NotYet] to its Retry",
+                           TEXT_ARG(step->name));
+}
+
 /* ---- the whole ---- */
 
 void task_compile(struct workflow_compiler *compiler, struct draft *draft)
@@ -133,6 +163,7 @@ void task_compile(struct workflow_compiler *compiler, struct draft *draft)
     step->output = compile_step_template(compiler, draft, of[FIELD_OUTPUT], "Output",
                                          1U << NAME_RESULT, STEP_OUTPUT_BYTES_MAX);
     read_compensate(compiler, draft);
+    read_until(compiler, draft);
     check_continue(compiler, draft);
 }
 

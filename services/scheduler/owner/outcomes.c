@@ -16,7 +16,7 @@ enum { LABEL_SIZE = 65, KEY_SIZE = 4 * LABEL_SIZE };
 _Static_assert(LABEL_SIZE > (int)NAME_BYTES_MAX && LABEL_SIZE > (int)ERROR_NAME_BYTES_MAX,
                "names of workflows, steps and errors fit");
 
-enum attempt_outcome { SUCCEEDED, FAILED, TIMED_OUT, ATTEMPT_OUTCOME_COUNT };
+enum attempt_outcome { SUCCEEDED, FAILED, TIMED_OUT, NOT_YET, ATTEMPT_OUTCOME_COUNT };
 
 struct series {
     UT_hash_handle hh;
@@ -212,7 +212,7 @@ static struct series_key attempt_key(const struct attempt_labels *labels)
 static struct series *register_attempt(struct outcomes *outcomes, const struct series_key *key,
                                        const struct attempt_labels *labels)
 {
-    static const char *const names[] = {"succeeded", "failed", "timed_out"};
+    static const char *const names[] = {"succeeded", "failed", "timed_out", "not_yet"};
     _Static_assert(sizeof(names) / sizeof(names[0]) == ATTEMPT_OUTCOME_COUNT, "each has a name");
     const struct metrics_labels all = {{"workflow", "step", "direction", "outcome", "error"},
                                        {labels->workflow, labels->step,
@@ -390,6 +390,8 @@ static void put_event(struct outcomes *outcomes, const struct decided *decided,
             decided->accepted_at, decided->decision->decided_at);
     else if (event->kind == EVENT_STEP_SUCCEEDED)
         put_attempt(outcomes, decided, event_ref(event), SUCCEEDED, TEXT(""), list);
+    else if (event->kind == EVENT_STEP_FAILED && event->step_failed.not_yet)
+        put_attempt(outcomes, decided, event_ref(event), NOT_YET, TEXT(""), list);
     else if (event->kind == EVENT_STEP_FAILED)
         put_attempt(outcomes, decided, event_ref(event), FAILED, event->step_failed.error_name,
                     list);

@@ -32,6 +32,7 @@ struct agent_monitor {
     struct router *router;
     struct agent_table *table;
     struct monitored_agent *agents; /* uthash by agent */
+    struct metrics_gauge *timed;    /* steps that wait for a moment */
     bool routes;                    /* false: routing is switched off, and only pauses count */
     bool begun;                     /* if so: the pauses are known */
     int64_t alert_ms;
@@ -159,6 +160,7 @@ static void refresh_gauges(void *ctx)
 {
     struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
+    metrics_set(monitor->timed, (double)router_timed(monitor->router));
     for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
         assert(agent->running >= 0);
         assert(agent->status.healthy == (agent->limit > 0));
@@ -294,6 +296,9 @@ struct agent_monitor *agent_monitor_new(struct cluster *cluster)
     monitor->cluster = cluster;
     monitor->router = router_new(&options);
     monitor->alert_ms = config_ms(config, "routing.alert.ms");
+    monitor->timed = metrics_gauge(cluster->service->metrics, "reeve_steps_waiting",
+                                   "Steps that wait for a moment, of the partitions owned here.",
+                                   METRICS_LABEL("kind", "wait"));
     loop_timer_init(&monitor->timer, on_tick, monitor);
     metrics_on_render(cluster->service->metrics, refresh_gauges, monitor);
     return monitor;

@@ -40,6 +40,7 @@ struct router {
     struct routing no_agents;
     struct route_partition *partitions;
     int64_t waiting;     /* in all queues */
+    int64_t timed;       /* for a moment: in no queue */
     int64_t measured_ms; /* the last router_measure(); 0: never */
     uint32_t pick_number;
     struct loop_deferred picking;
@@ -79,6 +80,7 @@ struct backlog {
     bool active;                  /* its counts are part of the router's sums */
     struct backlog_agent *agents; /* uthash by name */
     struct backlog_queue *queues; /* uthash by key */
+    int64_t timed;                /* steps that wait for a moment */
 };
 
 /* router.c */

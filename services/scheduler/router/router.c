@@ -227,6 +227,12 @@ static void add_to_agents(struct route_queue *queue, enum priority priority, int
     }
 }
 
+int64_t router_timed(const struct router *router)
+{
+    assert(router->timed >= 0);
+    return router->timed;
+}
+
 void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,
                         int64_t more)
 {

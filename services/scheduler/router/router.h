@@ -114,6 +114,9 @@ struct route_agent *router_agents(struct router *router);
 /* New at the first time, then always the same, until router_free(). */
 struct route_agent *router_agent(struct router *router, struct text name);
 
+/* How many steps of own partitions wait for a moment, and so for no agent. */
+int64_t router_timed(const struct router *router);
+
 /* ---- deciding ---- */
 
 /* The capacities of the agents that the workflow (NULL: none) names. Borrowed until the next call.

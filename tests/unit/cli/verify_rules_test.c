@@ -285,9 +285,11 @@ static struct verify_rules *begin_order(void)
     return rules;
 }
 
-static void follow_event(struct verify_rules *rules, uint64_t version, struct event event)
+static void follow_event_at(struct verify_rules *rules, uint64_t version, struct event event,
+                            int64_t decided_at)
 {
     struct decision decision = {.command_offset = (int64_t)version - 1,
+                                .decided_at = decided_at,
                                 .order_id = TEXT("o-1"),
                                 .order_version = version,
                                 .order_state = ORDER_PROCESSING,
@@ -298,6 +300,11 @@ static void follow_event(struct verify_rules *rules, uint64_t version, struct ev
     if (event.kind == EVENT_COMPENSATION_STARTED)
         decision.order_state = ORDER_COMPENSATING;
     verify_rules_decision(rules, &decision, false, 9);
+}
+
+static void follow_event(struct verify_rules *rules, uint64_t version, struct event event)
+{
+    follow_event_at(rules, version, event, 0);
 }
 
 /* `before`: the set of the steps before it. */
@@ -340,6 +347,37 @@ Test(verify_rules, finds_a_step_that_starts_before_those_it_waits_for_have_finis
                      cases[i].finished, "%s: %s", event_kind_name(cases[i].kind), last_finding);
         verify_rules_free(rules);
     }
+}
+
+/* follow_event() decides at 0, begin_order() as well. */
+Test(verify_rules, finds_a_step_that_passes_before_its_moment)
+{
+    struct event waits = {.kind = EVENT_STEP_WAITING,
+                          .step_waiting = {.ref = {TEXT("A"), DIRECTION_DO, 0}, .due_at = 5}};
+    struct event passes = {.kind = EVENT_STEP_PASSED,
+                           .step_passed = {.ref = {TEXT("A"), DIRECTION_DO, 0}}};
+    struct rules_case {
+        struct event second;
+        int64_t at;
+        const char *found;
+    } cases[] = {
+        {passes, 5, ""}, {passes, 4, "A passes before its moment"}, {waits, 4, "does already"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verify_rules *rules = begin_order();
+        follow_event(rules, 2, waits);
+        cr_assert_str_eq(last_finding, "");
+        follow_event_at(rules, 3, cases[i].second, cases[i].at);
+        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
+                                            : strstr(last_finding, cases[i].found) != NULL,
+                  "%s", last_finding);
+        verify_rules_free(rules);
+    }
+    struct verify_rules *rules = begin_order();
+    waits.step_waiting.due_at = 0;
+    follow_event(rules, 2, waits);
+    cr_assert_not_null(strstr(last_finding, "A waits for a moment that has passed"), "%s",
+                       last_finding);
+    verify_rules_free(rules);
 }
 
 Test(verify_rules, finds_an_order_that_is_processed_before_its_steps_have_finished)

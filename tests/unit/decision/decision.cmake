@@ -12,5 +12,7 @@ reeve_test(decision
         kit.c
         output_test.c
         set_test.c
+        until_test.c
+        wait_test.c
         when_test.c
     LIBS reeve-test-engine reeve-workflow)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kit.h"
 
-#include "tests/lib/engine_memory.h"
 #include "workflow/workflow_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct workflow *compiled(struct test_arena *memory, const char *source)
+struct workflow *kit_compile(struct test_arena *memory, const char *source)
 {
     static struct workflow_problems problems;
     struct workflow *workflow = NULL;
@@ -23,9 +22,9 @@ void kit_tell(const char *first, const char *second, const char *lines)
 {
     struct test_arena memory;
     test_arena_init(&memory);
-    struct workflow *versions[2] = {compiled(&memory, first)};
+    struct workflow *versions[2] = {kit_compile(&memory, first)};
     if (second != NULL)
-        versions[1] = compiled(&memory, second);
+        versions[1] = kit_compile(&memory, second);
     char *failure = story_tell_versions(versions, second != NULL ? 2 : 1, lines);
     cr_assert(failure == NULL, "\n%s", failure);
     test_arena_deinit(&memory);

@@ -3,10 +3,13 @@
 #ifndef TESTS_UNIT_DECISION_KIT_H
 #define TESTS_UNIT_DECISION_KIT_H
 
+#include "tests/lib/engine_memory.h"
 #include "tests/lib/engine_story.h"
 
 /* Asserts that all came as told. `second`: version 2, or NULL. Each begins with its Version. */
 void kit_tell(const char *first, const char *second, const char *lines);
+/* Asserts that nothing is wrong with it. */
+struct workflow *kit_compile(struct test_arena *memory, const char *source);
 /* The text of a file in tests/unit/decision/flows. */
 const char *kit_flow(const char *name);
 /* The same of examples/workflows. */

@@ -57,7 +57,7 @@ Test(engine_docs, documents_the_transitions_of_a_step)
     line_add(&line, "| from |");
     for (unsigned to = 0; to < STEP_STATE_COUNT; to++)
         line_add(&line, " %s |", step_state_name(to));
-    line_add(&line, "\n|---|---|---|---|---|---|---|---|\n");
+    line_add(&line, "\n|---|---|---|---|---|---|---|---|---|\n");
     for (unsigned from = 0; from < STEP_STATE_COUNT; from++) {
         line_add(&line, "| %s |", step_state_name(from));
         for (unsigned to = 0; to < STEP_STATE_COUNT; to++)

@@ -15,9 +15,9 @@ static const char *const order_matrix[ORDER_STATE_COUNT] = {
 };
 
 static const char *const step_matrix[STEP_STATE_COUNT] = {
-    [STEP_PENDING] = ".xxxxxx", [STEP_PROCESSING] = "x.x.x..",  [STEP_PROCESSED] = "xx.....",
-    [STEP_ERROR] = "xxx.xx.",   [STEP_COMPENSATED] = ".......", [STEP_SKIPPED] = ".......",
-    [STEP_CAUGHT] = ".......",
+    [STEP_PENDING] = ".xxxxxxx", [STEP_PROCESSING] = "x.x.x...",  [STEP_PROCESSED] = "xx......",
+    [STEP_ERROR] = "xxx.xx..",   [STEP_COMPENSATED] = "........", [STEP_SKIPPED] = "........",
+    [STEP_CAUGHT] = "........",  [STEP_WAITING] = "x.x..x..",
 };
 
 Test(engine_lifecycle, allows_exactly_the_order_transitions_of_the_matrix)
@@ -202,6 +202,7 @@ Test(engine_lifecycle, says_what_a_step_waits_for)
         {{.state = STEP_PROCESSING}, WAIT_NONE, true},
         {{.state = STEP_ERROR}, WAIT_NONE, true},
         {{.state = STEP_PROCESSED}, WAIT_NONE, false},
+        {{.state = STEP_WAITING, .wait = {.retry_at = 9}}, WAIT_TIME, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct step *step = &rows[i].step;
@@ -341,8 +342,8 @@ Test(engine_lifecycle, finds_what_is_wrong_with_a_stored_order)
     FINDS(steps[0].margin_ms, DURATION_MS_MAX + 1, "step's complete-by time is out of range");
     FINDS(steps[0].attempt, 0, "no attempt was made");
     FINDS(steps[0].agent, TEXT(""), "Processing without an agent");
-    FINDS(steps[0].wait.retry_at, 5, "waits, but is not Pending");
-    FINDS(steps[0].wait.queued_at, 5, "waits, but is not Pending");
+    FINDS(steps[0].wait.retry_at, 5, "waits, but is neither Pending nor Waiting");
+    FINDS(steps[0].wait.queued_at, 5, "waits, but is neither Pending nor Waiting");
     FINDS(steps[0].direction, DIRECTION_UNDO, "being undone, but its order is not");
     fixture->order.alert_open = true;
     fixture->order.error_from = ORDER_PENDING;
@@ -355,4 +356,49 @@ Test(engine_lifecycle, finds_what_is_wrong_with_a_stored_order)
     fixture->order.steps[1].direction = DIRECTION_DO;
     fixture->order.steps[0].complete_by = 0;
     FINDS(steps[0].state, STEP_ERROR, "an undo has failed");
+}
+
+Test(engine_lifecycle, finds_what_is_wrong_with_a_stored_step_that_waits)
+{
+    struct fixture *fixture = started();
+    struct step *step = &fixture->order.steps[0];
+    *step = (struct step){.name = step->name, .state = STEP_WAITING, .wait = {.retry_at = 9}};
+    cr_assert_null(order_problem(&fixture->order));
+    FINDS(state, ORDER_PROCESSED, "an order has ended, but a step has not");
+    FINDS(steps[0].wait.retry_at, 0, "Waiting without a time");
+    FINDS(steps[0].wait.retry_at, INT64_MAX, "Waiting without a time");
+    FINDS(steps[0].wait.queued_at, 5, "or in a queue");
+    FINDS(steps[0].complete_by, 5, "or has one without");
+    FINDS(steps[0].effect, EFFECT_APPLIED, "an effect");
+    FINDS(steps[0].direction, DIRECTION_UNDO, "being undone");
+}
+
+/* ---- what a log may hold ---- */
+
+Test(engine_lifecycle, refuses_moments_and_answers_that_no_owner_decides)
+{
+    struct fixture *fixture = started();
+    struct event event = {.kind = EVENT_STEP_WAITING,
+                          .step_waiting = {.ref = {TEXT("B"), DIRECTION_DO, 0}}};
+    struct decision decision = {.order_version = fixture->order.version + 1,
+                                .order_state = ORDER_PROCESSING,
+                                .decided_at = 9,
+                                .events = &event,
+                                .event_count = 1};
+    struct arena *arena = &fixture->memory.arena;
+    cr_assert_not_null(order_apply_problem(&fixture->order, &decision, arena), "no time");
+    event.step_waiting.due_at = 10;
+    cr_assert_null(order_apply_problem(&fixture->order, &decision, arena));
+    event = (struct event){.kind = EVENT_STEP_FAILED,
+                           .step_failed = {.ref = {TEXT("A"), DIRECTION_DO, 1},
+                                           .error_name = TEXT(ERROR_NOT_YET),
+                                           .failure_count = 1,
+                                           .not_yet = true}};
+    cr_assert_null(order_apply_problem(&fixture->order, &decision, arena));
+    event.step_failed.effect = EFFECT_UNKNOWN;
+    cr_assert_not_null(order_apply_problem(&fixture->order, &decision, arena), "an effect");
+    event.step_failed.effect = EFFECT_NONE;
+    fixture->order.steps[0].generation[DIRECTION_DO] = INT32_MAX;
+    cr_assert_not_null(order_apply_problem(&fixture->order, &decision, arena), "keys");
+    test_arena_deinit(&fixture->memory);
 }

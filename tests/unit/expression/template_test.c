@@ -95,7 +95,7 @@ Test(template, has_seconds_that_may_be_calculated)
         {"Seconds: -1", NULL, "1:10: Seconds is negative\n"},
         {"Seconds: input.a", "{\"a\":-1}", "error: seconds must be 0 or more: column 1 of input.a"},
         {"Seconds: input.a", "{\"a\":1e30}",
-         "error: the result is more than the limit of 86400: column 1 of input.a"},
+         "error: seconds must be at most 86400: column 1 of input.a"},
         {"Seconds: input.a", "{\"a\":\"1\"}",
          "error: this field takes a number, not a text: column 1 of input.a"},
         {"Seconds: \"'1'\"", NULL, "1:11: this gives a text; here it must give a number\n"});

@@ -130,7 +130,7 @@ Test(rehearsal_file, explains_mistakes_of_expectations)
                      "             Attempts: {A: -1}}\n",
            "4:21: error: State \"Proccessed\" is unknown: did you mean Processed?\n"
            "4:44: error: the state of a step must be Pending, Processing, Processed, Error, "
-           "Compensated, Skipped or Caught, not a text (Done)\n"
+           "Compensated, Skipped, Caught or Waiting, not a text (Done)\n"
            "4:58: error: X is not a step of workflow w\n"
            "4:66: error: D is not a step of workflow w\n"
            "5:28: error: the number of attempts must be from 0 to 2147483647, not -1\n");

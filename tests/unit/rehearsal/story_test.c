@@ -68,6 +68,33 @@ Test(rehearsal_story, asks_for_more_time_within_the_workflows_limit)
                 "    Expect: {State: Processed, Attempts: {A: 2}}\n");
 }
 
+/* A year of waiting takes no time, and what happens at the same time comes in its order. */
+Test(rehearsal_story, jumps_to_the_moments_that_steps_wait_for)
+{
+#define WAITS                                                        \
+    "Steps:\n  - {Name: W, Wait: {Seconds: 31536000}}\n"             \
+    "  - {Name: V, Wait: {Timestamp: \"'2000-12-31T00:00:10Z'\"}}\n" \
+    "  - {Name: B, Agent: b}\n"
+    PASSES(WAITS, "    Expect: {State: Processed, Path: [W, V, B], Outputs: {W: null}}\n");
+    PASSES(WAITS, "    Operator: [{Command: pause, AtSeconds: 31535999}, {Command: resume}]\n"
+                  "    Expect: {State: Processed, Path: [W, V, B]}\n");
+    PASSES(WAITS, "    Operator: [{Command: skip, Step: W, AtSeconds: 5},\n"
+                  "               {Command: complete, Step: V, AtSeconds: 6, Output: 7}]\n"
+                  "    Expect: {State: Processed, Path: [W, V, B], Outputs: {V: 7},\n"
+                  "             Steps: {W: Skipped}}\n");
+    PASSES(WAITS, "    Operator: [{Command: cancel, AtSeconds: 31536005}]\n"
+                  "    Expect: {State: Compensated, Path: [W, V],\n"
+                  "             Steps: {W: Processed, V: Skipped}}\n");
+}
+
+Test(rehearsal_story, gives_the_next_answer_where_a_service_is_asked_again)
+{
+    PASSES("Steps:\n  - Name: A\n    Agent: a\n    Until: result == 2\n"
+           "    Retry: [{ErrorEquals: [States.NotYet], MaxAttempts: 2}]\n",
+           "    Answers: {A: [{Output: 0}, {Output: 1}, {Output: 2}]}\n"
+           "    Expect: {State: Processed, Attempts: {A: 3}, Outputs: {A: 2}}\n");
+}
+
 Test(rehearsal_story, undoes_with_answers_of_its_own)
 {
     PASSES(TWO,

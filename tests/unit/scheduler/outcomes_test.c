@@ -256,6 +256,22 @@ Test(outcomes, counts_an_order_that_ends_as_it_is_accepted, .init = begin_alone,
     cr_assert_eq(value_of(metrics, EXPRESSIONS("test", "A")), 1);
 }
 
+/* The service has answered: nothing has failed. */
+Test(outcomes, counts_a_service_that_is_not_ready_apart_from_failures, .init = begin_alone,
+     .fini = end_alone)
+{
+    struct attempt_ref ref = {TEXT("Poll"), DIRECTION_DO, 1};
+    struct step step = {.name = ref.step, .attempt = 1, .started_at = 1000};
+    struct order order = {.details.workflow = TEXT("w"), .steps = &step, .step_count = 1};
+    struct event event = {
+        .kind = EVENT_STEP_FAILED,
+        .step_failed = {.ref = ref, .error_name = TEXT(ERROR_NOT_YET), .not_yet = true}};
+    count_events(&order, &event, 1);
+    cr_assert_eq(value_of(metrics, "reeve_step_attempts_total{workflow=\"w\",step=\"Poll\","
+                                   "direction=\"do\",outcome=\"not_yet\",error=\"\"}"),
+                 1);
+}
+
 Test(outcomes, bounds_the_names_of_errors, .init = begin_alone, .fini = end_alone)
 {
     char name[32];

@@ -158,6 +158,54 @@ Test(router, takes_a_workflow_without_agents)
     router_kit_end(&kit);
 }
 
+/* Of own partitions, and after a restart as well; they wait for no agent. */
+Test(router, counts_steps_that_wait_for_a_moment)
+{
+    struct router_options options = {.switched_off = true,
+                                     .factor = 1,
+                                     .retry_ms_min = 1,
+                                     .retry_ms_max = 1,
+                                     .weights = {1, 1, 1}};
+    struct router *router = router_new(&options);
+    struct backlog *own = backlog_new(router, true);
+    struct backlog *standby = backlog_new(router, false);
+    struct step steps[] = {{.name = TEXT("W"), .state = STEP_WAITING, .wait = {.retry_at = 9}},
+                           {.name = TEXT("V"), .state = STEP_WAITING, .wait = {.retry_at = 8}},
+                           {.name = TEXT("A"), .state = STEP_PENDING, .wait = {.retry_at = 7}}};
+    struct order order = {.details = {.order_id = TEXT("o-1"), .workflow = TEXT("test")},
+                          .state = ORDER_PROCESSING,
+                          .steps = steps,
+                          .step_count = 3};
+    struct buffer tally = {0};
+    struct view_index_row rows[WORKFLOW_STEPS_MAX];
+    cr_assert_eq(backlog_index.rows_of(&order, rows), 0);
+    backlog_index.count(own, &order, 1);
+    cr_assert_eq(router_timed(router), 2);
+    backlog_index.encode(own, &tally);
+    struct text encoded = {(const char *)tally.data, (uint32_t)tally.size};
+    cr_assert(backlog_index.decode(standby, encoded));
+    cr_assert_eq(router_timed(router), 2);
+    backlog_set_active(standby, true);
+    cr_assert_eq(router_timed(router), 4);
+    steps[0].state = STEP_PROCESSED;
+    backlog_index.count(own, &order, 1);
+    steps[0].state = STEP_WAITING;
+    backlog_index.count(own, &order, -1);
+    cr_assert_eq(router_timed(router), 3);
+    backlog_set_active(own, false);
+    cr_assert_eq(router_timed(router), 2);
+    backlog_free(own);
+    backlog_free(standby);
+    cr_assert_eq(router_timed(router), 0);
+    for (uint32_t size = 0; size < encoded.size; size++) {
+        struct backlog *cut = backlog_new(router, false);
+        cr_assert_not(backlog_index.decode(cut, (struct text){encoded.data, size}), "%u", size);
+        backlog_free(cut);
+    }
+    buffer_deinit(&tally);
+    router_free(router);
+}
+
 Test(router, folds_an_old_store_without_a_tally_again)
 {
     static struct router_kit kit;

@@ -40,6 +40,7 @@ Test(schemas_order_json, shows_every_field)
     json_kit_int(step, "failure_count", 92);
     json_kit_int(step, "undo_generation", 94);
     json_kit_text(step, "retry_at", "2023-11-14T22:13:20.021Z");
+    cr_assert(json_is_null(json_object_get(step, "due_at")));
     cr_assert_eq(json_array_size(json_object_get(step, "retries_used")), 4);
     const json_t *first = json_array_get(json_object_get(json, "steps"), 0);
     cr_assert(json_is_null(json_object_get(first, "locked_by")));
@@ -82,26 +83,31 @@ Test(schemas_order_json, shows_hostile_texts_as_strings)
 
 Test(schemas_order_json, summarizes_the_steps_in_progress_until_the_order_ends)
 {
-    struct step steps[] = {{.name = TEXT("Reserve"), .state = STEP_PROCESSED, .attempt = 1},
-                           {.name = TEXT("Pay"), .state = STEP_PROCESSING, .attempt = 2},
-                           {.name = TEXT("Pack"), .state = STEP_ERROR, .attempt = 3},
-                           {.name = TEXT("Ship"), .state = STEP_PENDING}};
+    struct step steps[] = {
+        {.name = TEXT("Reserve"), .state = STEP_PROCESSED, .attempt = 1},
+        {.name = TEXT("Pay"), .state = STEP_PROCESSING, .attempt = 2},
+        {.name = TEXT("Pack"), .state = STEP_ERROR, .attempt = 3},
+        {.name = TEXT("Ship"), .state = STEP_PENDING},
+        {.name = TEXT("Day"), .state = STEP_WAITING, .wait = {.retry_at = INT64_C(1700000000021)}}};
     struct order order = {
         .details = {.order_id = TEXT("17"), .goods = &(struct goods){.line_count = 5}},
         .state = ORDER_PROCESSING,
         .steps = steps,
-        .step_count = 4};
+        .step_count = 5};
     json_t *json = json_kit_sent(order_json_summary(&order, 2));
     const json_t *active = json_object_get(json, "active_steps");
     json_kit_int(json, "partition", 2);
     json_kit_int(json, "line_count", 5);
     cr_assert(json_is_null(json_object_get(json, "customer")));
     cr_assert_null(json_object_get(json, "steps"));
-    cr_assert_eq(json_array_size(active), 2);
+    cr_assert_eq(json_array_size(active), 3);
     json_kit_text(json_array_get(active, 0), "step", "Pay");
     json_kit_int(json_array_get(active, 0), "attempt", 2);
     json_kit_text(json_array_get(active, 1), "step", "Pack");
     json_kit_text(json_array_get(active, 1), "state", "Error");
+    json_kit_text(json_array_get(active, 2), "state", "Waiting");
+    json_kit_text(json_array_get(active, 2), "due_at", "2023-11-14T22:13:20.021Z");
+    cr_assert(json_is_null(json_object_get(json_array_get(active, 2), "retry_at")));
     json_decref(json);
     order.state = ORDER_COMPENSATED;
     json = json_kit_sent(order_json_summary(&order, 2));

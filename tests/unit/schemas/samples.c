@@ -188,8 +188,8 @@ static struct event events[] = {
      .step_started = {REF(3), 31, T("bank"), T("refund"), T("scheduler-1"), AT(7), 1002,
                       T("bank: 4 of 16 free"), 5, T("{\"amount\":100.1}")}},
     {EVENT_STEP_SUCCEEDED, .step_succeeded = {REF(4), T("{\"ok\":true}"), T("payment-1")}},
-    {EVENT_STEP_FAILED,
-     .step_failed = {REF(5), T("Declined"), T("no money"), EFFECT_APPLIED, 51, T("payment-2")}},
+    {EVENT_STEP_FAILED, .step_failed = {REF(5), T("Declined"), T("no money"), EFFECT_APPLIED, 51,
+                                        T("payment-2"), true}},
     {EVENT_STEP_TIMED_OUT,
      .step_timed_out = {REF(6), EFFECT_APPLIED, 61, AT(8), T("supervisor-1")}},
     {EVENT_STEP_RETRY_SCHEDULED, .step_retry_scheduled = {REF(7), AT(9), 7, 71}},
@@ -241,6 +241,7 @@ static struct event events[] = {
     {EVENT_STEP_CAUGHT, .step_marked = {REF(35), T("a Catch matches Declined")}},
     {EVENT_ORDER_AMENDED, .order_amended = {T("{\"amount\":12.5}"), amended_steps,
                                             COUNT(amended_steps), T("ann"), T("a typing error")}},
+    {EVENT_STEP_WAITING, .step_waiting = {REF(37), AT(38)}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {

@@ -38,6 +38,16 @@ Test(audit, reports_a_step_that_waits_for_nothing_as_lost)
     cr_assert_eq(find(&order, 1000), AUDIT_OVERDUE);
 }
 
+Test(audit, accepts_a_step_that_waits_for_a_moment_until_long_after_it)
+{
+    struct step step = {.state = STEP_WAITING, .wait = {.retry_at = 900}};
+    struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
+    cr_assert_eq(find(&order, 999), AUDIT_CLEAN);
+    cr_assert_eq(find(&order, 1000), AUDIT_OVERDUE);
+    order.paused_at = 1;
+    cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
+}
+
 Test(audit, accepts_a_step_in_a_queue)
 {
     struct step step = {.state = STEP_PENDING, .wait = {.queued_at = 5}};

@@ -64,21 +64,31 @@ Test(diff, compares_shapes_by_member)
                      ".InputShape: a map | \n");
 }
 
+#define POLL(until) \
+    "  - {Name: F, Agent: x, Until: " until ", Retry: [{ErrorEquals: [States.ALL]}]}\n"
+
 Test(diff, tells_expressions)
 {
     cr_assert_str_eq(diff("Name: w\nVersion: 1\nSteps:\n  - {Name: A, Agent: x, When: input.a}\n"
                           "  - {Name: B, Set: {a: 1, b: \"x ${input.b}\"}}\n"
-                          "  - {Name: C, Fail: {Error: Odd}}\n",
+                          "  - {Name: C, Fail: {Error: Odd}}\n"
+                          "  - {Name: D, Wait: {Seconds: 5}}\n"
+                          "  - {Name: E, Wait: {Timestamp: input.t}}\n" POLL("result.a"),
                           "Name: w\nVersion: 2\nSteps:\n"
                           "  - {Name: A, Agent: x, When: input.a > 1, Input: [\"${input.b}\", 2]}\n"
                           "  - {Name: B, Set: {a: 1, b: \"${input.b}\"}}\n"
                           "  - {Name: C, Fail: {Error: Odd, Message: never}}\n"
-                          "Output: \"${output.B}\"\n"),
+                          "  - {Name: D, Wait: {Seconds: input.s, SpreadSeconds: 0.5}}\n"
+                          "  - {Name: E, Set: 1}\n" POLL("result.b") "Output: \"${output.B}\"\n"),
                      ".Output:  | \"${output.B}\"\n"
                      "A.When: input.a | input.a > 1\n"
                      "A.Input: none | [\"${input.b}\",2]\n"
                      "B.Set: {\"a\":1,\"b\":\"x ${input.b}\"} | {\"a\":1,\"b\":\"${input.b}\"}\n"
-                     "C.Fail: Odd | Odd: \"never\"\n");
+                     "C.Fail: Odd | Odd: \"never\"\n"
+                     "D.Wait: 5 s | input.s s, spread over 0.5 s\n"
+                     "E.Set: none | 1\n"
+                     "E.Wait: until input.t | none\n"
+                     "F.Until: result.a | result.b\n");
 }
 
 #define SET(value) HEAD "  - {Name: A, Set: " value "}\n"

@@ -58,6 +58,98 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
          "4:15: error: Set has no value: give it one or leave it out\n"});
 }
 
+/* ---- Wait ---- */
+
+Test(workflow_expressions, compiles_what_a_step_waits_for)
+{
+    struct workflow *workflow =
+        kit_workflow(HEAD "  - {Name: A, Wait: {Seconds: 0.5, SpreadSeconds: 60}}\n"
+                          "  - Name: B\n    When: input.wait\n"
+                          "    Wait: {Comment: soon, Timestamp: input.due}\n"
+                          "    Catch: [{ErrorEquals: [States.ALL], Next: $continue}]\n"
+                          "  - {Name: C, Wait: {Timestamp: \"'2026-07-01T09:00:00+02:00'\"}}\n"
+                          "  - {Name: D, Wait: {Seconds: input.days * 86400}}\n"
+                          "  - {Name: E, Set: \"${output.A}\"}\n");
+    const struct workflow_step *steps = workflow->steps;
+    cr_assert_eq(steps[0].kind, STEP_KIND_WAIT);
+    cr_assert(text_equal(steps[0].wait.seconds->source, TEXT("0.5")));
+    cr_assert_null(steps[0].wait.timestamp);
+    cr_assert_eq(steps[0].wait.spread_ms, 60000);
+    cr_assert(text_equal(steps[1].wait.timestamp->source, TEXT("input.due")));
+    cr_assert_null(steps[1].wait.seconds);
+    for (int i = 0; i < 4; i++)
+        cr_assert(workflow_step_waits(&steps[i]) && steps[i].timeout_ms == 0);
+    cr_assert_not(workflow_step_waits(&steps[4]));
+}
+
+Test(workflow_expressions, explains_mistakes_in_what_a_step_waits_for)
+{
+    LINT({HEAD "  - {Name: A, Wait: {Seconds: -1}}\n", "4:31: error: Seconds is negative\n"},
+         {HEAD "  - {Name: A, Wait: {Seconds: 31622400}}\n", ""},
+         {HEAD "  - {Name: A, Wait: {Seconds: 31622400.5}}\n",
+          "4:31: error: Seconds is more than 31622400, which are 366 days\n"},
+         {HEAD "  - {Name: A, Wait: {Seconds: \"'60'\"}}\n",
+          "4:32: error: this gives a text; here it must give a number\n"},
+         {HEAD "  - {Name: A, Wait: 60}\n",
+          "4:21: error: Wait must be a mapping: write {Seconds: 60}\n"},
+         {HEAD "  - {Name: A, Wait: 2026-07-01}\n",
+          "4:21: error: Wait must be a mapping: write {Timestamp: 2026-07-01}\n"},
+         {HEAD "  - {Name: A, Wait: {Timestamp: 2026-07-01T09:00:00Z}}\n",
+          "4:33: error: Timestamp is an expression: write the time as a text in it, "
+          "\"'2026-07-01T09:00:00Z'\"\n"},
+         {HEAD "  - {Name: A, Wait: {Timestamp: \"'2026-02-29T09:00:00Z'\"}}\n",
+          "4:33: error: 2026-02-29T09:00:00Z is not a time of RFC 3339, such as "
+          "2026-07-01T09:00:00Z\n"},
+         {HEAD "  - {Name: A, Wait: {Timestamp: 60}}\n",
+          "4:33: error: this gives a number; here it must give a text\n"},
+         {HEAD "  - {Name: A, Wait: {SpreadSeconds: 60}}\n",
+          "4:21: error: Wait of a step has no Seconds\n"},
+         {HEAD "  - {Name: A, Wait: {Seconds: 1, Timestamp: input.t}}\n",
+          "4:34: error: a step waits for Seconds or until Timestamp, not both: make two steps of "
+          "it\n"},
+         {HEAD "  - {Name: A, Wait: {Second: 1}}\n",
+          "4:21: error: Wait of a step has no Seconds\n"
+          "4:22: error: Second is an unknown field of Wait of a step: did you mean Seconds?\n"},
+         {HEAD "  - {Name: A, Wait: {SecondsPath: $.s, Seconds: 1}}\n",
+          "4:22: error: there is no field SecondsPath here: Seconds is an expression, such as "
+          "input.delay\n"},
+         {HEAD "  - {Name: A, Wait: {Seconds: input.s}, Until: input.b, Pivot: true}\n",
+          "4:41: error: Until does not belong to a step with Wait\n"
+          "4:57: error: Pivot does not belong to a step with Wait\n"},
+         {HEAD "  - {Name: A, Agent: x, Wait: {Seconds: 1}}\n",
+          "4:25: error: a step has Agent or Wait, not both: make two steps of it\n"},
+         {"Name: w\nVersion: 1\nTimeoutSeconds: 60\nSteps:\n"
+          "  - {Name: A, Wait: {Seconds: 50, SpreadSeconds: 20}}\n",
+          "5:12: warning: step A may take 70 s, longer than the whole order (60 s)\n"});
+}
+
+/* ---- Until ---- */
+
+#define POLL "  - {Name: A, Agent: x, Until: result.ready, "
+
+Test(workflow_expressions, wants_a_retry_for_what_is_asked_again)
+{
+    LINT({HEAD POLL "Retry: [{ErrorEquals: [States.NotYet]}]}\n", ""},
+         {HEAD POLL "Retry: [{ErrorEquals: [States.TaskFailed]}]}\n", ""},
+         {"Name: w\nVersion: 1\nDefaults: {Retry: [{ErrorEquals: [States.ALL]}]}\nSteps:\n" POLL
+          "TimeoutSeconds: 5}\n",
+          ""},
+         {HEAD POLL "Retry: [{ErrorEquals: [States.Timeout]}]}\n",
+          "4:25: error: step A has Until, but no retrier says when to ask again: add one with "
+          "ErrorEquals: [States.NotYet] to its Retry\n"},
+         {HEAD POLL "Compensate: {Action: U}, Retry: [{ErrorEquals: [States.NotYet]}]}\n",
+          "4:25: error: step A has Until and Compensate: it asks until something is ready, which "
+          "leaves nothing to undo; make two steps of it\n"},
+         {HEAD POLL "Pivot: true, Retry: [{ErrorEquals: [States.NotYet]}]}\n",
+          "4:25: error: the pivot A has Until: let a step before or after it ask\n"},
+         {HEAD "  - {Name: A, Agent: x, Until: result + 1, Retry: [{ErrorEquals: "
+               "[States.NotYet]}]}\n",
+          "4:32: error: this gives a number; here it must give a boolean\n"},
+         {HEAD "  - {Name: A, Agent: x, Retry: [{ErrorEquals: [NotYet]}]}\n",
+          "4:48: warning: NotYet counts as an error of the agent's own: did you mean "
+          "States.NotYet?\n"});
+}
+
 /* ---- Catch ---- */
 
 Test(workflow_expressions, lets_a_catcher_continue_where_that_leaves_nothing_behind)

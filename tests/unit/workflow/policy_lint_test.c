@@ -55,7 +55,7 @@ Test(workflow_policy_lint, checks_reserved_error_names)
           "6:28: error: states.all is not one of the reserved errors: did you mean States.ALL?\n"},
          {RETRY("{ErrorEquals: [States.Permissions]}"),
           "6:28: error: States.Permissions is not one of the reserved errors: States.ALL, "
-          "States.Timeout, States.TaskFailed, States.QueryEvaluationError and "
+          "States.Timeout, States.TaskFailed, States.NotYet, States.QueryEvaluationError and "
           "States.DataLimitExceeded\n"},
          {RETRY("{ErrorEquals: [Timeout]}"), "6:28: warning: Timeout counts as an error of the "
                                              "agent's own: did you mean States.Timeout?\n"},

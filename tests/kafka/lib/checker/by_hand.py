@@ -17,7 +17,7 @@ class ByHandRules:
                                     f"{len(step.attempts[direction])}")
         if step.running(direction):
             self.find("I6", offset, f"{name}: ended by hand while an attempt runs")
-        if step.state not in ("Pending", "Error", "Processing"):
+        if step.state not in ("Pending", "Waiting", "Error", "Processing"):
             self.find("I3", offset, f"{name}: ended by hand, but is {step.state}")
         phase = order.interrupted if order.state == "Error" else order.state
         if phase != ("Processing" if direction == "do" else "Compensating"):
@@ -101,7 +101,8 @@ class ByHandRules:
 
     def migrated(self, order, step, versions, names, offset):
         name = f"{order.key}/{step.name}"
-        finished = step.state in FINISHED or step.effect != "none" or step.running("do")
+        finished = (step.state in FINISHED or step.state == "Waiting" or step.effect != "none"
+                    or step.running("do"))
         if (finished or step.attempts["do"]) and step.name not in names:
             self.find("I4", offset, f"{name}: was started, and the other version lacks it")
         before, after = (workflow.steps.get(step.name) if workflow is not None else None
@@ -112,7 +113,9 @@ class ByHandRules:
             if (step.effect != "none" or step.running("do")) and (
                     ("undo" in before.ways) != ("undo" in after.ways)):
                 self.find("I9", offset, f"{name}: is undone in another way in the other version")
-        step.queued["do"], step.retry_at = None, None
+        step.queued["do"] = None
+        if step.state != "Waiting":  # its moment stays
+            step.retry_at = None
         if not step.running("do"):
             step.inputs["do"] = None
 

@@ -2,6 +2,7 @@
 """What left the partitions: requests, statuses, alerts and dead letters, against the log."""
 
 from .log import Findings, partition_of
+from .waits import asks_again
 
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
 SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
@@ -59,7 +60,10 @@ def decision_of(checkers, value, partition):
 def implies_status(decision):
     rejected_request = any(e["_type"] == "CommandRejected" and e["command"] not in (
         "SubmitOrder", "CancelOrder") for e in decision["events"])
-    return not ({event["_type"] for event in decision["events"]} <= SILENT or rejected_request)
+    events = decision["events"]
+    told = any(event["_type"] not in SILENT and not asks_again(events, number)
+               for number, event in enumerate(events))
+    return told and not rejected_request
 
 
 def check_statuses(checkers, topic, records):

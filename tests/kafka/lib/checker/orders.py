@@ -3,6 +3,7 @@
 
 from .by_hand import FINISHED, ByHandRules
 from .data import DataRules
+from .waits import TimeRules
 
 ENDED = {"Processed", "Compensated"}
 UNCHANGED = {"CommandRejected", "ReportIgnored", "SubmissionRepeated", "CommandDeadLettered"}
@@ -80,7 +81,7 @@ class Order:
         return f"{self.key}/{step.name}/{direction}/{step.generations[direction]}"
 
 
-class OrderRules(ByHandRules, DataRules):
+class OrderRules(ByHandRules, DataRules, TimeRules):
     """Handlers of events, mixed into Checker, which provides find(), workflows and attempts."""
 
     def event(self, order, decision, event, offset):
@@ -246,6 +247,7 @@ class OrderRules(ByHandRules, DataRules):
 
     def on_StepFailed(self, order, decision, event, offset):
         step, _ = self.outcome(order, event, "Failed", offset)
+        self.asks_again(order, step, event, offset)
         self.failed(order, event, step, offset)
         self.follows(order, decision, event, step, event["error_name"], offset)
 
@@ -349,10 +351,13 @@ class OrderRules(ByHandRules, DataRules):
 
     def on_StepPassed(self, order, decision, event, offset):
         step, plan = order.step(event["step"]), order.plan(order.step(event["step"]))
-        self.turns_up(order, step, "do", "passes", offset)
-        if plan is not None and not plan.sets:
+        if step.state == "Waiting":
+            self.moment(order, step, decision, offset)
+        else:
+            self.turns_up(order, step, "do", "passes", offset)
+            self.answers(order, step, True, offset)
+        if plan is not None and not plan.sets and plan.wait is None:
             self.find("I4", offset, f"{order.key}/{step.name}: passes without a Set")
-        self.answers(order, step, True, offset)
         step.state, step.output, step.retry_at = "Processed", event["output"], None
 
     # ---- compensation ----

@@ -118,7 +118,7 @@ class StatementRules:
                 self.find("I14", offset, f"{order.key} is restated with {name} {now}, was {was}")
         for name, now in restated.steps.items():
             was = order.step(name)
-            for part in ("state", "effect"):
+            for part in ("state", "effect", *(["retry_at"] if now.state == "Waiting" else [])):
                 if getattr(was, part) != getattr(now, part):
                     self.find("I14", offset, f"{order.key}/{name} is restated with {part} "
                                              f"{getattr(now, part)}, was {getattr(was, part)}")

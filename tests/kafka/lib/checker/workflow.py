@@ -62,6 +62,8 @@ class Plan:
         self.agents = names(fields.get("Agents", fields.get("Agent", [])))
         self.when = fields.get("When")
         self.sets = "Set" in fields
+        self.wait = fields.get("Wait")
+        self.until = fields.get("Until")
         self.after = set(names(fields["After"]) if "After" in fields else previous)
         self.before = set()
         self.pivot = fields.get("Pivot", False)
@@ -79,6 +81,14 @@ class Plan:
         self.catchers = fields.get("Catch", defaults.get("Catch", []))
         self.own_end = fields.get("OnExhausted")
         self.default_end = defaults.get("OnExhausted", "compensate")
+
+    def waits(self):
+        """The shortest and the longest wait of a Wait, in ms; None: data decides it."""
+        seconds = self.wait.get("Seconds")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+            return None
+        least = milliseconds(seconds)
+        return least, least + milliseconds(self.wait.get("SpreadSeconds", 0))
 
     def end(self, error, behind_pivot):
         """"compensate", "error" or "continue": what follows this error when no retry is left."""
