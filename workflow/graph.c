@@ -114,11 +114,24 @@ static struct text kind_word(const struct workflow_step *step)
     return step->agent_count > 0 ? (struct text){0} : workflow_step_kind_word(step);
 }
 
+/* What a step without agents is about: an error, or a moment; empty: nothing. */
+static struct text kind_detail(const struct workflow_step *step)
+{
+    if (step->wait.seconds != NULL)
+        return step->wait.seconds->source;
+    return step->wait.timestamp != NULL ? step->wait.timestamp->source : step->fail.error;
+}
+
+static struct text kind_unit(const struct workflow_step *step)
+{
+    return step->wait.seconds != NULL ? TEXT(" s") : (struct text){0};
+}
+
 static uint32_t agents_width(const struct workflow_step *step)
 {
     uint32_t width = kind_word(step).size;
-    if (!text_empty(step->fail.error))
-        width += 2 + step->fail.error.size;
+    if (!text_empty(kind_detail(step)))
+        width += 2 + kind_detail(step).size + kind_unit(step).size;
     for (uint32_t i = 0; i < step->agent_count; i++)
         width += step->agents[i].size + (i > 0);
     return width;
@@ -142,14 +155,15 @@ static void put_spaces(struct picture *picture, uint32_t count)
         picture_put(picture, TEXT(" "));
 }
 
-/* "Fail: LoanDeclined" */
+/* "Fail: LoanDeclined", "Wait: 60 s" */
 static void put_kind(struct picture *picture, const struct workflow_step *step,
                      void (*put)(struct picture *picture, struct text text))
 {
     picture_put(picture, kind_word(step));
-    if (!text_empty(step->fail.error)) {
+    if (!text_empty(kind_detail(step))) {
         picture_put(picture, TEXT(": "));
-        put(picture, step->fail.error);
+        put(picture, kind_detail(step));
+        picture_put(picture, kind_unit(step));
     }
 }
 

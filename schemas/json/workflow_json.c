@@ -55,6 +55,11 @@ static json_t *catch_json(const struct workflow_step *step)
     return catchers;
 }
 
+static json_t *source_or_null(const struct expression *expression)
+{
+    return expression != NULL ? json_codec_text(expression->source) : json_null();
+}
+
 static json_t *step_json(const struct workflow *workflow, uint32_t index)
 {
     const struct workflow_step *step = &workflow->steps[index];
@@ -71,9 +76,11 @@ static json_t *step_json(const struct workflow *workflow, uint32_t index)
     json_codec_put(object, "agent", json_codec_text_or_null(workflow_step_agent(step)));
     json_codec_put(object, "agents", agents);
     json_codec_put(object, "after", after);
-    json_codec_put(object, "when",
-                   step->when != NULL ? json_codec_text(step->when->source) : json_null());
+    json_codec_put(object, "when", source_or_null(step->when));
     json_codec_put(object, "error", json_codec_text_or_null(step->fail.error));
+    json_codec_put(object, "wait_seconds", source_or_null(step->wait.seconds));
+    json_codec_put(object, "wait_until", source_or_null(step->wait.timestamp));
+    json_codec_put(object, "until", source_or_null(step->until));
     json_codec_put(object, "timeout_ms", json_integer(step->timeout_ms));
     json_codec_put(object, "max_extension_ms", json_integer(step->max_extension_ms));
     json_codec_put(object, "retry", policy_json(&step->retry));

@@ -15,6 +15,11 @@ static const char *const media_types[GRAPH_FORMAT_COUNT] = {
     [GRAPH_DOT] = "text/vnd.graphviz; charset=utf-8",
 };
 
+static json_t *source_or_null(const struct expression *expression)
+{
+    return expression != NULL ? json_codec_text(expression->source) : json_null();
+}
+
 static json_t *render_step(const struct workflow *workflow, uint32_t index, uint32_t level)
 {
     const struct workflow_step *step = &workflow->steps[index];
@@ -33,9 +38,11 @@ static json_t *render_step(const struct workflow *workflow, uint32_t index, uint
     json_codec_put(object, "level", json_integer(level));
     json_codec_put(object, "agents", agents);
     json_codec_put(object, "after", after);
-    json_codec_put(object, "when",
-                   step->when != NULL ? json_codec_text(step->when->source) : json_null());
+    json_codec_put(object, "when", source_or_null(step->when));
     json_codec_put(object, "error", json_codec_text_or_null(step->fail.error));
+    json_codec_put(object, "wait_seconds", source_or_null(step->wait.seconds));
+    json_codec_put(object, "wait_until", source_or_null(step->wait.timestamp));
+    json_codec_put(object, "until", source_or_null(step->until));
     json_codec_put(object, "pivot", json_boolean(step->pivot));
     json_codec_put(object, "undo",
                    json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));

@@ -51,6 +51,20 @@ Test(graph, names_steps_and_edges_in_dot)
                      "}\n");
 }
 
+Test(graph, shows_what_steps_wait_for)
+{
+    struct workflow *workflow = kit_workflow(HEAD "  - {Name: Soon, Wait: {Seconds: 60}}\n"
+                                                  "  - {Name: Day, Wait: {Timestamp: input.on}}\n"
+                                                  "  - {Name: Pay, Agent: bank}\n");
+    cr_assert_str_eq(draw(workflow, GRAPH_TEXT), "w:1\n"
+                                                 "  1  Soon  [Wait: 60 s]\n"
+                                                 "  2  Day   [Wait: input.on]  <- Soon\n"
+                                                 "  3  Pay   [bank]            <- Day\n");
+    const char *dot = draw(workflow, GRAPH_DOT);
+    cr_assert_not_null(strstr(dot, "\"Soon\" [label=\"Soon\\nWait: 60 s\", shape=hexagon];\n"),
+                       "%s", dot);
+}
+
 Test(graph, shows_conditions_and_steps_without_agents)
 {
     struct workflow *workflow =
