@@ -28,7 +28,7 @@ static void read_seconds(struct workflow_compiler *compiler, struct draft *draft
                            (long long)(DURATION_MS_MAX / 1000), DURATION_DAYS_MAX);
 }
 
-/* Times as they stand in other files, in which they are no expressions. */
+/* A time as it stands in other files, where it is not an expression. */
 static bool is_plain_time(const struct yaml_node *node)
 {
     int64_t ms = 0;
