@@ -241,6 +241,23 @@ static void picture_text(struct picture *picture, const struct workflow *workflo
 
 /* ---- DOT ---- */
 
+/* A Fail is a stop sign. */
+static struct text shape_of(enum step_kind kind)
+{
+    switch (kind) {
+    case STEP_KIND_SET:
+        return TEXT(", shape=hexagon");
+    case STEP_KIND_FAIL:
+        return TEXT(", shape=octagon");
+    case STEP_KIND_WAIT:
+        return TEXT(", shape=oval");
+    case STEP_KIND_TASK:
+    case STEP_KIND_COUNT:
+        break;
+    }
+    return (struct text){0};
+}
+
 static void put_dot_step(struct picture *picture, const struct workflow_step *step)
 {
     picture_put(picture, TEXT("  \""));
@@ -262,9 +279,7 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
         picture_put_quoted(picture, step->when->source);
     }
     picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2") : TEXT("\""));
-    if (step->agent_count == 0) /* a Fail is a stop sign */
-        picture_put(picture, text_empty(step->fail.error) ? TEXT(", shape=hexagon")
-                                                          : TEXT(", shape=octagon"));
+    picture_put(picture, shape_of(step->kind));
     if (step->when != NULL)
         picture_put(picture, TEXT(", style=\"rounded,dashed\""));
     picture_put(picture, TEXT("];\n"));

@@ -12,7 +12,7 @@ export function stepsFor(action, order, workflow) {
     ['Processed', 'Skipped', 'Caught'].includes(step.state)).map((step) => step.step));
   return order.steps.filter((step) => {
     const definition = workflow?.steps.find((each) => each.step === step.step);
-    if (step.direction !== direction || !['Pending', 'Error'].includes(step.state)) return false;
+    if (step.direction !== direction || !['Pending', 'Waiting', 'Error'].includes(step.state)) return false;
     if (direction === 'do' && (definition?.after ?? []).some((name) => !settled.has(name))) return false;
     if (action === 'skip') return direction === 'do' && step.effect !== 'applied';
     return action !== 'fail' || step.state !== 'Error';

@@ -2,7 +2,7 @@
 // A workflow as SVG: steps in columns, each after the steps it waits for; with an order, the state
 // of every step.
 import { h, s } from './dom.js';
-import { visible } from './format.js';
+import { localTime, millis, visible } from './format.js';
 import { sign } from './parts.js';
 
 const NODE_WIDTH = 200;
@@ -42,10 +42,13 @@ function cut(text, font, room) {
   return size < text.length ? `${text.slice(0, size)}…` : text;
 }
 
-// What performs a step: its agents, or what a step without one does, such as "Fail: TooLate".
+// What performs a step: its agents, or what a step without one does, such as "Fail: TooLate" and
+// "Wait: 60 s".
 export function performer(definition) {
   const agents = (definition.agents ?? [definition.agent]).filter((name) => name);
-  return agents.length ? agents.join(', ') : [definition.kind, definition.error].filter((part) => part).join(': ');
+  const seconds = definition.wait_seconds ? `${definition.wait_seconds} s` : '';
+  const detail = definition.error || seconds || (definition.wait_until ? `until ${definition.wait_until}` : '');
+  return agents.length ? agents.join(', ') : [definition.kind, detail].filter((part) => part).join(': ');
 }
 
 // What a step is doing, as a state and words. ends: of timeline.js.
@@ -57,6 +60,7 @@ export function stepStatus(step, order, ends) {
     return { state: undo ? 'Compensating' : 'Processing', words };
   }
   if (step.state === 'Pending' && order?.paused_at) return { state: 'Paused', words: '' };
+  if (step.due_at) return { state: 'Waiting', words: `until ${localTime(millis(step.due_at))}` };
   if (step.queued_at) return { state: 'Waiting', words: 'waits for an agent' };
   if (step.retry_at) return { state: 'Waiting', words: `retry after ${step.failure_count} failed` };
   const end = ends?.get(step.step);
@@ -103,14 +107,15 @@ function edge(from, to, lit, conditional) {
     s('polygon', { points: `${x2 + 6},${y2} ${x2 - 3},${y2 - 4.5} ${x2 - 3},${y2 + 4.5}` }));
 }
 
-// A step of an agent is a box; Set has six corners, and Fail has the eight of a stop sign.
+// A step of an agent is a box; Set has six corners, Fail has the eight of a stop sign, and Wait is
+// round at its ends.
 function outline(definition, height) {
   const right = NODE_WIDTH;
   if (definition.kind === 'Fail')
     return s('polygon', { class: 'box', points: `${CUT},0 ${right - CUT},0 ${right},${CUT} ${right},${height - CUT} ${right - CUT},${height} ${CUT},${height} 0,${height - CUT} 0,${CUT}` });
   if (definition.kind === 'Set')
     return s('polygon', { class: 'box', points: `${CUT},0 ${right - CUT},0 ${right},${height / 2} ${right - CUT},${height} ${CUT},${height} 0,${height / 2}` });
-  return s('rect', { class: 'box', width: right, height, rx: 8 });
+  return s('rect', { class: 'box', width: right, height, rx: definition.kind === 'Wait' ? 24 : 8 });
 }
 
 // Where the texts of a step begin, and how wide they may be.

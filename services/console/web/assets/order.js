@@ -264,6 +264,7 @@ export function open(view) {
         ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
+        : step.due_at ? ['passes ', until(step.due_at, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or why none', class: 'wide', cell: (step) => resultOf(step, ends.get(step.step)) },
     ], shown.steps, { key: (step) => step.step }));

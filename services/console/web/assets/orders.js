@@ -16,6 +16,7 @@ function progress(order) {
   return order.active_steps.slice(0, 3).map((step, i) => {
     const undo = step.direction === 'undo' ? 'undo of ' : '';
     const words = step.state === 'Error' ? [' failed']
+      : step.due_at ? [' passes ', until(step.due_at)]
       : step.queued_at ? [' waits for an agent'] // its retry_at is when the scheduler looks again
         : step.retry_at ? [', next attempt ', until(step.retry_at)]
           : step.attempt > 1 ? [`, attempt ${step.attempt}`] : [];

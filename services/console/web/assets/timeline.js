@@ -26,6 +26,8 @@ const MARKS = {
 // Their reason says why the step has no output.
 const WHY = new Set(['StepSkipped', 'StepCaught']);
 const DECIDED = new Set(['StepSkipped', 'StepPassed']);
+const WAITING = { StepRetryScheduled: 'retry', StepQueued: 'queue', StepWaiting: 'timed' };
+const WAITS = Object.values(WAITING);
 const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated', 'StepPassed', 'StepCaught']);
 // The graph, the history and the bars of the steps say it already.
 export const UNDRAWN = ['OrderAccepted', 'OrderStarted', 'AlertRaised', 'AlertClosed',
@@ -77,7 +79,7 @@ export function spansOf(entries, order, now) {
     const at = millis(entry.time);
     for (const { kind, data, words } of entry.events) {
       if (kind === 'StepStarted') {
-        settle(data.step, at, ['retry', 'queue']);
+        settle(data.step, at, WAITS);
         track(data.step).bars.push({ kind: 'run', undo: data.direction === 'undo', from: at, to: null,
           attempt: data.attempt, deadline: millis(data.complete_by), words });
       } else if (ENDS[kind]) {
@@ -87,18 +89,18 @@ export function spansOf(entries, order, now) {
       } else if (kind === 'StepExtended') {
         const bar = track(data.step).bars.findLast((each) => each.kind === 'run' && each.to === null);
         if (bar) bar.deadline = millis(data.complete_by);
-      } else if (kind === 'StepRetryScheduled' || kind === 'StepQueued') {
-        settle(data.step, at, ['retry', 'queue']);
-        track(data.step).bars.push({ kind: kind === 'StepQueued' ? 'queue' : 'retry',
+      } else if (WAITING[kind]) {
+        settle(data.step, at, WAITS);
+        track(data.step).bars.push({ kind: WAITING[kind],
           undo: data.direction === 'undo', from: at, to: null, words });
       } else if (BY_HAND[kind]) {
-        settle(data.step, at, ['retry', 'queue']);
+        settle(data.step, at, WAITS);
         track(data.step).marks.push(data.by ? { at, kind: 'hand', words: `${data.step} ${BY_HAND[kind]}` } : { at, kind: 'unstarted', words });
       } else if (kind === 'StepResubmitted' || RESET.has(kind)) {
-        settle(data.step, at, ['retry', 'queue']);
+        settle(data.step, at, WAITS);
         if (DECIDED.has(kind)) track(data.step).marks.push({ at, kind: 'decided', words });
       } else if (kind === 'OrderMigrated') {
-        // A step that waits is started again, maybe under another agent; some steps are new, some gone.
+        // A step that waits for an agent is started again, maybe under another; some steps are new, some gone.
         for (const name of tracks.keys()) settle(name, at, ['retry', 'queue']);
         for (const step of data.steps ?? []) track(step.name);
       } else if (kind === 'OrderAmended') {
@@ -118,7 +120,7 @@ export function spansOf(entries, order, now) {
         closeBand('pause', at);
       }
       if (kind === 'OrderProcessed' || kind === 'OrderCompensated') {
-        for (const name of tracks.keys()) settle(name, at, ['retry', 'queue', 'run']);
+        for (const name of tracks.keys()) settle(name, at, [...WAITS, 'run']);
         ['compensation', 'pause', 'error'].forEach((band) => closeBand(band, at));
       }
       if (MARKS[kind]) marks.push({ at, words: MARKS[kind], kind });
@@ -264,8 +266,8 @@ function future(spans, scale, height) {
 }
 
 const LEGEND = [['good', 'succeeded'], ['run', 'running'], ['bad', 'failed'], ['late', 'timed out'],
-  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['undo', 'undo, runs backwards'],
-  ['hand', 'ended by hand'], ['decided', 'skipped, or computed without an agent'],
+  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time'],
+  ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or computed without an agent'],
   ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
   ['moment-of', 'of the whole order']];
 
