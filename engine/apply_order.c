@@ -334,7 +334,7 @@ static bool may_begin_again(const struct step *step)
         return false;
     return step->state == STEP_PENDING ||
            (step->attempt == 0 && (step->state == STEP_PROCESSED || step->state == STEP_SKIPPED ||
-                                   step->state == STEP_CAUGHT));
+                                   step->state == STEP_CAUGHT || step->state == STEP_WAITING));
 }
 
 static const char *order_amended_problem(const struct order *order, const struct decision *decision,

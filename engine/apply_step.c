@@ -177,6 +177,7 @@ static void step_waiting(const struct apply_ctx *ctx, struct step *step, const s
     (void)ctx;
     assert(event->step_waiting.ref.attempt == step->attempt);
     assert(step->complete_by == 0 && event->step_waiting.due_at > 0);
+    step->effect = EFFECT_NONE;
     step->wait = (struct wait_row){.retry_at = event->step_waiting.due_at};
 }
 

@@ -86,6 +86,9 @@ static bool reads_change(const struct workflow_step *plan, struct input_change *
 {
     bool whole = plan->agent_count > 0 && plan->input == NULL; /* its requests carry all */
     return (whole && input_differs(change)) || expression_reads_change(plan->when, change) ||
+           expression_reads_change(plan->until, change) ||
+           expression_reads_change(plan->wait.seconds, change) ||
+           expression_reads_change(plan->wait.timestamp, change) ||
            template_reads_change(plan->input, change) ||
            template_reads_change(plan->output, change) ||
            template_reads_change(plan->set, change) ||
@@ -122,14 +125,15 @@ static bool is_finished(const struct step *step)
            step->state == STEP_CAUGHT;
 }
 
-/* It was finished by what its expressions made of the data, not by an attempt or an operator. */
+/* It was finished by what its expressions made of the data, not by an attempt or an operator; or
+ * it waits for the moment that they made. */
 static bool was_evaluated(const struct step *step, const struct workflow_step *plan)
 {
     if (step->effect != EFFECT_NONE || step->attempt > 0)
         return false;
     if (step->state == STEP_SKIPPED)
         return plan->when != NULL && step->ended_at == 0; /* by hand, it ends at a time */
-    return plan->agent_count == 0 && is_finished(step);
+    return plan->agent_count == 0 && (is_finished(step) || step->state == STEP_WAITING);
 }
 
 /* What it was evaluated from. */
@@ -139,7 +143,9 @@ static bool evaluated_change(const struct step *step, const struct workflow_step
     if (expression_reads_change(plan->when, change))
         return true;
     return step->state != STEP_SKIPPED && (template_reads_change(plan->set, change) ||
-                                           template_reads_change(plan->fail.message, change));
+                                           template_reads_change(plan->fail.message, change) ||
+                                           expression_reads_change(plan->wait.seconds, change) ||
+                                           expression_reads_change(plan->wait.timestamp, change));
 }
 
 /* The steps before one that stays as it is: what that one has done, or was done to it, rests on how
@@ -153,8 +159,8 @@ static uint64_t before_what_stays(const struct decide_ctx *ctx)
         for (uint32_t i = 0; i < ctx->order->step_count; i++) {
             const struct step *step = &ctx->order->steps[i];
             const struct workflow_step *plan = decide_plan_of(ctx, i);
-            bool stays =
-                step->effect != EFFECT_NONE || (is_finished(step) && !was_evaluated(step, plan));
+            bool begun = is_finished(step) || step->state == STEP_WAITING;
+            bool stays = step->effect != EFFECT_NONE || (begun && !was_evaluated(step, plan));
             if (stays || (found & BIT(i)) != 0)
                 found |= plan->after;
         }

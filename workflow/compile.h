@@ -90,7 +90,7 @@ const struct expression_template *compile_step_template(struct workflow_compiler
 const struct expression_template *compile_undo_input(struct workflow_compiler *compiler,
                                                      const struct draft *draft,
                                                      const struct yaml_node *node);
-/* Likewise; the value may be one of `kinds`. */
+/* As compile_step_template(); the value may be one of `kinds`. */
 const struct expression *compile_step_expression(struct workflow_compiler *compiler,
                                                  const struct draft *draft,
                                                  const struct yaml_node *node, const char *what,

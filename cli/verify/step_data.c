@@ -73,5 +73,6 @@ void step_data_forget_input(struct step_data *data)
 void step_data_begin_again(struct step_data *data)
 {
     data->finished = false;
+    data->due_at = 0;
     step_data_forget_input(data);
 }

@@ -232,7 +232,8 @@ struct text data_member(struct text json, struct text name)
 struct text data_amended(struct dice *dice, struct arena *arena, struct text input)
 {
     static const char *const names[] = {"b", "big", "l", "m", "n", "t"}; /* sorted */
-    uint32_t chosen = dice_roll(dice, sizeof(names) / sizeof(names[0]));
+    bool number = dice_percent(dice, 30);                                /* what is read most */
+    uint32_t chosen = number ? 4 : dice_roll(dice, sizeof(names) / sizeof(names[0]));
     struct text other = any(dice, arena);
     char *made = arena_bytes(arena, input.size + other.size + 64);
     uint32_t size = 0;

@@ -262,7 +262,7 @@ static void take_agents(struct drawing *drawing, uint32_t index, enum step_kind 
 static void draw_kind(struct drawing *drawing, uint32_t index)
 {
     uint32_t roll = dice_roll(drawing->dice, 100);
-    if (drawing->steps[index].pivot || roll >= 28)
+    if (drawing->steps[index].pivot || roll >= 34)
         return;
     take_agents(drawing, index,
                 roll < 13   ? STEP_KIND_SET

@@ -55,7 +55,9 @@ static bool reads(const struct rules *rules, uint32_t index, struct amendment am
            term_differs(trees->output, false, amendment) ||
            term_differs(trees->undo_input, false, amendment) ||
            term_differs(trees->set, false, amendment) ||
-           term_differs(trees->message, false, amendment);
+           term_differs(trees->message, false, amendment) ||
+           term_differs(trees->until, false, amendment) ||
+           term_differs(trees->seconds, false, amendment);
 }
 
 /* Null is none. */
@@ -90,12 +92,13 @@ const char *rules_amend_verdict(struct rules *rules, const struct amend_order *a
 
 /* ---- which steps begin again ---- */
 
-/* By its When, or as a kind without attempts. */
+/* By its When, or as a kind without attempts; or it waits for a moment. */
 static bool finished_by_data(const struct rules *rules, uint32_t index)
 {
     const struct rules_step *step = &rules->steps[index];
     const struct way *way = &step->ways[DIRECTION_DO];
-    if (way->state != WAY_DONE || way->attempt > 0 || way->effect != EFFECT_NONE || step->by_hand)
+    if ((way->state != WAY_DONE && way->state != WAY_TIMED) || way->attempt > 0 ||
+        way->effect != EFFECT_NONE || step->by_hand)
         return false;
     const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
     if (step->skipped && !step->caught)
@@ -107,7 +110,7 @@ static bool stays(const struct rules *rules, uint32_t index)
 {
     const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
     return way->effect != EFFECT_NONE ||
-           (way->state == WAY_DONE && !finished_by_data(rules, index));
+           ((way->state == WAY_DONE || way->state == WAY_TIMED) && !finished_by_data(rules, index));
 }
 
 /* The steps before this one, directly or not. */
@@ -139,7 +142,8 @@ static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
     bool asked_only = step->skipped && !step->caught;
     return term_differs(trees->when, false, amendment) ||
            (!asked_only && (term_differs(trees->set, false, amendment) ||
-                            term_differs(trees->message, false, amendment)));
+                            term_differs(trees->message, false, amendment) ||
+                            term_differs(trees->seconds, false, amendment)));
 }
 
 /* It reads what changes, or comes after one that does and is decided again. */
@@ -176,6 +180,7 @@ static void begin_again(struct rules *rules, uint32_t index, bool decided)
     struct rules_step *step = &rules->steps[index];
     struct way *way = &step->ways[DIRECTION_DO];
     rules->rare[decided ? RARE_AMENDED_DECIDED : RARE_AMENDED_WAITING]++;
+    rules->rare[RARE_AMENDED_TIMED] += way->state == WAY_TIMED;
     if (decided) {
         uint32_t generation = way->generation;
         *step = (struct rules_step){.agent = step->agent};

@@ -197,6 +197,14 @@ void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct ste
 }
 
 /* Nothing is evaluated then, so it takes no time. */
+static bool ends_an_error(const struct decision *decision)
+{
+    bool resumed = false;
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        resumed = resumed || decision->events[i].kind == EVENT_ORDER_RESUMED;
+    return resumed;
+}
+
 static void moment_comes(struct rules *rules, const struct way *way,
                          const struct step_passed *event)
 {
@@ -206,7 +214,7 @@ static void moment_comes(struct rules *rules, const struct way *way,
     RULE(rules, text_empty(event->output), "a moment has an output");
     rules->rare[RARE_WAITED]++;
     rules->rare[RARE_WAITED_PAUSED] += rules->cmd->kind == COMMAND_RESUME_ORDER;
-    rules->rare[RARE_WAITED_IN_ERROR] += rules->cmd->kind == COMMAND_RESUBMIT_STEP;
+    rules->rare[RARE_WAITED_IN_ERROR] += ends_an_error(rules->decision);
 }
 
 void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting *event)

@@ -155,6 +155,15 @@ static bool vouches(uint32_t index)
     return services_nothing_applied(&history.services, index);
 }
 
+static bool a_moment_is_waited_for(void)
+{
+    for (uint32_t i = 0; i < history.order.step_count; i++) {
+        if (history.order.steps[i].state == STEP_WAITING)
+            return true;
+    }
+    return false;
+}
+
 void senders_operator(void)
 {
     const struct workflow *workflow = history.workflow;
@@ -163,7 +172,7 @@ void senders_operator(void)
     int64_t timeout_ms = dice_percent(&history.dice, 30) ? 60000 : 0;
     if (dice_percent(&history.dice, 15))
         senders_compensate();
-    else if (dice_percent(&history.dice, 25))
+    else if (dice_percent(&history.dice, a_moment_is_waited_for() ? 70 : 25))
         senders_amend();
     else if (dice_percent(&history.dice, 25))
         senders_end_a_step();

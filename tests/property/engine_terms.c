@@ -159,7 +159,9 @@ const struct term *term_condition(struct term_place *place)
 
 const struct term *term_seconds(struct term_place *place)
 {
-    return dice_percent(place->dice, 40) ? number(place) : sum(place, 1);
+    struct term *seconds = number(place);
+    seconds->number *= 5;
+    return dice_percent(place->dice, 40) ? seconds : sum(place, 1);
 }
 
 const struct term *term_endless(struct arena *arena)

@@ -234,6 +234,28 @@ Test(decision_wait, follows_its_when_and_is_caught)
              "spared start W => StepPassed(W do 0) StepStarted(Pay do 1)\n");
 }
 
+/* The moment is made again of what changes, and of nothing else. */
+Test(decision_wait, follows_data_that_an_operator_corrects)
+{
+    kit_tell(HEAD "  - {Name: W, After: [], Wait: {Seconds: input.s}}\n"
+                  "  - {Name: V, After: [], Wait: {Seconds: 60}}\n"
+                  "  - {Name: A, After: [], Set: \"${1 / input.n}\", OnExhausted: error}\n"
+                  "  - {Name: Pay, After: [W, V, A], Agent: agent}\n",
+             NULL,
+             "submit with {\"n\":0,\"s\":600} => OrderAccepted OrderStarted"
+             " StepWaiting(W do 0 +600000) StepWaiting(V do 0 +60000)"
+             " StepFailedUnstarted(A do 0 States.QueryEvaluationError x1) StepExhausted(A do 0)"
+             " OrderFailed(States.QueryEvaluationError) AlertRaised(States.QueryEvaluationError)\n"
+             "wait 5000\n"
+             "amend {\"n\":0,\"s\":60} => OrderAmended(W g0)\n"
+             "order Error W=Pending V=Waiting A=Error Pay=Pending\n"
+             "amend {\"n\":2,\"s\":60} => OrderAmended\n"
+             "wait 10000\n"
+             "resubmit => StepResubmitted(A do 0 g1) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted) StepWaiting(W do 0 +60000) StepPassed(A do 0 0.5)\n"
+             "deadlines start(W)+60000 start(V)+45000\n");
+}
+
 /* Another definition under its name and version, as in a recreated topic. */
 Test(decision_wait, is_not_asked_of_an_agent)
 {

@@ -47,7 +47,7 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
          "4:33: error: TimeoutSeconds does not belong to a step with Fail, only to one with "
          "Agent\n"},
         {HEAD "  - {Name: A, When: input.a}\n",
-         "4:5: error: a step has no Agent, Agents, Set or Fail\n"},
+         "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
         {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
         {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
          "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without "
@@ -103,19 +103,19 @@ Test(workflow_expressions, explains_mistakes_in_what_a_step_waits_for)
          {HEAD "  - {Name: A, Wait: {Timestamp: 60}}\n",
           "4:33: error: this gives a number; here it must give a text\n"},
          {HEAD "  - {Name: A, Wait: {SpreadSeconds: 60}}\n",
-          "4:21: error: Wait of a step has no Seconds\n"},
+          "4:21: error: Wait of a step has no Seconds or Timestamp\n"},
          {HEAD "  - {Name: A, Wait: {Seconds: 1, Timestamp: input.t}}\n",
           "4:34: error: a step waits for Seconds or until Timestamp, not both: make two steps of "
           "it\n"},
          {HEAD "  - {Name: A, Wait: {Second: 1}}\n",
-          "4:21: error: Wait of a step has no Seconds\n"
+          "4:21: error: Wait of a step has no Seconds or Timestamp\n"
           "4:22: error: Second is an unknown field of Wait of a step: did you mean Seconds?\n"},
          {HEAD "  - {Name: A, Wait: {SecondsPath: $.s, Seconds: 1}}\n",
           "4:22: error: there is no field SecondsPath here: Seconds is an expression, such as "
           "input.delay\n"},
          {HEAD "  - {Name: A, Wait: {Seconds: input.s}, Until: input.b, Pivot: true}\n",
-          "4:41: error: Until does not belong to a step with Wait\n"
-          "4:57: error: Pivot does not belong to a step with Wait\n"},
+          "4:41: error: Until does not belong to a step with Wait, only to one with Agent\n"
+          "4:57: error: Pivot does not belong to a step with Wait, only to one with Agent\n"},
          {HEAD "  - {Name: A, Agent: x, Wait: {Seconds: 1}}\n",
           "4:25: error: a step has Agent or Wait, not both: make two steps of it\n"},
          {"Name: w\nVersion: 1\nTimeoutSeconds: 60\nSteps:\n"

@@ -61,8 +61,8 @@ Test(graph, shows_what_steps_wait_for)
                                                  "  2  Day   [Wait: input.on]  <- Soon\n"
                                                  "  3  Pay   [bank]            <- Day\n");
     const char *dot = draw(workflow, GRAPH_DOT);
-    cr_assert_not_null(strstr(dot, "\"Soon\" [label=\"Soon\\nWait: 60 s\", shape=oval];\n"),
-                       "%s", dot);
+    cr_assert_not_null(strstr(dot, "\"Soon\" [label=\"Soon\\nWait: 60 s\", shape=oval];\n"), "%s",
+                       dot);
 }
 
 Test(graph, shows_conditions_and_steps_without_agents)

@@ -143,7 +143,8 @@ class ByHandRules:
         name, attempts = f"{order.key}/{step.name}", step.attempts["do"]
         if step.effect != "none":
             self.find("I9", offset, f"{name}: begins again, but its effect is {step.effect}")
-        if step.state != "Pending" and (step.state not in FINISHED or attempts):
+        begun = step.state in FINISHED or step.state == "Waiting"
+        if step.state != "Pending" and (not begun or attempts):
             self.find("I3", offset, f"{name}: begins again, but is {step.state} after "
                                     f"{len(attempts)} attempts")
         if generation != step.generations["do"] + bool(attempts):
@@ -154,7 +155,7 @@ class ByHandRules:
                 and other.effect != "none"]
         if step.state in FINISHED and late:
             self.find("I4", offset, f"{name}: begins again, and stands before {late}")
-        if step.state in FINISHED:
+        if begun:
             step.state, step.output = "Pending", ""
             step.failures["do"], step.used["do"] = 0, {}
         step.generations["do"] = generation
