@@ -37,6 +37,7 @@ void undo_rank_follow(struct undo_rank *rank, const struct event *event, uint64_
         rank->completed_version = version;
     } else if (event->kind == EVENT_STEP_FAILED) {
         note_effect(rank, event->step_failed.effect, version);
+        rank->generation += event->step_failed.not_yet; /* it is asked again under a new key */
     } else if (event->kind == EVENT_STEP_TIMED_OUT) {
         note_effect(rank, event->step_timed_out.effect, version);
     } else if (event->kind == EVENT_STEP_SKIPPED_BY_HAND) {
