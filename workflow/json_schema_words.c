@@ -56,6 +56,12 @@ static bool is_number_or_boolean(const struct yaml_node *node)
            is_word(node, "false");
 }
 
+static bool is_address(const struct yaml_node *node)
+{
+    return node != NULL && node->kind == NODE_SCALAR && node->text.size > 0 &&
+           memchr(node->text.data, '/', node->text.size) != NULL;
+}
+
 /* `properties`: the names in a list are probably theirs. */
 static bool is_list_of_names(const struct yaml_node *node, bool properties)
 {
@@ -65,39 +71,67 @@ static bool is_list_of_names(const struct yaml_node *node, bool properties)
            (properties && node->first->kind == NODE_SCALAR && !is_type(node->first));
 }
 
+/* First those whose value can be a type as well, then those where it never is. */
+static const char *const keywords[] = {"type",
+                                       "properties",
+                                       "items",
+                                       "$schema",
+                                       "$ref",
+                                       "$id",
+                                       "$defs",
+                                       "title",
+                                       "format",
+                                       "pattern",
+                                       "description",
+                                       "examples",
+                                       "oneOf",
+                                       "anyOf",
+                                       "allOf",
+                                       "required",
+                                       "enum",
+                                       "minimum",
+                                       "maximum",
+                                       "exclusiveMinimum",
+                                       "minLength",
+                                       "exclusiveMaximum",
+                                       "minItems",
+                                       "maxItems",
+                                       "additionalProperties",
+                                       "maxLength",
+                                       "multipleOf",
+                                       "const",
+                                       "default",
+                                       "uniqueItems",
+                                       "nullable"};
+enum { FIRST_OF_DATA = 15 };
+
+static bool has_keywords_only(const struct yaml_node *map)
+{
+    for (const struct yaml_node *child = map->first; child != NULL; child = child->next) {
+        size_t i = 0;
+        while (i < COUNT(keywords) && !text_equal(child->key->text, text_of(keywords[i])))
+            i++;
+        if (i == COUNT(keywords))
+            return false;
+    }
+    return true;
+}
+
 bool shape_is_json_schema(const struct yaml_node *node)
 {
-    static const char *const types[] = {"object", "array", "null"};
-    static const char *const keywords[] = {"additionalProperties",
-                                           "const",
-                                           "default",
-                                           "enum",
-                                           "exclusiveMaximum",
-                                           "exclusiveMinimum",
-                                           "maxItems",
-                                           "maxLength",
-                                           "maximum",
-                                           "minItems",
-                                           "minLength",
-                                           "minimum",
-                                           "multipleOf",
-                                           "nullable",
-                                           "required",
-                                           "uniqueItems"};
     const struct yaml_node *type = find(node, "type");
     bool properties = find(node, "properties") != NULL;
     bool begun = properties || find(node, "items") != NULL ||
                  (type != NULL && (type->kind == NODE_SEQUENCE || is_type(type)));
-    for (size_t i = 0; type != NULL && i < COUNT(types); i++) {
-        if (is_word(type, types[i]))
-            return true;
-    }
-    for (size_t i = 0; begun && i < COUNT(keywords); i++) {
+    if (type != NULL && (is_word(type, "object") || is_word(type, "array")) &&
+        has_keywords_only(node))
+        return true;
+    for (size_t i = FIRST_OF_DATA; begun && i < COUNT(keywords); i++) {
         const struct yaml_node *value = find(node, keywords[i]);
         if (value != NULL && (is_number_or_boolean(value) || is_list_of_names(value, properties)))
             return true;
     }
-    return find(node, "$schema") != NULL || find(node, "$ref") != NULL;
+    return is_address(find(node, "$schema")) || is_address(find(node, "$ref"));
 }
 
 /* ---- what to write ---- */

@@ -113,6 +113,9 @@ Test(workflow_shape, takes_the_words_of_json_schema_for_names)
     LINT({BEFORE "InputShape: {type: string, properties: {type: string}, items: [number], "
                  "required: [string], enum: any, minimum: number?, title: string}\n" AFTER,
           ""},
+         {BEFORE "InputShape: {$ref: string, $schema: any}\n" AFTER, ""},
+         {BEFORE "InputShape: {type: object, amount: number}\n" AFTER,
+          "3:20: error: \"object\" is not a type: did you mean any?\n"},
          {BEFORE "InputShape: {type: string, title: strng}\n" AFTER,
           "3:35: error: \"strng\" is not a type: did you mean string?\n"},
          {BEFORE "InputShape: {minimum: 1}\n" AFTER,
