@@ -417,7 +417,7 @@ static void differ(struct differences *differences, struct text step, const char
                    struct text left, struct text right)
 {
     differences->items[differences->count++] =
-        (struct workflow_difference){step, field, left, right};
+        (struct workflow_difference){step, field, left, right, NULL};
 }
 
 static int find_step(const struct workflow *workflow, struct text name)
@@ -458,14 +458,42 @@ static void compare_outputs(struct differences *differences, const struct workfl
                right->output == NULL ? none : texts[1]);
 }
 
+/* With Input, the requests of a step carry its data instead of the order's. */
+static const char *warning_of(const struct workflow_step *left, const struct workflow_step *right,
+                              enum diff_field field)
+{
+    if (left->agent_count == 0 || right->agent_count == 0)
+        return NULL;
+    if (field == INPUT && left->input == NULL)
+        return "the agent no longer gets outputs and lines, nor the order's input: put all that "
+               "its service reads into Input";
+    if (field == INPUT && right->input == NULL)
+        return "the agent gets the whole order again, with lines, input and outputs, instead of "
+               "what Input makes: have its service read from those";
+    /* An undo without an Input of its own gets that of its step. */
+    if (field != UNDO_INPUT || left->input != NULL || right->input != NULL ||
+        !left->has_compensate || !right->has_compensate)
+        return NULL;
+    if (left->compensate.input == NULL)
+        return "the undo no longer gets lines, the order's input and the outputs of other steps: "
+               "put all that its service reads into Compensate.Input";
+    if (right->compensate.input == NULL)
+        return "the undo gets the whole order again, with lines, input and outputs, instead of "
+               "what Compensate.Input makes: have its service read from those";
+    return NULL;
+}
+
 static void compare_steps(struct differences *differences, const struct workflow *left, uint32_t i,
                           const struct workflow *right, uint32_t j)
 {
     for (uint32_t field = 0; field < FIELDS; field++) {
         struct text a = field_of(left, i, (enum diff_field)field, differences->arena);
         struct text b = field_of(right, j, (enum diff_field)field, differences->arena);
-        if (!text_equal(a, b))
-            differ(differences, left->steps[i].name, step_fields[field], a, b);
+        if (text_equal(a, b))
+            continue;
+        differ(differences, left->steps[i].name, step_fields[field], a, b);
+        differences->items[differences->count - 1].warning =
+            warning_of(&left->steps[i], &right->steps[j], (enum diff_field)field);
     }
 }
 
@@ -568,4 +596,23 @@ uint32_t workflow_diff(const struct workflow *left, const struct workflow *right
     assert(differences.count <= most);
     *ret_differences = differences.items;
     return differences.count;
+}
+
+uint32_t workflow_diff_warnings(const struct workflow *left, const struct workflow *right,
+                                struct arena *arena, const struct text **ret_texts)
+{
+    const struct workflow_difference *differences;
+    uint32_t count = workflow_diff(left, right, arena, &differences);
+    uint32_t warned = 0;
+    struct text *texts = ARENA_ARRAY(arena, struct text, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct value value = {.arena = arena};
+        if (differences[i].warning == NULL)
+            continue;
+        add(&value, "step %.*s, from version %u to %u: %s", TEXT_ARG(differences[i].step),
+            left->version, right->version, differences[i].warning);
+        texts[warned++] = text_of_value(&value);
+    }
+    *ret_texts = texts;
+    return warned;
 }

@@ -14,11 +14,18 @@ struct workflow_difference {
     const char *field;
     struct text left; /* empty: it is not there */
     struct text right;
+    /* What follows for agents that know only `left`, and what to do; NULL: nothing is known to */
+    const char *warning;
 };
 
 /* Returns their number; *ret_differences is new in the arena. Steps of `left` come first, in its
  * order, then those that only `right` has. */
 uint32_t workflow_diff(const struct workflow *left, const struct workflow *right,
                        struct arena *arena, const struct workflow_difference **ret_differences);
+
+/* The warnings among the differences as "step A, from version 1 to 2: ..."; returns their number.
+ * *ret_texts is new in the arena. */
+uint32_t workflow_diff_warnings(const struct workflow *left, const struct workflow *right,
+                                struct arena *arena, const struct text **ret_texts);
 
 #endif

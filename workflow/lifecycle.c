@@ -124,6 +124,14 @@ enum error_class workflow_deployment_next(const struct workflow_registry *regist
     return ERROR_OK;
 }
 
+const struct workflow *workflow_deployment_before(const struct workflow_registry *registry,
+                                                  const struct workflow *workflow)
+{
+    if (workflow_registry_find(registry, workflow->name, workflow->version) != NULL)
+        return NULL;
+    return workflow_registry_find(registry, workflow->name, 0);
+}
+
 struct text workflow_deployment_reason(enum workflow_deployment_step step)
 {
     assert(step != DEPLOYMENT_DEFINE && step != DEPLOYMENT_DONE);

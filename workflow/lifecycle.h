@@ -50,6 +50,10 @@ enum error_class workflow_deployment_next(const struct workflow_registry *regist
                                           const struct workflow_deployment *deployment,
                                           enum workflow_deployment_step *ret_step,
                                           uint32_t *ret_version, struct error *ret_error);
+/* The version that new orders take before this one is deployed; NULL: there is none, or this one is
+ * deployed already. */
+const struct workflow *workflow_deployment_before(const struct workflow_registry *registry,
+                                                  const struct workflow *workflow);
 /* The reason that the topic keeps with the activation or retirement of a step. */
 struct text workflow_deployment_reason(enum workflow_deployment_step step);
 /* "deployed, active", "already deployed, not active" ... */

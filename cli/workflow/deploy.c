@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
+#include "workflow/diff.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,11 +15,26 @@ static const struct output_column columns[] = {
     {0},
 };
 
-static int deploy_file(struct cli *cli, struct cli_session *session, struct agent_check *agents,
-                       const struct workflow_file *file, struct output *output)
+/* What follows for agents once new orders take the version. */
+static void warn_of_changes(struct cli *cli, const struct workflow *before,
+                            const struct workflow *after)
+{
+    struct heap_arena heap;
+    const struct text *texts;
+    heap_arena_init(&heap, 64 * 1024);
+    uint32_t count = workflow_diff_warnings(before, after, &heap.arena, &texts);
+    for (uint32_t i = 0; i < count; i++)
+        cli_warn(cli, CODE_INPUT_CHANGED, "%.*s", TEXT_ARG(texts[i]));
+    heap_arena_deinit(&heap);
+}
+
+int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct agent_check *agents,
+                        const struct workflow_file *file, struct output *output)
 {
     struct error error = {0};
     const char *result = "";
+    const struct workflow *before =
+        workflow_deployment_before(session->cluster->workflows, file->workflow);
     /* The topics first: a deployed workflow without them would lose its requests. */
     if (workflow_make_topics(session, file->workflow, &error) != ERROR_OK ||
         workflow_deploy(session, file, !cli_flag_given(cli, "no-activate"), &result, &error) !=
@@ -27,6 +43,8 @@ static int deploy_file(struct cli *cli, struct cli_session *session, struct agen
     output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", file->workflow->name.data,
                                  (size_t)file->workflow->name.size, "version",
                                  (int)file->workflow->version, "result", result));
+    if (before != NULL)
+        warn_of_changes(cli, before, file->workflow);
     if (cli_flag_given(cli, "no-agent-check"))
         return EXIT_CODE_OK;
     agent_check_read(agents, session);
@@ -61,7 +79,7 @@ int workflow_run_deploy(struct cli *cli)
         struct agent_check agents = {.table = NULL};
         struct output *output = output_new(cli, columns);
         for (size_t i = 0; i < count && code == EXIT_CODE_OK; i++)
-            code = deploy_file(cli, &session, &agents, &files[i], output);
+            code = workflow_deploy_run(cli, &session, &agents, &files[i], output);
         code = output_finish(output, code);
         agent_check_deinit(&agents);
         cli_session_close(&session);

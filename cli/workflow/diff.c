@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow diff`: what differs between two versions, by step and field. */
-#include "workflow/diff.h"
-#include "schemas/json/json_codec.h"
-
 #include "cli/output.h"
 #include "cli/workflow/operands.h"
 #include "cli/workflow/verbs.h"
-
-static json_t *row_of(const struct workflow_difference *difference)
-{
-    return json_pack("{s:o, s:s, s:o, s:o}", "step", json_codec_text_or_null(difference->step),
-                     "field", difference->field, "left", json_codec_text_or_null(difference->left),
-                     "right", json_codec_text_or_null(difference->right));
-}
+#include "replica/cluster/workflow_entry_json.h"
 
 /* As a patch: "-" is what the left one says, "+" what the right one says. */
 static void print_difference(FILE *out, const struct workflow_difference *difference)
@@ -28,6 +19,8 @@ static void print_difference(FILE *out, const struct workflow_difference *differ
         fprintf(out, "-     %.*s\n", TEXT_ARG(difference->left));
     if (!text_empty(difference->right))
         fprintf(out, "+     %.*s\n", TEXT_ARG(difference->right));
+    if (difference->warning != NULL)
+        fprintf(out, "      warning: %s\n", difference->warning);
 }
 
 static void print_title(FILE *out, char sign, const struct workflow_operand *operand)
@@ -53,7 +46,7 @@ static int print(struct cli *cli, const struct workflow_operands *operands)
     } else if (cli->output != CLI_OUTPUT_TABLE) {
         struct output *output = output_new(cli, NULL);
         for (uint32_t i = 0; i < count; i++)
-            output_row(output, row_of(&differences[i]));
+            output_row(output, workflow_difference_json(&differences[i]));
         code = output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK ? code : EXIT_CODE_INTERNAL;
     }
     heap_arena_deinit(&heap);

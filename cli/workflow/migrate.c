@@ -3,6 +3,7 @@
 #include "cli/workflow/migrate.h"
 
 #include "cli/console/operator_command.h"
+#include "cli/field.h"
 #include "cli/workflow/verbs.h"
 
 #include <assert.h>
@@ -111,10 +112,43 @@ static bool check_version(struct cli *cli, const struct console_client *client,
     return *ret_code == EXIT_CODE_OK;
 }
 
+/* What follows for agents once they get the orders' requests. False after it reported. */
+static bool warn_of_changes(struct cli *cli, const struct console_client *client, int *ret_code)
+{
+    struct versions versions = versions_of(cli);
+    char name[NAME_BYTES_MAX + 1];
+    struct error error;
+    struct console_answer answer;
+    struct console_path path = {.size = 0};
+    size_t i;
+    const json_t *difference;
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(versions.name));
+    console_path_add(&path, "/api/workflows/");
+    console_path_add_segment(&path, name);
+    console_path_add(&path, "/diff");
+    console_path_add_query(&path, "left", cli->arguments[-2] + versions.name.size + 1);
+    console_path_add_query(&path, "right", cli->arguments[-1] + versions.name.size + 1);
+    if (console_query(client, &path, NULL, &answer, &error) != ERROR_OK) {
+        *ret_code = cli_fail(cli, &error);
+        return false;
+    }
+    if (answer.status != 200)
+        *ret_code = console_refused(cli, &answer, cli->arguments[-1]);
+    json_array_foreach(json_object_get(answer.json, "differences"), i, difference) {
+        const char *warning = json_string_value(json_object_get(difference, "warning"));
+        if (warning != NULL)
+            cli_warn(cli, CODE_INPUT_CHANGED, "step %.64s, from version %u to %u: %s",
+                     field_text(difference, "step"), versions.from, versions.to, warning);
+    }
+    console_answer_deinit(&answer);
+    return *ret_code == EXIT_CODE_OK;
+}
+
 static bool may_begin(struct cli *cli, const struct console_client *client, int *ret_code)
 {
     return check_version(cli, client, cli->arguments[-2], false, ret_code) &&
-           check_version(cli, client, cli->arguments[-1], true, ret_code);
+           check_version(cli, client, cli->arguments[-1], true, ret_code) &&
+           warn_of_changes(cli, client, ret_code);
 }
 
 static struct targets_version version_of(const struct cli *cli)

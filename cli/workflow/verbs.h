@@ -14,6 +14,13 @@ void workflow_print_problems(struct cli *cli, struct output *output, const char 
 /* NAME or NAME:VERSION; *ret_version 0: none. */
 bool workflow_parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version);
 
+struct agent_check;
+
+/* For tests: deploys one file that was read and compiled, with a row of `output` and the warnings.
+ * The session follows workflows; the exit code. */
+int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct agent_check *agents,
+                        const struct workflow_file *file, struct output *output);
+
 /* For tests: changes which version new orders take, with --by and --reason, and prints the result.
  * The session follows workflows; the exit code. */
 int workflow_change_run(struct cli *cli, struct cli_session *session, enum workflow_change what,

@@ -36,3 +36,15 @@ json_t *workflow_problems_json(const struct workflow_problem *problems, uint32_t
         json_array_append_new(list, workflow_problem_json(&problems[i]));
     return list;
 }
+
+json_t *workflow_difference_json(const struct workflow_difference *difference)
+{
+    json_t *object = json_object();
+    json_codec_put(object, "step", json_codec_text_or_null(difference->step));
+    json_codec_put(object, "field", json_string(difference->field));
+    json_codec_put(object, "left", json_codec_text_or_null(difference->left));
+    json_codec_put(object, "right", json_codec_text_or_null(difference->right));
+    json_codec_put(object, "warning",
+                   difference->warning != NULL ? json_string(difference->warning) : json_null());
+    return object;
+}

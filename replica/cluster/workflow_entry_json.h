@@ -4,6 +4,7 @@
 #ifndef REPLICA_CLUSTER_WORKFLOW_ENTRY_JSON_H
 #define REPLICA_CLUSTER_WORKFLOW_ENTRY_JSON_H
 
+#include "workflow/diff.h"
 #include "workflow/registry.h"
 
 #include <jansson.h>
@@ -14,5 +15,7 @@ json_t *workflow_entry_json(const struct workflow_registry *registry,
 /* {"line", "column", "severity", "message"} */
 json_t *workflow_problem_json(const struct workflow_problem *problem);
 json_t *workflow_problems_json(const struct workflow_problem *problems, uint32_t count);
+/* {"step", "field", "left", "right", "warning"} */
+json_t *workflow_difference_json(const struct workflow_difference *difference);
 
 #endif

@@ -25,7 +25,8 @@ struct workflow_request {
     struct text name;
     uint32_t version;
     struct text by;
-    bool is_deployment; /* else a change of a deployed version */
+    bool is_deployment;            /* else a change of a deployed version */
+    const struct workflow *before; /* of a deployment: see workflow_deployment_before() */
     struct workflow_deployment deployment;
     struct text format;
     bool active;        /* of a change: the version becomes the active one; else it is retired */
@@ -89,10 +90,31 @@ static bool warn_unserved(const struct agent_table *table, const struct workflow
     return true;
 }
 
-/* The version as it was read back, with the result in words and, or null, what to be warned of. */
+/* What to be warned of, a text for each. */
+static json_t *warnings_of(struct workflow_request *request, const struct workflow_entry *entry)
+{
+    const struct workflow_registry *registry = request->changes->cluster->workflows;
+    char warning[ERROR_MESSAGE_SIZE];
+    const struct text *texts = NULL;
+    uint32_t count = 0;
+    json_t *list = json_array();
+    bool warns =
+        request->is_deployment
+            ? warn_unserved(request->changes->agents, entry->workflow, warning, sizeof(warning))
+            : workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
+    if (warns)
+        json_array_append_new(list, json_codec_text(text_of(warning)));
+    if (request->before != NULL)
+        count =
+            workflow_diff_warnings(request->before, entry->workflow, &request->heap.arena, &texts);
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_codec_text(texts[i]));
+    return list;
+}
+
+/* The version as it was read back, with the result in words and the warnings. */
 static void finish(struct workflow_request *request)
 {
-    char warning[ERROR_MESSAGE_SIZE];
     struct http_exchange *exchange = http_pending_take(&request->pending);
     const struct workflow_registry *registry = request->changes->cluster->workflows;
     const struct workflow_entry *entry =
@@ -101,15 +123,11 @@ static void finish(struct workflow_request *request)
     bool active = workflow_lifecycle_is_active(registry, entry);
     const char *result = entry->retired ? "retired" : active ? "active" : "not active";
     json_t *body = workflow_entry_json(registry, entry);
-    bool warns =
-        request->is_deployment
-            ? warn_unserved(request->changes->agents, entry->workflow, warning, sizeof(warning))
-            : workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
     if (request->is_deployment)
         result = workflow_deployment_result(registry, &request->deployment);
     json_codec_put(body, "lint", workflow_problems_json(entry->warnings, entry->warning_count));
     json_codec_put(body, "result", json_string(result));
-    json_codec_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
+    json_codec_put(body, "warnings", warnings_of(request, entry));
     http_respond_json(exchange, 200, body);
 }
 
@@ -254,10 +272,13 @@ static void take(struct workflow_request *request, struct http_exchange *exchang
              LOG_I64("version", request->version), LOG_TEXT("by", request->by),
              LOG_TEXT("reason", request->reason));
     http_pending_begin(&changes->pendings, &request->pending, exchange, WORKFLOW_CHANGES_WAIT_MS);
-    if (request->is_deployment)
+    if (request->is_deployment) {
+        request->before =
+            workflow_deployment_before(changes->cluster->workflows, request->deployment.workflow);
         advance(request);
-    else
+    } else {
         append_activation(request, request->version, request->active, request->reason);
+    }
     http_pending_settle(&request->pending);
 }
 

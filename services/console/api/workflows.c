@@ -9,7 +9,6 @@
 #include "schemas/json/json_codec.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
-#include "workflow/diff.h"
 #include "workflow/shape_schema.h"
 
 /* Of all partitions; order_counts_deinit(). */
@@ -159,16 +158,6 @@ void serve_workflow(struct api *api, struct http_exchange *exchange)
 
 /* ---- differences ---- */
 
-static json_t *render_difference(const struct workflow_difference *difference)
-{
-    json_t *object = json_object();
-    json_codec_put(object, "step", json_codec_text_or_null(difference->step));
-    json_codec_put(object, "field", json_string(difference->field));
-    json_codec_put(object, "left", json_codec_text_or_null(difference->left));
-    json_codec_put(object, "right", json_codec_text_or_null(difference->right));
-    return object;
-}
-
 void serve_workflow_diff(struct api *api, struct http_exchange *exchange)
 {
     int64_t versions[2] = {0, 0};
@@ -192,7 +181,7 @@ void serve_workflow_diff(struct api *api, struct http_exchange *exchange)
     uint32_t count =
         workflow_diff(left->workflow, right->workflow, &api->scratch.arena, &differences);
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list, render_difference(&differences[i]));
+        json_array_append_new(list, workflow_difference_json(&differences[i]));
     json_codec_put(body, "workflow", json_codec_text(left->definition.name));
     json_codec_put(body, "left", json_integer(versions[0]));
     json_codec_put(body, "right", json_integer(versions[1]));

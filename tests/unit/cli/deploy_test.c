@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deploying over what the workflows topic holds already: the first definition of a version counts,
  * also one that does not compile. */
+#include "cli/output.h"
+#include "cli/workflow/agent_check.h"
 #include "cli/workflow/deployment.h"
+#include "cli/workflow/verbs.h"
 #include "platform/files.h"
 #include "replica/service/settings.h"
 #include "tests/lib/site.h"
@@ -114,4 +117,46 @@ Test(cli_deploy, says_how_an_agent_gets_a_topic_of_the_embedded_broker)
     cr_assert_str_eq(error.message,
                      "agent bank has no topic of requests, and the embedded broker makes topics "
                      "only when it starts: start `reeve dev` again, with this file");
+}
+
+/* Deploys the file, without activating it; what the command prints on stderr. */
+static const char *deploy(void)
+{
+    const struct cli_flag flags[] = {{.name = "no-agent-check"}, {.name = "no-activate"}};
+    struct cli_given given[] = {{&flags[0], ""}, {&flags[1], ""}};
+    struct agent_check agents = {.table = NULL};
+    size_t warned = kit.err_size;
+    kit.cli.noun = &cli_workflow;
+    kit.cli.verb = cli_find_verb(&cli_workflow, "deploy");
+    kit.cli.given = given;
+    kit.cli.given_count = 2;
+    kit.cli.output = CLI_OUTPUT_JSONL; /* without columns */
+    struct output *output = output_new(&kit.cli, NULL);
+    kit.cli.output = CLI_OUTPUT_TABLE;
+    int code = workflow_deploy_run(&kit.cli, &kit.session, &agents, &file, output);
+    cr_assert_eq(output_finish(output, code), EXIT_CODE_OK);
+    session_kit_flush(&kit);
+    return kit.err + warned;
+}
+
+/* New orders take version 2, which is what counts: version 1 had no Input either. */
+Test(cli_deploy, warns_once_of_what_agents_no_longer_get)
+{
+    static const char *const before[] = {
+        "Name: shop\nVersion: 1\nSteps:\n  - {Name: Pay, Agent: bank, After: []}\n",
+        "Name: shop\nVersion: 2\nSteps:\n  - {Name: Pay, Agent: bank, Input: 1, After: []}\n"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct workflow_definition definition = {.name = TEXT("shop"),
+                                                 .version = i + 1,
+                                                 .text = text_of(before[i]),
+                                                 .format = TEXT("yaml")};
+        session_kit_append(&kit, "t.workflows", RECORD_WORKFLOW_DEFINITION, &definition);
+    }
+    SITE_TOPICS(kit.kafka, 1, "t.requests.bank");
+    session_kit_open(&kit, CLUSTER_FOLLOWS_WORKFLOWS);
+    cr_expect_str_eq(deploy(),
+                     "reeve: warning: step Pay, from version 2 to 3: the agent gets the whole "
+                     "order again, with lines, input and outputs, instead of what Input makes: "
+                     "have its service read from those\n");
+    cr_expect_str_eq(deploy(), "");
 }

@@ -10,6 +10,7 @@
 #define UNKNOWN                                                                        \
     "{\"code\": \"UnknownWorkflow\", \"detail\": \"version 9 of this workflow is not " \
     "deployed\"}"
+#define NO_DIFFERENCE "{\"workflow\": \"w\", \"left\": 1, \"right\": 2, \"differences\": []}"
 #define WHY "--by", "ann", "--reason", "wrong"
 
 TestSuite(cli_migrate, .init = cli_kit_console_open, .fini = cli_kit_console_close);
@@ -50,14 +51,16 @@ Test(cli_migrate, checks_each_order_of_a_dry_run)
 {
     cli_kit_answer(200, DEPLOYED);
     cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, NO_DIFFERENCE);
     cli_kit_answer(200, "{\"order_id\": \"one\", \"version\": 2}");
     cli_kit_answer(409, "{\"code\": \"StepsDiffer\", \"detail\": \"version 2 has no step A\"}");
     int code =
         CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w:1", "w:2", "one", "two", "--dry-run");
     cr_assert_eq(code, EXIT_CODE_NEGATIVE, "%s", cli_kit_err);
-    cr_assert_str_eq(cli_kit_request(2),
+    cr_assert_str_eq(cli_kit_request(2), "GET /api/workflows/w/diff?left=1&right=2");
+    cr_assert_str_eq(cli_kit_request(3),
                      "GET /api/orders/one/migrate?workflow=w&from_version=1&version=2");
-    cr_assert_eq(cli_kit_request_count(), 4);
+    cr_assert_eq(cli_kit_request_count(), 5);
     cli_kit_expect_text(cli_kit_out, "one    accepted");
     cli_kit_expect_text(cli_kit_out, "two    refused   version 2 has no step A");
     cli_kit_expect_text(cli_kit_err,
@@ -68,9 +71,35 @@ Test(cli_migrate, sends_the_command_of_each_order)
 {
     cli_kit_answer(200, DEPLOYED);
     cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, NO_DIFFERENCE);
     cli_kit_answer(200, "{\"order_id\": \"one\", \"state\": \"Error\", \"events\": []}");
     int code = CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w:1", "w:2", "one", WHY);
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
-    cli_kit_expect_text(cli_kit_request(2), "POST /api/orders/one/migrate ");
-    cli_kit_expect_text(cli_kit_request(2), "\"from_version\":1");
+    cli_kit_expect_text(cli_kit_request(3), "POST /api/orders/one/migrate ");
+    cli_kit_expect_text(cli_kit_request(3), "\"from_version\":1");
+    cr_assert_null(strstr(cli_kit_err, "warning"), "%s", cli_kit_err);
+}
+
+Test(cli_migrate, warns_of_what_agents_no_longer_get)
+{
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, "{\"differences\": [{\"step\": \"A\", \"warning\": null}, {\"step\": "
+                        "\"Pay\", \"warning\": \"the agent no longer gets lines\"}]}");
+    cli_kit_answer(200, "{\"order_id\": \"one\", \"version\": 2}");
+    int code = CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w:1", "w:2", "one", "--dry-run");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_err, "reeve: warning: step Pay, from version 1 to 2: the agent no "
+                                     "longer gets lines\n");
+    cr_assert_null(strstr(cli_kit_err, "step A"), "%s", cli_kit_err);
+}
+
+Test(cli_migrate, moves_nothing_when_it_cannot_compare_the_versions)
+{
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(404, UNKNOWN);
+    int code = CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w:1", "w:2", "one", WHY);
+    cr_assert_eq(code, EXIT_CODE_NEGATIVE, "%s", cli_kit_err);
+    cr_assert_eq(cli_kit_request_count(), 3);
 }

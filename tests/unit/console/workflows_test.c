@@ -138,7 +138,7 @@ static void expect_refusal(int status, const char *code, const char *path, const
 static void expect_change(const char *path, int64_t version, const char *result, bool warns)
 {
     json_t *answer = world_post(world, 200, path, WHO);
-    cr_expect_eq(json_is_string(world_at(answer, "warning")), warns, "%s", path);
+    cr_expect_eq(json_array_size(world_at(answer, "warnings")), warns ? 1 : 0, "%s", path);
     SHOWS(answer, {"version", answer_number(version)}, {"result", result},
           {json_is_true(world_at(answer, "retired")) ? "retirement_reason" : "activation_reason",
            "tested"});
@@ -210,7 +210,7 @@ Test(console_workflows, deploys_a_text)
     broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
     expect_deployment(200, "result", "deployed, not active", "Name: test\\nVersion: 3" STEPS,
                       ", \"activate\": false");
-    expect_deployment(200, "warning",
+    expect_deployment(200, "warnings.0",
                       "no running instance serves agent: steps that no other agent gets wait in "
                       "the queue; start an instance, or correct Agent and deploy the next version",
                       "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
@@ -228,6 +228,28 @@ Test(console_workflows, deploys_a_text)
         "{\\\"Name\\\": \\\"new\\\", \\\"Version\\\": 2, \\\"Steps\\\": [{\\\"Name\\\": "
         "\\\"A\\\", \\\"Agent\\\": \\\"agent\\\"}]}",
         ", \"format\": \"json\"");
+}
+
+#define NO_LONGER                                                                          \
+    "the agent no longer gets outputs and lines, nor the order's input: put all that its " \
+    "service reads into Input"
+
+Test(console_workflows, warns_of_what_agents_no_longer_get)
+{
+    static const char third[] = "Name: test\\nVersion: 3\\nSteps: [{Name: A, Agent: agent, "
+                                "Input: {a: 1}}, {Name: B, Agent: agent, After: [A]}]";
+    broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
+    json_t *answer = post_text(200, third, "");
+    cr_expect_eq(json_array_size(world_at(answer, "warnings")), 2);
+    SHOWS(answer, {"result", "deployed, active"},
+          {"warnings.1", "step A, from version 2 to 3: " NO_LONGER});
+    /* Nothing changes by the repetition. */
+    answer = post_text(200, third, "");
+    cr_expect_eq(json_array_size(world_at(answer, "warnings")), 1);
+    SHOWS(answer, {"result", "already deployed, active"});
+    SHOWS(world_get(world, 200, "/api/workflows/test/diff?left=2&right=3"), {"differences", "[2]"},
+          {"differences.0.field", "InputShape"}, {"differences.0.warning", "null"},
+          {"differences.1.field", "Input"}, {"differences.1.warning", NO_LONGER});
 }
 
 Test(console_workflows, answers_what_lint_says_of_a_text_that_does_not_compile)

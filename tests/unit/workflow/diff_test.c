@@ -10,7 +10,20 @@ static const char base[] = "Name: w\nVersion: 1\nTimeoutSeconds: 600\nSteps:\n"
                            "  - {Name: A, Agents: [x, y], After: []}\n"
                            "  - {Name: B, Agent: y, After: [A], TimeoutSeconds: 4}\n";
 
-/* "step.field: left | right\n" for each. */
+#define NO_LONGER                                                                          \
+    "the agent no longer gets outputs and lines, nor the order's input: put all that its " \
+    "service reads into Input\n"
+#define WHOLE_AGAIN                                                                         \
+    "the agent gets the whole order again, with lines, input and outputs, instead of what " \
+    "Input makes: have its service read from those\n"
+#define UNDO_NO_LONGER                                                                      \
+    "the undo no longer gets lines, the order's input and the outputs of other steps: put " \
+    "all that its service reads into Compensate.Input\n"
+#define UNDO_WHOLE_AGAIN                                                                   \
+    "the undo gets the whole order again, with lines, input and outputs, instead of what " \
+    "Compensate.Input makes: have its service read from those\n"
+
+/* "step.field: left | right\n" for each, with "WARNING\n" behind it. */
 static const char *diff(const char *left, const char *right)
 {
     static char lines[4096];
@@ -19,10 +32,14 @@ static const char *diff(const char *left, const char *right)
     uint32_t count =
         workflow_diff(kit_workflow(left), kit_workflow(right), kit_arena(), &differences);
     lines[0] = '\0';
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         size += (size_t)snprintf(lines + size, sizeof(lines) - size, "%.*s.%s: %.*s | %.*s\n",
                                  TEXT_ARG(differences[i].step), differences[i].field,
                                  TEXT_ARG(differences[i].left), TEXT_ARG(differences[i].right));
+        if (differences[i].warning != NULL)
+            size += (size_t)snprintf(lines + size, sizeof(lines) - size, "%s\n",
+                                     differences[i].warning);
+    }
     return lines;
 }
 
@@ -82,7 +99,7 @@ Test(diff, tells_expressions)
                           "  - {Name: E, Set: 1}\n" POLL("result.b") "Output: \"${output.B}\"\n"),
                      ".Output:  | \"${output.B}\"\n"
                      "A.When: input.a | input.a > 1\n"
-                     "A.Input: none | [\"${input.b}\",2]\n"
+                     "A.Input: none | [\"${input.b}\",2]\n" NO_LONGER
                      "B.Set: {\"a\":1,\"b\":\"x ${input.b}\"} | {\"a\":1,\"b\":\"${input.b}\"}\n"
                      "C.Fail: Odd | Odd: \"never\"\n"
                      "D.Wait: 5 s | input.s s, spread over 0.5 s\n"
@@ -150,4 +167,59 @@ Test(diff, tells_fields_with_both_values)
         "B.Compensate.TimeoutSeconds:  | 7 s\n"
         "B.Compensate.MaxExtensionSeconds:  | 0 s\n"
         "B.Compensate.Retry:  | States.ALL: 5 after 1 s x 2.000\n");
+}
+
+#define STEP(fields) "Name: w\nVersion: 1\nSteps: [{Name: A, " fields "}]\n"
+
+Test(diff, warns_of_what_agents_no_longer_get)
+{
+    static const struct {
+        const char *left, *right, *forwards, *backwards;
+    } cases[] = {
+        {STEP("Agent: x"), STEP("Agent: x, Input: {a: 1}"), "A.Input: none | {\"a\":1}\n" NO_LONGER,
+         "A.Input: {\"a\":1} | none\n" WHOLE_AGAIN},
+        {STEP("Agent: x, Input: none"), STEP("Agent: x, Input: 1"), "A.Input: \"none\" | 1\n",
+         "A.Input: 1 | \"none\"\n"},
+        {STEP("Agent: x, Compensate: {Action: U}"),
+         STEP("Agent: x, Compensate: {Action: U, Input: 1}"),
+         "A.Compensate.Input:  | 1\n" UNDO_NO_LONGER,
+         "A.Compensate.Input: 1 | \n" UNDO_WHOLE_AGAIN},
+        /* the undo gets the step's Input, or its own */
+        {STEP("Agent: x, Input: 2, Compensate: {Action: U}"),
+         STEP("Agent: x, Input: 2, Compensate: {Action: U, Input: 1}"),
+         "A.Compensate.Input:  | 1\n", "A.Compensate.Input: 1 | \n"},
+        {STEP("Agent: x, Compensate: {Action: U, Input: 1}"),
+         STEP("Agent: x, Input: 2, Compensate: {Action: U}"),
+         "A.Input: none | 2\n" NO_LONGER "A.Compensate.Input: 1 | \n",
+         "A.Input: 2 | none\n" WHOLE_AGAIN "A.Compensate.Input:  | 1\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_expect_str_eq(diff(cases[i].left, cases[i].right), cases[i].forwards, "%s: %s",
+                         cases[i].right, diff(cases[i].left, cases[i].right));
+        cr_expect_str_eq(diff(cases[i].right, cases[i].left), cases[i].backwards, "%s: %s",
+                         cases[i].left, diff(cases[i].right, cases[i].left));
+    }
+    /* an agent, or an undo, that there was not */
+    cr_expect_null(strstr(diff(STEP("Set: 1"), STEP("Agent: x, Input: 1")), "the agent"));
+    cr_expect_null(strstr(
+        diff(STEP("Agent: x"), STEP("Agent: x, Compensate: {Action: U, Input: 1}")), "the undo"));
+}
+
+Test(diff, lists_its_warnings_by_step_and_version)
+{
+    const struct text *texts;
+    const struct workflow *left =
+        kit_workflow("Name: w\nVersion: 3\nSteps: [{Name: A, Agent: x, Input: 1}, {Name: B, Agent: "
+                     "x}, {Name: C, Agent: x}]\n");
+    const struct workflow *right =
+        kit_workflow("Name: w\nVersion: 5\nSteps: [{Name: A, Agent: x}, {Name: B, Agent: x, "
+                     "TimeoutSeconds: 5}, {Name: C, Agent: x, Input: 1}]\n");
+    cr_assert_eq(workflow_diff_warnings(left, right, kit_arena(), &texts), 2);
+    cr_expect(text_equal(texts[0],
+                         TEXT("step A, from version 3 to 5: the agent gets the whole order again, "
+                              "with lines, input and outputs, instead of what Input makes: have "
+                              "its service read from those")),
+              "%.*s", TEXT_ARG(texts[0]));
+    cr_expect_eq(memcmp(texts[1].data, "step C, from version 3 to 5: the agent no longer", 48), 0);
+    cr_expect_eq(workflow_diff_warnings(right, right, kit_arena(), &texts), 0);
 }
