@@ -20,12 +20,13 @@ const SECOND_STEP = `
 `;
 
 // Orders of version 1 of `parallel`, four of them in Error; version 2 is deployed as well: it has
-// one more step, which no instance serves, and something that lint warns of.
+// one more step, which no instance serves, something that lint warns of, and an Input.
 class VersionsWorld extends World {
   async start() {
     const file = path.join(this.folder, 'parallel-2.yaml');
     const first = fs.readFileSync('examples/workflows/parallel.yaml', 'utf8');
-    fs.writeFileSync(file, first.replace(/^Version: 1$/m, 'Version: 2').trimEnd() + SECOND_STEP);
+    fs.writeFileSync(file, first.replace(/^Version: 1$/m, 'Version: 2')
+      .replace(/^( *)Agent: carrier$/m, '$&\n$1Input: {order: "${order.id}"}').trimEnd() + SECOND_STEP);
     const shaped = path.join(this.folder, 'shaped.yaml');
     fs.writeFileSync(shaped, first.replace(/^Name: parallel$/m, 'Name: shaped').replace(/^Steps:/m,
       'InputShape: {amount: number, gift: boolean?, items: [string]}\nSteps:'));
@@ -42,6 +43,8 @@ class VersionsWorld extends World {
 }
 
 const world = new VersionsWorld();
+const GAINS_INPUT = 'step ShipOrder, from version 1 to 2: the agent no longer gets outputs and lines, nor the order\'s '
+  + 'input: put all that its service reads into Input';
 const panelOf = (page, name) => page.getByRole('region', { name, exact: true });
 const versionRow = (page, number) => panelOf(page, 'parallel').getByRole('region', { name: 'Versions' })
   .locator('tbody tr').nth(number - 1);
@@ -87,6 +90,7 @@ test('migrates_all_orders_of_a_version_after_a_dry_run', async ({ page, open }) 
   assert.equal(await commandText.textContent(), "reeve workflow migrate --reason 'customers like it' --by olga --yes -- parallel:1 parallel:2");
   await dialog.getByRole('button', { name: 'Dry run' }).click();
   await dialog.getByText('2 orders; nothing was sent.').waitFor();
+  assert.deepEqual(await dialog.locator('.notice').allTextContents(), [GAINS_INPUT]);
   assert.deepEqual((await dialog.locator('.results li').allTextContents()).sort(), ['old-3', 'old-4']);
   assert.equal(await commandText.textContent(), 'reeve workflow migrate --dry-run -- parallel:1 parallel:2');
   assert.equal((await world.get('/api/orders/old-3')).workflow_version, 1);
@@ -182,6 +186,7 @@ test('compares_two_versions', async ({ page, open }) => {
   await dialog.locator('select[name=right]').selectOption('2');
   const row = dialog.getByRole('region', { name: 'Differences' }).locator('tbody tr').filter({ hasText: 'CallCustomer' });
   await row.first().waitFor();
+  assert.deepEqual(await dialog.locator('.notice').allTextContents(), [GAINS_INPUT]);
   assert.equal(await dialog.locator('.command code').textContent(), 'reeve workflow diff -- parallel:1 parallel:2');
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
@@ -204,6 +209,30 @@ test('composes_an_order_from_the_shape_of_its_input', async ({ page, open }) => 
   await dialog.getByRole('button', { name: 'Close' }).click();
 });
 
+// Each on lines of its own, within the dialog: also what has no blank.
+test('shows_long_problems_of_a_text_below_each_other', async ({ page, open }) => {
+  const long = 'a'.repeat(60);
+  await page.setViewportSize({ width: 400, height: 800 });
+  await open('/workflows');
+  await page.getByRole('button', { name: 'Deploy' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.locator('input[name=by]').fill('olga');
+  await dialog.locator('textarea[name=source]').fill(`Name: w\nVersion: 1\nSteps:\n  - {Name: ${long}, Agent: noop, When: input.a}\n`
+    + `  - {Name: B, Agent: noop, Input: "\${output.${long}}"}\n  - {Name: C, Agent: noop, Input: "\${output.${long}}"}\n`);
+  await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
+  const problems = dialog.getByRole('list', { name: 'Problems' });
+  await problems.getByText(`step ${long} may have no output: write has(output.${long}) && `).first().waitFor();
+  const boxes = await problems.locator('li').evaluateAll((list) => list.map((item) => item.getBoundingClientRect().toJSON()));
+  assert.equal(boxes.length, 2);
+  assert.ok(boxes[0].bottom <= boxes[1].top, JSON.stringify(boxes));
+  assert.deepEqual(await dialog.evaluate((node) => [...node.querySelectorAll('.problems, .problems *')]
+    .filter((each) => each.scrollWidth > each.clientWidth && getComputedStyle(each).display !== 'inline').map((each) => each.outerHTML)), []);
+  assert.ok(await dialog.evaluate((node) => node.scrollWidth <= node.clientWidth));
+  const [inside] = await problems.evaluateAll((list) => list.map((node) => node.scrollHeight <= node.clientHeight));
+  assert.ok(inside, 'the dialog scrolls, not the list in it');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+});
+
 test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open }) => {
   const first = fs.readFileSync('examples/workflows/parallel.yaml', 'utf8');
   const file = path.join(world.folder, 'parallel-3.yaml');
@@ -213,9 +242,12 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await page.getByRole('button', { name: 'Deploy' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.locator('input[name=by]').fill('olga');
-  await dialog.locator('textarea[name=source]').fill('Name: parallel\nVersion: 0\n');
+  await dialog.locator('textarea[name=source]').fill('Name: parallel\nVersion: 0\nInputShape: {type: object}\n');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
-  await dialog.getByText(/nothing was deployed.*line 2: error: /).waitFor();
+  await dialog.getByText('the text has 3 errors; nothing was deployed', { exact: true }).waitFor();
+  const problems = dialog.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+  assert.equal(await problems.count(), 3);
+  assert.match((await problems.allTextContents()).find((text) => text.includes('line 3')), /error line 3: InputShape is not JSON Schema: write any$/);
   await dialog.locator('textarea[name=source]').fill('Name: parallel\nVersion: 3\nSteps: [{Name: A, Agent: nowhere}]\n');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
   await dialog.getByText(/1 of the workflow's agents has no requests topic, and nothing was deployed/).waitFor();
@@ -225,6 +257,9 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await dialog.getByLabel('New orders take this version').uncheck();
   assert.equal(await dialog.getByLabel('The same in a terminal').textContent(), 'reeve workflow deploy --no-activate -- parallel-3.yaml');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await dialog.getByText(/^step ShipOrder, from version 2 to 3: the agent gets the whole order again/).waitFor();
+  assert.match(await dialog.locator('.stack').textContent(), /^parallel:3: deployed, not active/);
+  await dialog.getByRole('button', { name: 'Close' }).click();
   await hasStatus(page, 3, 'deployed');
   await hasStatus(page, 2, 'active');
   assert.deepEqual(statuses(), { 1: '', 2: 'active', 3: '' });

@@ -43,7 +43,14 @@ class WorkflowGraphTest(unittest.TestCase):
             code, out, _ = reeve("diff", SHOP, other, "--output", "json")
             self.assertEqual(code, 1)
             self.assertEqual(json.loads(out), [{"step": "ShipOrder", "field": "Agent",
-                                                "left": "carrier", "right": "post"}])
+                                                "left": "carrier", "right": "post",
+                                                "warning": None}])
+            other.write_text(text.replace("Agent: carrier", "Agent: carrier\n    Input: {a: 1}"),
+                             encoding="utf-8")
+            code, out, _ = reeve("diff", SHOP, other)
+            self.assertEqual(code, 1)
+            self.assertIn('  ShipOrder.Input\n-     none\n+     {"a":1}\n      warning: the agent no '
+                          "longer gets outputs and lines", out)
             other.write_text("Name: w\n", encoding="utf-8")
             self.assertEqual(reeve("diff", SHOP, other)[0], 65)
 

@@ -5,7 +5,7 @@ import { h, patch, say } from './dom.js';
 import { DURATION, command, count, duration, milliseconds, number, visible } from './format.js';
 import { apiFilters, filterWords } from './filters.js';
 import { get, orderPage, orderPath, post, query } from './api.js';
-import { badge, commandBox, copy, data, link } from './parts.js';
+import { badge, commandBox, consequences, copy, data, findings, link, notice } from './parts.js';
 import { user } from './session.js';
 import { parse } from './json.js';
 
@@ -253,6 +253,12 @@ async function refusalsOf(ids, asked, stopped) {
   return refusals;
 }
 
+// What differs between the versions that orders are moved between; null for other commands.
+function versionsDiff({ versions, body }) {
+  if (!versions) return null;
+  return get(`/api/workflows/${encodeURIComponent(body.workflow)}/diff${query({ left: body.from_version, right: body.version })}`);
+}
+
 // Calls `send(id)` for each id, a few at a time, and at most `perSecond` of them a second.
 async function inTurn(ids, perSecond, stopped, send) {
   let next = 0;
@@ -310,12 +316,14 @@ function drawResults(node, run) {
   ]);
 }
 
-// What would be sent, as `--dry-run` lists it. `refusals`: id -> why it would be refused.
-function drawTargets(node, ids, refusals) {
+// What would be sent, as `--dry-run` lists it. `refusals`: id -> why it would be refused; `diff`: of
+// the versions, or null.
+function drawTargets(node, ids, refusals, diff) {
   const refused = refusals.size ? `, ${number(refusals.size)} would be refused` : '';
   const shown = [...ids.filter((id) => refusals.has(id)), ...ids.filter((id) => !refusals.has(id))];
   patch(node, [
     h('p', { role: 'status', class: 'summary' }, `${count(ids.length, 'order')}${refused}; nothing was sent.`),
+    diff && h('div', { class: 'stack' }, consequences(diff)),
     h('ul', { class: 'results' }, shown.slice(0, SHOWN_MAX).map((id) =>
       h('li', { 'data-key': `result-${id}`, class: refusals.has(id) ? 'bad' : null }, link(orderPage(id), null, data(id)),
         refusals.has(id) ? [' ', h('span', null, visible(refusals.get(id)))] : null))),
@@ -380,7 +388,7 @@ export function openAction(action, target, done) {
     dry.disabled = true;
     try {
       const ids = await idsOf(target, asked, () => {}, () => closed);
-      drawTargets(results, ids, await refusalsOf(ids, asked, () => closed));
+      drawTargets(results, ids, await refusalsOf(ids, asked, () => closed), await versionsDiff(asked));
     } catch (error) {
       problem.textContent = visible(error.message);
     }
@@ -447,10 +455,11 @@ export function openAction(action, target, done) {
 }
 
 // A dialog for one POST with who and, unless `reason` is false, why: `send(body)` resolves to what is
-// said then. An error that names a command shows it, ready to be copied.
+// said then, or to {said, warnings}; warnings stay until they are closed. An error shows the problems
+// that it lists, and the command that it names, ready to be copied.
 export function openQuestion({ title, about, label, danger, extra, reason: wantsReason = true, commandFor, send, done }) {
   const problem = h('p', { class: 'problem', role: 'alert' });
-  const remedy = h('div');
+  const more = h('div', { class: 'stack' });
   const terminal = h('div');
   const bodyOf = () => ({ by: form.elements.by.value.trim(), reason: form.elements.reason?.value.trim() });
   const showCommand = () => {
@@ -463,21 +472,31 @@ export function openQuestion({ title, about, label, danger, extra, reason: wants
     rememberBy(bodyOf().by);
     submit.disabled = true;
     problem.textContent = '';
-    patch(remedy, null);
+    patch(more, null);
     try {
-      say(await send(bodyOf(), form));
-      dialog.close();
+      const answer = await send(bodyOf(), form);
+      const { said, warnings = [] } = typeof answer === 'string' ? { said: answer } : answer;
+      say(said);
+      if (warnings.length) showWarnings(said, warnings);
+      else dialog.close();
       done?.();
     } catch (error) {
       problem.textContent = visible(error.message);
-      if (typeof error.command === 'string') patch(remedy, commandBox(error.command, 'What solves the problem'));
+      patch(more, [
+        error.problems?.length ? findings(error.problems, { class: 'results problems', 'aria-label': 'Problems' }) : null,
+        typeof error.command === 'string' ? commandBox(error.command, 'What solves the problem') : null]);
       submit.disabled = false;
     }
   };
+  const showWarnings = (said, warnings) => {
+    fieldset.hidden = terminal.hidden = submit.hidden = true;
+    patch(more, [h('p', { role: 'status' }, said), warnings.map((each) => notice('warn', visible(each)))]);
+    close.focus();
+  };
+  const fieldset = h('fieldset', null, extra, whoAndWhy(wantsReason));
+  const close = h('button', { type: 'button', on: { click: () => dialog.close() } }, 'Close');
   const form = h('form', { on: { submit: start, input: showCommand } },
-    h('fieldset', null, extra, whoAndWhy(wantsReason)), problem, remedy, terminal,
-    h('div', { class: 'buttons' }, submit,
-      h('button', { type: 'button', on: { click: () => dialog.close() } }, 'Close')));
+    fieldset, problem, more, terminal, h('div', { class: 'buttons' }, submit, close));
   const dialog = h('dialog', { class: 'action', 'aria-labelledby': 'question-title' },
     h('h2', { id: 'question-title' }, title), about ? h('p', null, about) : null, form);
   showCommand();

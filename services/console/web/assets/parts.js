@@ -140,6 +140,15 @@ export function waiting(list) {
     commands === 1 ? 'it' : 'them'} are not listed. `, link('/partitions', null, 'Partitions'));
 }
 
+// What lint says of a workflow's text.
+export const findings = (list, props) => h('ul', props, list.map((each) =>
+  h('li', null, badge(each.severity === 'error' ? 'Error' : 'growing', each.severity), ` line ${each.line}: `, data(each.message))));
+
+// What follows for agents from the differences of two versions; `diff`: as /api/workflows/{name}/diff
+// has it.
+export const consequences = (diff) => diff.differences.filter((each) => each.warning).map((each) =>
+  notice('warn', `step ${visible(each.step)}, from version ${diff.left} to ${diff.right}: ${visible(each.warning)}`));
+
 export function json(value) {
   return h('pre', { class: 'json', tabindex: '0' }, visible(JSON.stringify(value, null, 2)).replaceAll('\\u000a', '\n'));
 }

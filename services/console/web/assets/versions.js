@@ -4,7 +4,7 @@
 import { h, patch } from './dom.js';
 import { command, count, visible } from './format.js';
 import { get, post, query } from './api.js';
-import { commandBox, data, empty, table } from './parts.js';
+import { commandBox, consequences, data, empty, table } from './parts.js';
 import { labelled, openQuestion, showDialog } from './actions.js';
 
 const pathOf = (name, ...rest) => ['/api/workflows', ...[name, ...rest].map(encodeURIComponent)].join('/');
@@ -41,10 +41,9 @@ async function deploy(body, form) {
   const format = source.trimStart().startsWith('{') ? 'json' : 'yaml';
   try {
     const answer = await post('/api/workflows', { by: body.by, source, format, activate: form.elements.activate.checked });
-    return `${visible(answer.workflow)}:${answer.version}: ${answer.result}${answer.warning ? `; ${visible(answer.warning)}` : ''}`;
+    return { said: `${visible(answer.workflow)}:${answer.version}: ${answer.result}`, warnings: answer.warnings };
   } catch (error) {
-    const problems = error.body?.problems?.map((each) => `line ${each.line}: ${each.severity}: ${each.message}`) ?? [];
-    throw Object.assign(new Error([error.message, ...problems].join('; ')), { command: error.body?.command });
+    throw Object.assign(new Error(error.message), { command: error.body?.command, problems: error.body?.problems });
   }
 }
 
@@ -84,7 +83,7 @@ function differences(list) {
 // What differs between two versions of a workflow; `list`: all of them.
 export function openDiff(name, list) {
   const problem = h('p', { class: 'problem', role: 'alert' });
-  const result = h('div');
+  const result = h('div', { class: 'stack' });
   const terminal = h('div');
   const active = list.find((v) => v.active) ?? list[0];
   const other = list.findLast((v) => v !== active);
@@ -104,7 +103,8 @@ export function openDiff(name, list) {
       const answer = await get(`${pathOf(name, 'diff')}${query({ left, right })}`);
       if (mine !== latest) return;
       problem.textContent = '';
-      patch(result, [h('p', { role: 'status', class: 'summary' }, count(answer.differences.length, 'difference')), differences(answer.differences)]);
+      patch(result, [h('p', { role: 'status', class: 'summary' }, count(answer.differences.length, 'difference')),
+        consequences(answer), differences(answer.differences)]);
     } catch (error) {
       if (mine === latest) problem.textContent = visible(error.message);
     }

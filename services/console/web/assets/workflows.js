@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { command, count, duration, number, time, visible } from './format.js';
 import { get } from './api.js';
-import { badge, commandBox, data, empty, incomplete, link, notice, panel, sign, table } from './parts.js';
+import { badge, commandBox, data, empty, findings, incomplete, link, notice, panel, sign, table } from './parts.js';
 import { movable, openAction } from './actions.js';
 import { openChange, openDeploy, openDiff } from './versions.js';
 import { mayAct, noActions } from './session.js';
@@ -27,11 +27,7 @@ function unfinished(v) {
       h('li', null, link(ordersOf(v, { state }), null, `${number(v.orders.by_state[state])} ${state}`))));
 }
 
-function findings(v) {
-  if (!v.lint.length) return badge('ok', 'OK');
-  return h('ul', { class: 'events' }, v.lint.map((each) =>
-    h('li', null, badge('growing', each.severity), ` line ${each.line}: `, data(each.message))));
-}
+const lint = (v) => (v.lint.length ? findings(v.lint, { class: 'events' }) : badge('ok', 'OK'));
 
 // What can be done with a version.
 function changes(v, list, migrate, reload) {
@@ -50,7 +46,7 @@ function versions(list, migrate, reload) {
     { name: 'Status', cell: standing },
     { name: 'Orders', class: 'number', cell: (v) => link(ordersOf(v), null, number(v.orders.total)) },
     { name: 'Unfinished', cell: unfinished },
-    { name: 'Lint', class: 'wrap', cell: findings },
+    { name: 'Lint', class: list.some((v) => v.lint.length) ? 'wide' : null, cell: lint },
     { name: 'Steps', class: 'number', cell: (v) => String(v.steps.length) },
     { name: 'Time for an order', cell: (v) => (v.timeout_ms ? duration(v.timeout_ms) : 'no limit') },
     { name: 'Deployed', cell: (v) => [time(v.deployed_at), ' by ', data(v.deployed_by)] },
