@@ -355,7 +355,7 @@ static bool to_duration(struct evaluation *evaluation, int64_t ms_max, int64_t *
         return false;
     }
     int64_t ms = (int64_t)exact;
-    /* 0.07 * 1000 is a little more than 70: what multiplying may have added does not count. */
+    /* 2.007 * 1000 is a little more than 2007: what multiplying may have added does not count. */
     *ret_ms = ms + (exact - (double)ms > exact * 0x1p-51);
     return true;
 }

@@ -15,6 +15,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+from lib import Cluster, EmbeddedBroker, outlast
 from lib.dev import REEVE
 from lib.waiting import millis, wait_for
 
@@ -156,6 +157,14 @@ class WaitsTest(unittest.TestCase):
         self.assertEqual({step["state"] for step in order["steps"]}, {"Skipped"})
         wait_for("the metric forgets it", lambda: self.metric(
             "scheduler-1", 'reeve_steps_waiting{kind="wait"}') == 0, 20)
+
+
+class OutlastTest(outlast.OutlastTest):
+    def make_cluster(self):
+        broker = EmbeddedBroker("waits", outlast.PARTITIONS, [outlast.AGENT])
+        self.addCleanup(broker.stop)
+        return Cluster(broker, outlast.PARTITIONS, prefix="waits", properties={
+            "embedded": "true", "session.timeout.ms": 2000})
 
 
 if __name__ == "__main__":

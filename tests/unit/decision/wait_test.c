@@ -37,7 +37,7 @@ Test(decision_wait, takes_seconds_from_data)
     static const char workflow[] =
         HEAD "  - {Name: W, Wait: {Seconds: input.s}, OnExhausted: error}\n" PAY;
     kit_tell(workflow, NULL,
-             "submit with {\"s\":0.07} => OrderAccepted OrderStarted StepWaiting(W do 0 +70)\n");
+             "submit with {\"s\":2.007} => OrderAccepted OrderStarted StepWaiting(W do 0 +2007)\n");
     kit_tell(workflow, NULL,
              "submit with {\"s\":0.0701} => OrderAccepted OrderStarted StepWaiting(W do 0 +71)\n");
     kit_tell(workflow, NULL,

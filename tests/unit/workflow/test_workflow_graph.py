@@ -49,8 +49,8 @@ class WorkflowGraphTest(unittest.TestCase):
                              encoding="utf-8")
             code, out, _ = reeve("diff", SHOP, other)
             self.assertEqual(code, 1)
-            self.assertIn('  ShipOrder.Input\n-     none\n+     {"a":1}\n      warning: the agent no '
-                          "longer gets outputs and lines", out)
+            self.assertIn('  ShipOrder.Input\n-     none\n+     {"a":1}\n'
+                          "      warning: the agent no longer gets outputs and lines", out)
             other.write_text("Name: w\n", encoding="utf-8")
             self.assertEqual(reeve("diff", SHOP, other)[0], 65)
 
