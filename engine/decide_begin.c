@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of a step: its turn has come, and its When decides whether it starts. */
+/* The beginning of a step: its turn has come, and its When decides whether it starts.
+ *
+ * Each attempt asks the When, as long as none before it may have had an effect. What it reads is
+ * settled, so its answer changes only with the order's input or version; and then, nothing is lost
+ * by leaving the step out. Once an attempt may have acted, the step is tried to its end. */
 #include "engine/decide.h"
 
 #include "engine/message.h"
@@ -62,7 +66,6 @@ static void begin(struct decide_ctx *ctx, uint32_t index)
 bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = decide_plan_of(ctx, index);
     enum wait_kind wait = step_wait(step).kind;
     bool forward = step->direction == DIRECTION_DO;
     assert(decide_may_start(ctx, step));
@@ -73,7 +76,7 @@ bool decide_proceed(struct decide_ctx *ctx, uint32_t index)
         return decide_has_units(ctx) && decide_kind_of(ctx, index)->due(ctx, index);
     if (forward && !decide_has_units(ctx))
         return defer(ctx, index);
-    if (forward && (step->attempt == 0 || plan->agent_count == 0))
+    if (forward && step->effect == EFFECT_NONE)
         begin(ctx, index);
     else if (wait != WAIT_NONE)
         return decide_kind_of(ctx, index)->due(ctx, index);

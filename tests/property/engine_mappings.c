@@ -346,7 +346,7 @@ static const struct mappings *find(const struct workflow *workflow, struct text 
 
 const struct workflow *mappings_of_version(struct dice *dice, struct arena *arena,
                                            const struct workflow *other,
-                                           const struct workflow *before)
+                                           const struct workflow *before, struct text corrected)
 {
     struct drawing drawing = begin(dice, arena, other);
     drawing.mapped->output = mapped_of(before)->output;
@@ -358,9 +358,14 @@ const struct workflow *mappings_of_version(struct dice *dice, struct arena *aren
             draw_step(&drawing, i);
     }
     uint32_t index = dice_roll(dice, other->step_count);
+    for (uint32_t i = 0; i < other->step_count; i++) {
+        if (text_equal(other->steps[i].name, corrected))
+            index = i;
+    }
+    bool again = dice_percent(dice, text_empty(corrected) ? 30 : 70);
     if (dice_percent(dice, 15) && !drawing.steps[index].pivot)
         take_agents(&drawing, index, STEP_KIND_SET);
-    if (dice_percent(dice, 30) || drawing.steps[index].kind != other->steps[index].kind)
+    if (again || drawing.steps[index].kind != other->steps[index].kind)
         draw_step(&drawing, index);
     compile_all(&drawing);
     for (uint32_t i = 0; i < other->step_count; i++) {

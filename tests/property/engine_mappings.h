@@ -37,10 +37,11 @@ static inline const struct mapped_workflow *mapped_of(const struct workflow *wor
 const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
                                      const struct workflow *workflow);
 /* `other` with the mappings that the steps of these names have in `before`. Those that read what
- * may no longer be read are gone, and some are drawn again. */
+ * may no longer be read are gone, and some are drawn again: mostly those of the step `corrected`,
+ * unless that is empty. */
 const struct workflow *mappings_of_version(struct dice *dice, struct arena *arena,
                                            const struct workflow *other,
-                                           const struct workflow *before);
+                                           const struct workflow *before, struct text corrected);
 /* Whether two Inputs, or two Untils, say the same. */
 bool mappings_same_input(const struct term *a, const struct term *b, struct arena *arena);
 

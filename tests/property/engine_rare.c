@@ -75,6 +75,7 @@ static const char *const rare_names[] = {
     [RARE_WHEN_FALSE] = "skipped by its When",
     [RARE_WHEN_MISSING] = "skipped by a When that reads what is missing",
     [RARE_WHEN_FAULT] = "a When that fails",
+    [RARE_WHEN_AFTER_ATTEMPT] = "a When that is false after an attempt",
     [RARE_SET] = "set",
     [RARE_SET_FAULT] = "a Set that fails",
     [RARE_SET_AGAIN] = "set after a failure",

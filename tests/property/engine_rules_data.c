@@ -147,7 +147,7 @@ static struct turn turn_of_wait(const struct rules *rules, struct term_scope *sc
                          .rare = trees->seconds != NULL ? RARE_WAITS : RARE_WAITS_UNTIL};
 }
 
-/* A task's When is asked before its first attempt; that of a step without attempts each time. */
+/* A When is asked each time, until an attempt may have had an effect. */
 static struct turn turn_of(struct rules *rules, uint32_t index)
 {
     struct rules_step *step = &rules->steps[index];
@@ -155,8 +155,7 @@ static struct turn turn_of(struct rules *rules, uint32_t index)
     const struct workflow_step *plan = &rules->workflow->steps[index];
     const struct mappings *trees = mappings_at(rules, index);
     struct term_scope scope = scope_of(rules, &step->spent, (struct text){0});
-    bool asked =
-        trees->when != NULL && !way->queued && (way->attempt == 0 || plan->kind != STEP_KIND_TASK);
+    bool asked = trees->when != NULL && !way->queued && way->effect == EFFECT_NONE;
     enum fault fault = FAULT_NONE;
     bool yes = true;
     if (asked && !term_holds(&scope, trees->when, &yes, &fault))
@@ -192,6 +191,7 @@ void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct ste
     RULE(rules, event->reason.size > 6 && memcmp(event->reason.data, "When: ", 6) == 0,
          "skipped, and the reason is %.*s", TEXT_ARG(event->reason));
     rules->rare[turn.rare]++;
+    rules->rare[RARE_WHEN_AFTER_ATTEMPT] += step->ways[DIRECTION_DO].attempt > 0;
     step->ways[DIRECTION_DO].state = WAY_DONE;
     step->skipped = true;
 }

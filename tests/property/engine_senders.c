@@ -103,6 +103,18 @@ void senders_pause(bool pause)
     history_command(&cmd);
 }
 
+/* One whose attempts had no effect, where there is one. */
+static struct text step_that_failed(void)
+{
+    for (uint32_t i = 0; i < history.order.step_count; i++) {
+        const struct step *step = &history.order.steps[i];
+        if (step->attempt > 0 && step->effect == EFFECT_NONE && step->direction == DIRECTION_DO &&
+            (step->state == STEP_PENDING || step->state == STEP_ERROR))
+            return step->name;
+    }
+    return (struct text){0};
+}
+
 void senders_migrate(void)
 {
     struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = TEXT("order-7")};
@@ -112,7 +124,7 @@ void senders_migrate(void)
                          : mappings_of_version(&history.dice, &history.memory.arena,
                                                other_version(&history.dice, &history.memory.arena,
                                                              history.workflow),
-                                               history.workflow);
+                                               history.workflow, step_that_failed());
     cmd.migrate_order = (struct migrate_order){.order_id = cmd.order_id,
                                                .version = history.workflow->version + (roll != 1),
                                                .by = TEXT("anna"),
@@ -120,11 +132,19 @@ void senders_migrate(void)
     history_command(&cmd);
 }
 
-/* Mostly of one member: what steps have read must stay. */
+static bool any_effect(void)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < history.order.step_count; i++)
+        any = any || history.order.steps[i].effect != EFFECT_NONE;
+    return any;
+}
+
+/* Mostly of one member, where steps have had effects: what those have read must stay. */
 void senders_amend(void)
 {
     struct command cmd = {.kind = COMMAND_AMEND_ORDER, .order_id = TEXT("order-7")};
-    bool whole = dice_percent(&history.dice, 20);
+    bool whole = dice_percent(&history.dice, any_effect() ? 20 : 70);
     cmd.amend_order = (struct amend_order){
         cmd.order_id,
         whole ? data_input(&history.dice, &history.memory.arena, false)
@@ -164,6 +184,14 @@ static bool a_moment_is_waited_for(void)
     return false;
 }
 
+/* And, mostly, has the steps tried again that failed of the old data. */
+static void correct(struct text step)
+{
+    senders_amend();
+    if (dice_percent(&history.dice, 70))
+        senders_resubmit(dice_percent(&history.dice, 30) ? step : (struct text){0}, false, 0);
+}
+
 void senders_operator(void)
 {
     const struct workflow *workflow = history.workflow;
@@ -173,7 +201,7 @@ void senders_operator(void)
     if (dice_percent(&history.dice, 15))
         senders_compensate();
     else if (dice_percent(&history.dice, a_moment_is_waited_for() ? 70 : 25))
-        senders_amend();
+        correct(all ? (struct text){0} : workflow->steps[step].name);
     else if (dice_percent(&history.dice, 25))
         senders_end_a_step();
     else if (!all && dice_percent(&history.dice, 50))

@@ -285,3 +285,37 @@ Test(decision_amend, asks_the_When_of_a_queued_step_again)
         "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
         " AlertClosed(Resubmitted) StepSkipped(A do 0) StepStarted(B do 2 g1 @other with {})\n");
 }
+
+/* A step that failed, and one that waits for its next attempt. */
+Test(decision_amend, asks_the_When_of_a_step_that_failed_again)
+{
+    static const char workflow[] =
+        HEAD "  - {Name: A, Agent: agent, After: [], When: input.n > 0, Input: {},\n"
+             "     Retry: [{ErrorEquals: [Busy], IntervalSeconds: 1, JitterStrategy: NONE}]}\n"
+             "  - {Name: B, Agent: agent, After: [], When: input.n > 0, Input: {},\n"
+             "     OnExhausted: error}\n";
+    kit_tell(workflow, NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1 with {})"
+             " StepStarted(B do 1 with {})\n"
+             "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+             " AlertRaised(No)\n"
+             "amend {\"n\":0} => OrderAmended(A g1)\n"
+             "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted) StepSkipped(A do 1) StepSkipped(B do 1) OrderProcessed\n"
+             "order Processed A=Skipped(do 1) B=Skipped(do 1)\n");
+}
+
+/* What it read stays as it is, and it is tried to its end. */
+Test(decision_amend, asks_no_When_of_a_step_that_may_have_acted)
+{
+    kit_tell(HEAD "  - {Name: A, Agent: agent, When: input.n > 0, Input: {}, OnExhausted: error}\n",
+             NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1 with {})\n"
+             "fail A 1 Lost unknown => StepFailed(A do 1 Lost unknown x1) StepExhausted(A do 1)"
+             " OrderFailed(Lost) AlertRaised(Lost)\n"
+             "amend {\"n\":0} => CommandRejected(InputWasRead)\n"
+             "amend {\"m\":0,\"n\":1} => OrderAmended\n"
+             "resubmit => StepResubmitted(A do 1 g0) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted) StepStarted(A do 2 with {})\n");
+}

@@ -8,7 +8,6 @@ static const char mapped[] =
     HEAD "  - {Name: A, Agent: agent}\n"
          "  - Name: B\n"
          "    Agent: agent\n"
-         "    When: input.n > 0\n"
          "    Input: {id: \"${output.A.id}\", of: \"${order.customer}\", n: \"${input.n}\"}\n"
          "    Retry: [{ErrorEquals: [Busy], MaxAttempts: 2, JitterStrategy: NONE}]\n"
          "    OnExhausted: error\n"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When: evaluated once the steps before are finished, before the first attempt. */
+/* When: evaluated once the steps before are finished, before each attempt, as long as none may have
+ * had an effect. */
 #include "kit.h"
 
 #include <criterion/criterion.h>
+
+#include <stdio.h>
 
 Test(decision_when, starts_a_step_or_skips_it_with_its_reason)
 {
@@ -166,4 +169,30 @@ Test(decision_when, that_fails_says_nothing_of_what_it_would_have_read)
              "submit with {\"a\":false,\"l\":[\"x\"]} => OrderAccepted OrderStarted"
              " StepSkipped(A do 0) StepFailedUnstarted(B do 0 States.QueryEvaluationError x1)"
              " StepCaught(B do 0) StepPassed(C do 0 0) OrderProcessed\n");
+}
+
+/* Its answer changes only with the data and the version, and nothing is lost by leaving it out. */
+Test(decision_when, is_asked_before_each_attempt_until_one_may_have_acted)
+{
+    static const char retried[] = "    Retry: [{ErrorEquals: [States.ALL], MaxAttempts: 2,\n"
+                                  "             IntervalSeconds: 1, JitterStrategy: NONE}]\n";
+    char first[400], second[400];
+    snprintf(first, sizeof(first), HEAD "  - Name: A\n    Agent: agent\n    When: input.n > 0\n%s",
+             retried);
+    snprintf(second, sizeof(second),
+             HEAD_2 "  - Name: A\n    Agent: agent\n    When: input.n > 1\n%s", retried);
+    kit_tell(first, second,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+             "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+             "migrate 2 => OrderMigrated StepSkipped(A do 1) OrderProcessed\n"
+             "said When: input.n > 1\n");
+    kit_tell(
+        first, second,
+        "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+        "fail A 1 Lost unknown => StepFailed(A do 1 Lost unknown x1)"
+        " StepRetryScheduled(A do 1 +1000)\n"
+        "migrate 2 => OrderMigrated StepStarted(A do 2)\n"
+        "fail A 2 Busy => StepFailed(A do 2 Busy unknown x2) StepRetryScheduled(A do 2 +2000)\n"
+        "wait 2000\n"
+        "start A => StepStarted(A do 3)\n");
 }
