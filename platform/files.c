@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,20 @@ enum error_class files_remove_tree(const char *path, struct error *ret_error)
         rc = errno;
     errno = rc;
     return rc == 0 ? ERROR_OK : fail(ret_error, "remove", path);
+}
+
+uint64_t files_tree_bytes(const char *path)
+{
+    char *const paths[] = {(char *)(uintptr_t)path, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    uint64_t bytes = 0;
+    for (const FTSENT *entry; tree != NULL && (entry = fts_read(tree)) != NULL;) {
+        if (entry->fts_info == FTS_F)
+            bytes += (uint64_t)entry->fts_statp->st_size;
+    }
+    if (tree != NULL)
+        fts_close(tree);
+    return bytes;
 }
 
 /* ---- reading and writing ---- */

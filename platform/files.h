@@ -15,6 +15,9 @@ enum error_class files_make_dirs(const char *path, struct error *ret_error);
 /* As rm -rf of a directory, never following a symbolic link: it removes links inside, and
  * `path` itself must not be one. A path that does not exist is not an error. */
 enum error_class files_remove_tree(const char *path, struct error *ret_error);
+/* What all files below a directory hold together. Links are not followed; what cannot be read, or
+ * is gone meanwhile, holds nothing. */
+uint64_t files_tree_bytes(const char *path);
 /* Readers see the old content or the new, never a part: temporary file, fsync, rename, fsync of
  * the directory. Mode 0640. */
 enum error_class files_write_atomic(const char *path, struct text content, struct error *ret_error);

@@ -3,11 +3,14 @@
  * stores, and has every order that has ended expire afterwards: the same view as in the service,
  * without the broker and its client.
  *
- *     bench-fold DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]
+ *     bench-fold [--waiting] DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]
  *
- * 1,000,000 orders, four Decisions each, of a scheduler unless stated. With RECORDS, it flushes a
- * store after each that many records, and says how long a flush takes. */
+ * 1,000,000 orders, four Decisions each, of a scheduler unless stated. With --waiting, all of them
+ * stand in a Wait instead, one Decision each. With RECORDS, it flushes a store after each that many
+ * records, and says how long a flush takes. */
+#include "base/numbers.h"
 #include "platform/clock.h"
+#include "platform/files.h"
 #include "replica/fold/view.h"
 #include "tests/bench/order_log.h"
 
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     PARTITIONS = 8,
@@ -46,6 +50,8 @@ struct bench {
     uint64_t records;
     uint64_t bytes; /* of them */
     double seconds;
+    uint64_t stored_bytes; /* of all orders, and what is resident with them */
+    uint64_t resident_bytes;
     struct {
         uint64_t orders;
         uint64_t records;
@@ -66,6 +72,20 @@ static double cpu_seconds(void)
     getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static uint64_t resident_bytes(void)
+{
+    char *content = NULL;
+    size_t size = 0;
+    struct error error;
+    uint64_t pages = 0;
+    if (files_read("/proc/self/statm", 256, &content, &size, &error) != ERROR_OK)
+        return 0;
+    struct text rest = text_from(text_of(content), (uint32_t)strcspn(content, " ") + 1);
+    number_take(&rest, UINT32_MAX, &pages);
+    free(content);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void must(enum error_class class, const struct error *error)
@@ -236,8 +256,11 @@ static void expire(struct bench *bench)
     buffer_deinit(&value);
 }
 
-static void print(struct bench *bench)
+static void print(struct bench *bench, uint64_t orders)
 {
+    printf("%llu orders, %.0f bytes each in the stores; %.1f MB resident\n",
+           (unsigned long long)orders, (double)bench->stored_bytes / (double)orders,
+           (double)bench->resident_bytes / 1e6);
     printf("%llu records folded, %.0f a second of CPU time, %llu bytes\n",
            (unsigned long long)bench->records, (double)bench->records / bench->seconds,
            (unsigned long long)bench->bytes);
@@ -252,14 +275,19 @@ static void print(struct bench *bench)
 
 int main(int argc, char **argv)
 {
+    bool waiting = argc > 1 && strcmp(argv[1], "--waiting") == 0;
+    argc -= waiting;
+    argv += waiting;
     static struct bench bench;
     struct store_options options = {.cache_bytes = CACHE_MB << 20,
                                     .write_buffer_bytes = WRITE_BUFFER_MB << 20};
     bool deadlines = argc > 3 && strcmp(argv[3], "supervisor") == 0;
     if (argc < 2 || (argc > 3 && !deadlines && strcmp(argv[3], "scheduler") != 0)) {
-        fprintf(stderr, "usage: bench-fold DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]\n");
+        fprintf(stderr, "usage: bench-fold [--waiting] DIRECTORY "
+                        "[ORDERS [scheduler|supervisor [RECORDS]]]\n");
         return 64;
     }
+    uint64_t orders = argc > 2 ? strtoull(argv[2], NULL, 10) : ORDERS;
     bench.flush_records = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     bench.codec = codec_new();
     bench.env = store_env_new(&options);
@@ -267,9 +295,13 @@ int main(int argc, char **argv)
         open_view(&bench, argv[1], p, deadlines);
     bench.log =
         order_log_new(bench.codec, PARTITIONS, clock_wall_ms(clock_real()), keep_record, &bench);
-    fill(&bench, argc > 2 ? strtoull(argv[2], NULL, 10) : ORDERS);
+    if (waiting)
+        order_log_wait(bench.log);
+    fill(&bench, orders);
+    bench.stored_bytes = files_tree_bytes(argv[1]);
+    bench.resident_bytes = resident_bytes();
     expire(&bench);
-    print(&bench);
+    print(&bench, orders);
     for (int32_t p = 0; p < PARTITIONS; p++) {
         view_close(bench.views[p]);
         buffer_deinit(&bench.chunks[p].bytes);

@@ -6,12 +6,21 @@
 #include "base/heap_arena.h"
 #include "kafka/broker.h"
 #include "tests/lib/engine_workflow.h"
+#include "workflow/workflow_file.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { COUNTRIES = 40, CUSTOMERS = 50000 };
+
+static const char waiting[] = "Name: test\n"
+                              "Version: 1\n"
+                              "Steps:\n"
+                              "  - {Name: W, Wait: {Seconds: 31622400}}\n"
+                              "  - {Name: A, Agent: agent}\n"
+                              "  - {Name: B, Agent: agent}\n"
+                              "  - {Name: C, Agent: agent}\n";
 
 struct order_log {
     struct codec *codec;
@@ -112,7 +121,7 @@ void order_log_add(struct order_log *log)
     snprintf(id, sizeof(id), "o-%08llu", (unsigned long long)log->number++);
     int32_t partition = broker_partition_of(text_of(id), log->partitions);
     submit(log, partition, text_of(id), &order);
-    for (uint32_t i = 0; i < order.step_count; i++) {
+    for (uint32_t i = 0; i < order.step_count && order.steps[i].state != STEP_WAITING; i++) {
         bool fails = fate == 0 && i == 1;
         if ((fate == 1 || fate == 2) && i == 2)
             break;
@@ -148,6 +157,14 @@ struct order_log *order_log_new(struct codec *codec, int32_t partitions, int64_t
         append(log, p, TEXT("scheduler-1"), RECORD_CLAIM, &claim);
     }
     return log;
+}
+
+void order_log_wait(struct order_log *log)
+{
+    struct workflow_problems problems;
+    bool valid = workflow_parse(text_of(waiting), WORKFLOW_YAML, &log->workflow_heap.arena,
+                                &problems, &log->workflow);
+    assert(valid);
 }
 
 void order_log_free(struct order_log *log)

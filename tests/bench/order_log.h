@@ -20,6 +20,10 @@ struct order_log *order_log_new(struct codec *codec, int32_t partitions, int64_t
                                 order_log_append append, void *ctx);
 void order_log_free(struct order_log *log);
 
+/* The orders that follow stand in a Wait of a year, before the first of their three steps: one
+ * Decision each. */
+void order_log_wait(struct order_log *log);
+
 /* The Decisions of the next order, in the partition of its id. */
 void order_log_add(struct order_log *log);
 

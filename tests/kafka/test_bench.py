@@ -54,6 +54,7 @@ class BenchTest(unittest.TestCase):
     def test_measures_all_parts_and_cleans_up(self):
         done = self.bench("--orders", "300", "--in-flight", "50", "--in-flight", "100",
                           "--alone", "5", "--warm-up", "20", "--fold", "--open", "200",
+                          "--waiting", "150",
                           "--kafka-dir", self.broker.folder, "--raw", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
@@ -82,6 +83,14 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(names, ["submission", "scheduler-1", "supervisor-1", "agent",
                                  "load (this process)", "broker"])
         self.assertTrue(all(process["rss_bytes"] > 0 for process in found["open"]["processes"]))
+        self.assertEqual(found["waiting"]["orders"], 150)
+        self.assertEqual(found["fold"]["waiting_orders"]["records"], 152)
+        for measured in found["open"], found["waiting"]:
+            stored = {process["name"]: process.get("stored_bytes", 0)
+                      for process in measured["processes"]}
+            self.assertGreater(stored["scheduler-1"], 0, stored)
+            self.assertGreater(stored["supervisor-1"], 0, stored)
+            self.assertEqual(stored["broker"], 0)
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])
 

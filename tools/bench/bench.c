@@ -31,8 +31,10 @@ enum {
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8,
-    RAW_STAGE = 3, /* the numbers of stages */
-    TIMERS_STAGE = 4
+    OPEN_STAGE = 2, /* the numbers of stages */
+    RAW_STAGE = 3,
+    TIMERS_STAGE = 4,
+    WAITING_STAGE = 5
 };
 
 struct bench {
@@ -43,6 +45,7 @@ struct bench {
     int64_t alone;
     int64_t warm_up;
     int64_t open;
+    int64_t waiting;
     int64_t grow;
     int64_t decide;
     int64_t timers;
@@ -146,6 +149,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"alone", bench->fold || grows || decides ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
+        {"waiting", 0, 0, ORDERS_MAX, &bench->waiting},
         {"timers", 0, 0, ORDERS_MAX, &bench->timers},
         {"bursts", 1, 1, BENCH_BURSTS_MAX, &bench->bursts},
         {"others-per-second", 0, 0, OTHERS_PER_SECOND_MAX, &bench->others_per_second},
@@ -306,10 +310,10 @@ static enum error_class measure_growth(struct bench *bench, struct bench_stage *
     return class;
 }
 
-static const char *deciding(void *ctx)
+/* `ctx` is the workflow of all orders. */
+static const char *same_workflow(void *ctx)
 {
-    (void)ctx;
-    return BENCH_DECIDING;
+    return ctx;
 }
 
 /* Of two turns, the second begins with what the first one ended with. */
@@ -325,10 +329,11 @@ static enum error_class measure_turns(struct bench *bench, struct bench_stage *s
         struct bench_round round = {.orders = (uint64_t)orders,
                                     .in_flight = (uint32_t)bench->levels[0],
                                     .with_input = true,
+                                    .ctx = BENCH_DECIDING,
                                     .what = i < 0 ? NULL : "orders of a turn"};
         for (int half = 0; half < 2 && class == ERROR_OK; half++) {
             bool decides = half != (i & 1);
-            round.workflow = decides ? deciding : NULL;
+            round.workflow = decides ? same_workflow : NULL;
             class = turn == NULL ? bench_load_run(load, &round, &ignored, ret_error)
                                  : measure(bench, stage, load, &round,
                                            decides ? &turn->deciding : &turn->plain, ret_error);
@@ -384,36 +389,57 @@ static bool never(void *ctx)
     return false;
 }
 
-static enum error_class measure_open(struct bench *bench, struct error *ret_error)
+/* The orders of the round are left as they are. */
+static enum error_class measure_standing(struct bench *bench, int number,
+                                         const struct bench_round *round,
+                                         struct bench_standing *standing, struct error *ret_error)
 {
     struct bench_stage stage;
     struct bench_load *load = NULL;
-    struct bench_report *report = &bench->report;
     struct bench_stage_options options = bench->stage;
-    struct bench_round round = {.orders = (uint64_t)bench->open,
-                                .in_flight = OPEN_IN_FLIGHT,
-                                .goal = BENCH_RECEIVED,
-                                .what = "open orders"};
     options.silent = true;
-    enum error_class class = bench_stage_open(bench->cli, &options, 2, &stage, ret_error);
+    enum error_class class = bench_stage_open(bench->cli, &options, number, &stage, ret_error);
     if (class == ERROR_OK)
         class = bench_load_new(&stage, &load, ret_error);
     if (class == ERROR_OK) {
-        add_processes(bench, &stage, &report->open_processes);
-        bench_processes_begin(&report->open_processes);
-        class = bench_load_run(load, &round, &report->open, ret_error);
+        add_processes(bench, &stage, &standing->processes);
+        bench_processes_begin(&standing->processes);
+        class = bench_load_run(load, round, &standing->figures, ret_error);
     }
     if (class == ERROR_OK) {
         struct error silence;
         bench_stage_wait(&stage, never, NULL, OPEN_SETTLE_MS, &silence);
     }
-    bench_processes_end(&report->open_processes);
+    bench_processes_end(&standing->processes);
+    if (class == ERROR_OK)
+        bench_stage_stores(&stage, &standing->processes);
     bench_load_free(load);
     if (class == ERROR_OK && bench->fold) {
         bench_stage_stop_services(&stage);
-        class = bench_fold(&stage, false, &report->open_folding, ret_error);
+        class = bench_fold(&stage, false, &standing->folding, ret_error);
     }
     bench_stage_close(&stage);
+    return class;
+}
+
+static enum error_class measure_orders_left(struct bench *bench, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    struct bench_round open = {.orders = (uint64_t)bench->open,
+                               .in_flight = OPEN_IN_FLIGHT,
+                               .goal = BENCH_RECEIVED,
+                               .what = "open orders"};
+    struct bench_round in_wait = {.orders = (uint64_t)bench->waiting,
+                                  .in_flight = OPEN_IN_FLIGHT,
+                                  .goal = BENCH_RECEIVED,
+                                  .workflow = same_workflow,
+                                  .ctx = BENCH_WAITING,
+                                  .what = "orders in a Wait"};
+    enum error_class class = ERROR_OK;
+    if (open.orders > 0)
+        class = measure_standing(bench, OPEN_STAGE, &open, &report->open, ret_error);
+    if (class == ERROR_OK && in_wait.orders > 0)
+        class = measure_standing(bench, WAITING_STAGE, &in_wait, &report->waiting, ret_error);
     return class;
 }
 
@@ -474,8 +500,8 @@ static int run(struct cli *cli)
     if (class == ERROR_OK &&
         (bench->orders > 0 || bench->alone > 0 || bench->grow > 0 || bench->decide > 0))
         class = measure_speed(bench, &error);
-    if (class == ERROR_OK && bench->open > 0)
-        class = measure_open(bench, &error);
+    if (class == ERROR_OK)
+        class = measure_orders_left(bench, &error);
     if (class == ERROR_OK && bench->timers > 0)
         class = measure_timers(bench, &error);
     int code = EXIT_CODE_OK;
@@ -507,8 +533,9 @@ static const struct cli_flag flags[] = {
     {"fold", NULL,
      "Also replays each log into fresh stores, and measures the memory of open orders."},
     {"open", "N",
-     "Orders that are open while the memory of each process is measured; 100000 with --fold, "
-     "otherwise none."},
+     "Orders that are open while the memory and the store of each process are measured; 100000 "
+     "with --fold, otherwise none."},
+    {"waiting", "N", "The same of orders that stand in a Wait, hours before its moment."},
     {"timers", "N",
      "Also has that many orders wait for a retry that is hours away, and measures how late others "
      "are retried meanwhile, then a tenth of N that are due in the same second, and what orders "
@@ -546,6 +573,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --in-flight 1000 --in-flight 2000 --in-flight 5000\n"
                     "# replay, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000\n"
+                    "# memory and stores with a million orders that stand in a Wait\n"
+                    "reeve bench --orders 0 --alone 0 --waiting 1000000 --fold --open 0\n"
                     "# whether it becomes slower with its age\n"
                     "reeve bench --grow 1000000 --fold\n"
                     "# what conditions and mappings cost\n"

@@ -24,6 +24,7 @@ struct bench_process {
     bool sends; /* its requests are known */
     int64_t rss_bytes;
     int64_t rss_peak_bytes; /* since the process began */
+    uint64_t stored_bytes;  /* in its data directory; 0: not known */
 };
 
 struct bench_processes {

@@ -245,7 +245,30 @@ static void print_foldings(FILE *out, const struct bench_report *report)
             "per core");
     for (int i = 0; i < BENCH_FOLDINGS; i++)
         print_folding(out, folder_names[i], &report->foldings[i]);
-    print_folding(out, "scheduler, open orders", &report->open_folding);
+    print_folding(out, "scheduler, open orders", &report->open.folding);
+    print_folding(out, "scheduler, in a Wait", &report->waiting.folding);
+}
+
+static bool has_foldings(const struct bench_report *report)
+{
+    return report->foldings[0].records > 0 || report->open.folding.records > 0 ||
+           report->waiting.folding.records > 0;
+}
+
+static void print_standing(FILE *out, const char *what, const struct bench_standing *standing)
+{
+    char title[64];
+    if (standing->figures.orders == 0)
+        return;
+    snprintf(title, sizeof(title), "%" PRIu64 " %s", standing->figures.orders, what);
+    print_processes(out, title, &standing->processes, &standing->figures);
+    fprintf(out, "\n%-24s %9s %9s\n", "STORES", "MB", "B/order");
+    for (uint32_t i = 0; i < standing->processes.count; i++) {
+        const struct bench_process *process = &standing->processes.items[i];
+        if (process->stored_bytes > 0)
+            fprintf(out, "  %-22s %9.1f %9.0f\n", process->name, mb((int64_t)process->stored_bytes),
+                    per_order((int64_t)process->stored_bytes, &standing->figures));
+    }
 }
 
 static void print_timers(FILE *out, const struct bench_report *report)
@@ -283,8 +306,10 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     }
     if (report->alone.figures.orders > 0)
         print_figures(out, "  alone", &report->alone.figures);
-    if (report->open.orders > 0)
-        print_figures(out, "  accepted, left open", &report->open);
+    if (report->open.figures.orders > 0)
+        print_figures(out, "  accepted, left open", &report->open.figures);
+    if (report->waiting.figures.orders > 0)
+        print_figures(out, "  accepted, in a Wait", &report->waiting.figures);
     for (uint32_t i = 0; i < report->load_count; i++)
         print_measured(out, &report->loads[i]);
     print_measured(out, &report->alone);
@@ -294,12 +319,10 @@ void bench_report_print(const struct bench_report *report, FILE *out)
         print_grown(out, report);
     if (report->turn_count > 0)
         print_turns(out, report);
-    if (report->foldings[0].records > 0 || report->open_folding.records > 0)
+    if (has_foldings(report))
         print_foldings(out, report);
-    if (report->open.orders > 0) {
-        snprintf(what, sizeof(what), "%" PRIu64 " OPEN ORDERS", report->open.orders);
-        print_processes(out, what, &report->open_processes, &report->open);
-    }
+    print_standing(out, "OPEN ORDERS", &report->open);
+    print_standing(out, "ORDERS IN A WAIT", &report->waiting);
     if (report->timers.figures.orders > 0)
         print_timers(out, report);
 }
@@ -314,6 +337,9 @@ static json_t *process_json(const struct bench_process *process,
         (double)process->cpu_us / 1e6, "cpu_us_per_order", per_order(process->cpu_us, figures),
         "wakeups_per_order", per_order(process->wakeups, figures), "rss_bytes",
         (json_int_t)process->rss_bytes, "rss_peak_bytes", (json_int_t)process->rss_peak_bytes);
+    if (process->stored_bytes > 0)
+        json_object_set_new(object, "stored_bytes",
+                            json_integer((json_int_t)process->stored_bytes));
     if (process->sends) {
         json_object_set_new(object, "produce_requests_per_order",
                             json_real(per_order(process->produce_requests, figures)));
@@ -404,8 +430,10 @@ static json_t *foldings_json(const struct bench_report *report)
         if (report->foldings[i].records > 0)
             json_object_set_new(foldings, folder_names[i], folding_json(&report->foldings[i]));
     }
-    if (report->open_folding.records > 0)
-        json_object_set_new(foldings, "open_orders", folding_json(&report->open_folding));
+    if (report->open.folding.records > 0)
+        json_object_set_new(foldings, "open_orders", folding_json(&report->open.folding));
+    if (report->waiting.folding.records > 0)
+        json_object_set_new(foldings, "waiting_orders", folding_json(&report->waiting.folding));
     return foldings;
 }
 
@@ -453,10 +481,14 @@ void bench_report_json(const struct bench_report *report, FILE *out)
         json_object_set_new(root, "grow", grown_json(report));
     if (report->turn_count > 0)
         json_object_set_new(root, "decide", turns_json(report));
-    if (report->foldings[0].records > 0 || report->open_folding.records > 0)
+    if (has_foldings(report))
         json_object_set_new(root, "fold", foldings_json(report));
-    if (report->open.orders > 0)
-        json_object_set_new(root, "open", figures_json(&report->open, &report->open_processes));
+    if (report->open.figures.orders > 0)
+        json_object_set_new(root, "open",
+                            figures_json(&report->open.figures, &report->open.processes));
+    if (report->waiting.figures.orders > 0)
+        json_object_set_new(root, "waiting",
+                            figures_json(&report->waiting.figures, &report->waiting.processes));
     if (report->timers.figures.orders > 0)
         json_object_set_new(root, "timers", timers_json(report));
     json_dumpf(root, out, JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -22,6 +22,13 @@ struct bench_turn {
     struct bench_measured deciding; /* BENCH_DECIDING */
 };
 
+/* Orders that are left as they are, while what they take is read. */
+struct bench_standing {
+    struct bench_figures figures; /* orders 0 = not measured */
+    struct bench_processes processes;
+    struct bench_folding folding; /* of their log, as a scheduler; records 0 = not measured */
+};
+
 struct bench_report {
     int32_t partitions;
     int64_t schedulers;
@@ -38,9 +45,8 @@ struct bench_report {
     struct bench_turn turns[BENCH_TURNS];
     uint32_t turn_count;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
-    struct bench_folding open_folding;             /* of the open orders, as a scheduler */
-    struct bench_figures open;                     /* orders 0 = not measured */
-    struct bench_processes open_processes;
+    struct bench_standing open;
+    struct bench_standing waiting;
     struct bench_measured timers; /* orders that wait for a retry; orders 0 = not measured */
     struct bench_figures timers_late;
     struct bench_burst bursts[BENCH_BURSTS_MAX];

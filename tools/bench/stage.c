@@ -60,6 +60,21 @@ static const char deciding_text[] =
     "    Agent: " BENCH_AGENT "\n"
     "    Input: {skus: \"${input.items.map(i, i.sku)}\", gift: \"${input.gift}\"}\n";
 
+static const char waiting_text[] = "Name: " BENCH_WAITING "\n"
+                                   "Version: 1\n"
+                                   "TimeoutSeconds: 36000\n"
+                                   "Defaults:\n"
+                                   "  TimeoutSeconds: 7200\n"
+                                   "Steps:\n"
+                                   "  - Name: Wait\n"
+                                   "    Wait: {Seconds: 7200}\n"
+                                   "  - Name: First\n"
+                                   "    Agent: " BENCH_AGENT "\n"
+                                   "  - Name: Second\n"
+                                   "    Agent: " BENCH_AGENT "\n"
+                                   "  - Name: Third\n"
+                                   "    Agent: " BENCH_AGENT "\n";
+
 /* ---- failures ---- */
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
@@ -324,6 +339,8 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     class = bench_stage_deploy(stage, workflow_text, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_deploy(stage, deciding_text, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_deploy(stage, waiting_text, ret_error);
     return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
 }
 
@@ -364,6 +381,15 @@ void bench_stage_processes(const struct bench_stage *stage, struct bench_process
 {
     for (const struct child *child = NULL; (child = children_next(stage->children, child)) != NULL;)
         bench_processes_add(processes, child_name(child), child_pid(child));
+}
+
+void bench_stage_stores(const struct bench_stage *stage, struct bench_processes *processes)
+{
+    for (const struct child *child = NULL; (child = children_next(stage->children, child)) != NULL;)
+        for (uint32_t i = 0; i < processes->count; i++) {
+            if (processes->items[i].pid == child_pid(child))
+                processes->items[i].stored_bytes = files_tree_bytes(child_directory(child));
+        }
 }
 
 /* ---- records in the topics ---- */

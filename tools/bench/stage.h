@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reeve bench` measures: topics of a prefix of their own, two deployed workflows of three
- * no-op steps, and every service as a child process with a temporary directory. */
+/* What `reeve bench` measures: topics of a prefix of their own, deployed workflows of three no-op
+ * steps, and every service as a child process with a temporary directory. */
 #ifndef TOOLS_BENCH_STAGE_H
 #define TOOLS_BENCH_STAGE_H
 
@@ -15,6 +15,7 @@
 #define BENCH_APP "bench"
 #define BENCH_WORKFLOW "three-steps"
 #define BENCH_DECIDING "deciding" /* the same with a condition and a mapping at each step */
+#define BENCH_WAITING "waiting"   /* the same after a Wait that no measurement reaches */
 
 enum { BENCH_STATISTICS_MS = 1000 /* the Kafka clients report this often what they sent */ };
 
@@ -56,6 +57,8 @@ enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *
                                   int64_t timeout_ms, struct error *ret_error);
 /* Adds the processes of the services, to measure them. */
 void bench_stage_processes(const struct bench_stage *stage, struct bench_processes *processes);
+/* What each of them keeps on disk now. */
+void bench_stage_stores(const struct bench_stage *stage, struct bench_processes *processes);
 
 /* Records that the topics hold. */
 enum { BENCH_TOPICS_MAX = 8 };

@@ -48,6 +48,18 @@ Test(files, makes_directories_with_their_parents)
     cr_assert(files_make_dirs("", &error) == ERROR_FATAL);
 }
 
+Test(files, adds_up_what_a_directory_holds)
+{
+    struct error error = {0};
+    cr_assert_eq(files_tree_bytes(folder), 0);
+    cr_assert(files_make_dirs(in_folder("a/b"), &error) == ERROR_OK, "%s", error.message);
+    cr_assert(files_write_atomic(in_folder("one"), TEXT("x"), &error) == ERROR_OK);
+    cr_assert(files_write_atomic(in_folder("a/b/three"), TEXT("xyz"), &error) == ERROR_OK);
+    cr_assert(symlink(in_folder("one"), in_folder("a/link")) == 0);
+    cr_assert_eq(files_tree_bytes(folder), 4);
+    cr_assert_eq(files_tree_bytes(in_folder("missing")), 0);
+}
+
 Test(files, replaces_files_and_reads_them_back)
 {
     struct error error = {0};
