@@ -104,52 +104,101 @@ static enum error_class read_networks(struct http_access *access, struct error *
     return ERROR_OK;
 }
 
-/* ---- the token file ---- */
+/* ---- the files ---- */
 
-static bool has_file(const struct http_access *access)
-{
-    return access->options.authenticates && access->options.token_file[0] != '\0';
-}
+struct http_access_file_kind {
+    const char *gauge;
+    const char *help;
+    const char *degraded; /* of /readyz */
+    const char *stays;    /* for the log, when it cannot be read again */
+    const char *read_again;
+    /* *ret_count: of what was read. */
+    enum error_class (*read)(struct http_access *access, const char *path, size_t *ret_count,
+                             struct error *ret_error);
+};
 
-static void set_outdated(struct http_access *access, bool outdated)
-{
-    access->outdated = outdated;
-    if (access->outdated_gauge != NULL)
-        metrics_set(access->outdated_gauge, outdated);
-}
-
-static enum error_class read_again(struct http_access *access, struct error *ret_error)
+static enum error_class read_tokens(struct http_access *access, const char *path, size_t *ret_count,
+                                    struct error *ret_error)
 {
     struct http_tokens tokens = {0};
-    enum error_class class = http_tokens_read(access->options.token_file, &tokens, ret_error);
-    set_outdated(access, class != ERROR_OK);
+    enum error_class class = http_tokens_read(path, &tokens, ret_error);
     if (class != ERROR_OK)
         return class;
     http_sessions_follow(&access->sessions, &access->tokens, &tokens);
     http_tokens_deinit(&access->tokens);
     access->tokens = tokens;
-    log_info("read the tokens again", LOG_STR("file", access->options.token_file),
-             LOG_U64("tokens", tokens.count));
+    *ret_count = tokens.count;
     return ERROR_OK;
+}
+
+static enum error_class read_groups(struct http_access *access, const char *path, size_t *ret_count,
+                                    struct error *ret_error)
+{
+    struct http_groups groups = {0};
+    enum error_class class = http_groups_read(path, &groups, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    http_groups_deinit(&access->groups);
+    access->groups = groups;
+    *ret_count = groups.count;
+    return ERROR_OK;
+}
+
+static const struct http_access_file_kind file_kinds[HTTP_ACCESS_FILE_COUNT] = {
+    [HTTP_TOKEN_FILE] = {.gauge = "reeve_http_tokens_outdated",
+                         .help =
+                             "1: http.tokens.file cannot be read again, so that tokens that were "
+                             "revoked since are still accepted.",
+                         .degraded =
+                             "http.tokens.file cannot be read again: tokens that were revoked "
+                             "since are still accepted; see the log",
+                         .stays = "cannot read the tokens again; those that were read before stay, "
+                                  "also what was revoked since",
+                         .read_again = "read the tokens again",
+                         .read = read_tokens},
+    [HTTP_GROUP_FILE] = {.gauge = "reeve_http_groups_outdated",
+                         .help = "1: http.groups.file cannot be read again, so that users who were "
+                                 "taken out of a group since are still in it.",
+                         .degraded = "http.groups.file cannot be read again: users who were taken "
+                                     "out of a group since are still in it; see the log",
+                         .stays = "cannot read the groups again; those that were read before stay, "
+                                  "with users who were taken out since",
+                         .read_again = "read the groups again",
+                         .read = read_groups},
+};
+
+static enum error_class read_again(struct http_access *access, struct http_access_file *file,
+                                   struct error *ret_error)
+{
+    size_t count = 0;
+    enum error_class class = file->kind->read(access, file->path, &count, ret_error);
+    file->outdated = class != ERROR_OK;
+    if (file->gauge != NULL)
+        metrics_set(file->gauge, file->outdated);
+    if (class == ERROR_OK)
+        log_info(file->kind->read_again, LOG_STR("file", file->path), LOG_U64("entries", count));
+    return class;
+}
+
+static void reload(struct http_access *access, struct http_access_file *file)
+{
+    struct error error;
+    files_changed(file->path, &file->seen);
+    if (read_again(access, file, &error) != ERROR_OK)
+        log_error(file->kind->stays, LOG_ERR(&error));
 }
 
 void http_access_reload(struct http_access *access)
 {
-    struct error error;
-    if (!has_file(access))
-        return;
-    files_changed(access->options.token_file, &access->seen);
-    if (read_again(access, &error) != ERROR_OK)
-        log_error("cannot read the tokens again; those that were read before stay, also what was "
-                  "revoked since",
-                  LOG_ERR(&error));
+    for (int i = 0; i < HTTP_ACCESS_FILE_COUNT; i++) {
+        if (access->files[i].path[0] != '\0')
+            reload(access, &access->files[i]);
+    }
 }
 
-const char *http_access_degraded(const struct http_access *access)
+const char *http_access_degraded(const struct http_access *access, int file)
 {
-    return access->outdated ? "http.tokens.file cannot be read again: tokens that were revoked "
-                              "since are still accepted; see the log"
-                            : NULL;
+    return access->files[file].outdated ? access->files[file].kind->degraded : NULL;
 }
 
 /* A file that could not be read is tried each time: not every reason changes it. */
@@ -157,25 +206,51 @@ static void on_check(void *ctx)
 {
     struct http_access *access = ctx;
     struct error error;
-    if (has_file(access) && files_changed(access->options.token_file, &access->seen))
-        http_access_reload(access);
-    else if (access->outdated)
-        read_again(access, &error);
+    for (int i = 0; i < HTTP_ACCESS_FILE_COUNT; i++) {
+        struct http_access_file *file = &access->files[i];
+        if (file->path[0] != '\0' && files_changed(file->path, &file->seen))
+            reload(access, file);
+        else if (file->outdated)
+            read_again(access, file, &error);
+    }
     if (access->check != NULL)
         access->check(access->check_ctx);
     loop_timer_after(access->loop, &access->timer, HTTP_ACCESS_CHECK_MS);
 }
 
+static enum error_class begin_file(struct http_access *access, int which, const char *path,
+                                   struct metrics *metrics, struct error *ret_error)
+{
+    const struct http_access_file_kind *kind = &file_kinds[which];
+    struct http_access_file *file = &access->files[which];
+    size_t count = 0;
+    *file = (struct http_access_file){.kind = kind, .path = path};
+    if (path[0] == '\0')
+        return ERROR_OK;
+    files_changed(path, &file->seen);
+    enum error_class class = kind->read(access, path, &count, ret_error);
+    if (class != ERROR_OK || metrics == NULL)
+        return class;
+    file->gauge = metrics_gauge(metrics, kind->gauge, kind->help, METRICS_NO_LABELS);
+    metrics_set(file->gauge, 0);
+    return ERROR_OK;
+}
+
 /* ---- life ---- */
 
-static enum error_class begin(struct http_access *access, struct error *ret_error)
+/* Without authentication, no token counts. */
+static enum error_class begin(struct http_access *access, struct metrics *metrics,
+                              struct error *ret_error)
 {
-    if (read_networks(access, ret_error) != ERROR_OK)
-        return ERROR_REJECT;
-    if (!has_file(access))
-        return ERROR_OK;
-    files_changed(access->options.token_file, &access->seen);
-    return http_tokens_read(access->options.token_file, &access->tokens, ret_error);
+    const struct http_access_options *options = &access->options;
+    const char *token_file = options->authenticates ? options->token_file : "";
+    const char *group_file = options->group_file != NULL ? options->group_file : "";
+    enum error_class class = read_networks(access, ret_error);
+    if (class == ERROR_OK)
+        class = begin_file(access, HTTP_TOKEN_FILE, token_file, metrics, ret_error);
+    if (class == ERROR_OK)
+        class = begin_file(access, HTTP_GROUP_FILE, group_file, metrics, ret_error);
+    return class;
 }
 
 enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
@@ -187,7 +262,7 @@ enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
     access->loop = loop;
     access->options = *options;
     loop_timer_init(&access->timer, on_check, access);
-    if (begin(access, ret_error) != ERROR_OK) {
+    if (begin(access, metrics, ret_error) != ERROR_OK) {
         http_access_free(access);
         return ERROR_REJECT;
     }
@@ -195,15 +270,7 @@ enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
         access->failures_total =
             metrics_counter(metrics, "reeve_http_authentication_failures_total",
                             "Requests with a token that is not right.", METRICS_NO_LABELS);
-    if (metrics != NULL && has_file(access)) {
-        access->outdated_gauge = metrics_gauge(
-            metrics, "reeve_http_tokens_outdated",
-            "1: http.tokens.file cannot be read again, so that tokens that were revoked since are "
-            "still accepted.",
-            METRICS_NO_LABELS);
-        metrics_set(access->outdated_gauge, 0);
-    }
-    if (options->authenticates)
+    if (options->authenticates || access->files[HTTP_GROUP_FILE].path[0] != '\0')
         loop_timer_after(loop, &access->timer, HTTP_ACCESS_CHECK_MS);
     *ret_access = access;
     return ERROR_OK;
@@ -216,6 +283,7 @@ void http_access_free(struct http_access *access)
     assert(access->check == NULL);
     loop_timer_cancel(access->loop, &access->timer);
     http_tokens_deinit(&access->tokens);
+    http_groups_deinit(&access->groups);
     free(access);
 }
 

@@ -46,6 +46,7 @@ bool http_role_permits(enum http_role role, enum http_permission permission);
 struct http_access_options {
     bool authenticates;     /* false: no tokens are asked for */
     const char *token_file; /* "" = none: then no token is right */
+    const char *group_file; /* "" or NULL = none: then no user is in a group */
     bool read_only;         /* nothing that changes something is permitted */
     /* Addresses or networks, such as 10.1.2.3 or 10.0.0.0/8. */
     const char *const *proxies;
@@ -55,15 +56,15 @@ struct http_access_options {
 
 struct http_access;
 
-/* Reads the token file and follows its changes. REJECT, code Config: the file or a network is
- * malformed. `loop`, `metrics` (may be NULL) and the options' strings are borrowed. */
+/* Reads the files of tokens and groups, and follows their changes. REJECT, code Config: a file or
+ * a network is malformed. `loop`, `metrics` (may be NULL) and the options' strings are borrowed. */
 enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
                                  const struct http_access_options *options,
                                  struct http_access **ret_access, struct error *ret_error);
 /* After the server that uses it. */
 void http_access_free(struct http_access *access);
-/* Reads the token file now (SIGHUP). If it is malformed or missing, the tokens that were read
- * before stay; the log, /readyz and reeve_http_tokens_outdated report it. */
+/* Reads the files now (SIGHUP). If one is malformed or missing, what was read before stays; the
+ * log, /readyz and reeve_http_tokens_outdated or reeve_http_groups_outdated report it. */
 void http_access_reload(struct http_access *access);
 
 #endif

@@ -268,6 +268,15 @@ const char *http_user(const struct http_exchange *exchange)
     return exchange->identity.user;
 }
 
+uint32_t http_user_groups(const struct http_exchange *exchange,
+                          struct text ret_groups[HTTP_USER_GROUPS_MAX])
+{
+    const struct http_server *server = exchange->server;
+    bool known = server != NULL && server->access != NULL && exchange->identity.user[0] != '\0';
+    return known ? http_groups_of_user(&server->access->groups, exchange->identity.user, ret_groups)
+                 : 0;
+}
+
 bool http_permits(const struct http_exchange *exchange, enum http_binding binding,
                   struct text value)
 {

@@ -6,6 +6,7 @@
 
 #include "platform/files.h"
 #include "platform/http/access.h"
+#include "platform/http/groups.h"
 #include "platform/http/session_table.h"
 
 enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024, HTTP_KNOWN_MAX = 8 };
@@ -29,21 +30,34 @@ struct http_failures {
     uint32_t next_known;
 };
 
+struct http_access;
+
+/* One of the files that say who may do what. It is followed: what was read before stays if it
+ * cannot be read again. */
+struct http_access_file {
+    const struct http_access_file_kind *kind;
+    const char *path;            /* "" = none */
+    struct files_version seen;   /* the file that was read */
+    bool outdated;               /* it could not be read again */
+    struct metrics_gauge *gauge; /* NULL: without metrics, or without a file */
+};
+
+enum { HTTP_TOKEN_FILE, HTTP_GROUP_FILE, HTTP_ACCESS_FILE_COUNT };
+
 struct http_access {
     struct loop *loop;
     struct http_access_options options;
     struct http_network networks[HTTP_PROXIES_MAX];
     size_t network_count;
     struct http_tokens tokens;
+    struct http_groups groups;
     struct http_sessions sessions;
-    struct files_version seen; /* the file that the tokens are from */
-    bool outdated;             /* it could not be read again: the tokens are those of before */
+    struct http_access_file files[HTTP_ACCESS_FILE_COUNT];
     struct loop_timer timer;
     void (*check)(void *ctx); /* the server's; NULL = none */
     void *check_ctx;
     struct http_failures failures[HTTP_FAILURE_SLOTS];
     struct metrics_counter *failures_total; /* NULL: without metrics */
-    struct metrics_gauge *outdated_gauge;   /* NULL: as well, or without a file */
 };
 
 /* Who sent a request. */
@@ -67,8 +81,8 @@ struct http_identity {
 bool http_address_parse(const char *text, uint8_t ret_address[HTTP_ADDRESS_SIZE], bool *ret_ipv4);
 bool http_address_is_loopback(const uint8_t *address);
 bool http_access_trusts(const struct http_access *access, const uint8_t *address);
-/* What operators should know, for /readyz; NULL = nothing. */
-const char *http_access_degraded(const struct http_access *access);
+/* What operators should know of a file (HTTP_TOKEN_FILE, ...), for /readyz; NULL = nothing. */
+const char *http_access_degraded(const struct http_access *access, int file);
 /* Whether there were too many wrong tokens of the address: the seconds to wait, or 0. A token that
  * was right there before does not have to wait. */
 int64_t http_access_wait_s(struct http_access *access, const uint8_t *address,
@@ -76,7 +90,7 @@ int64_t http_access_wait_s(struct http_access *access, const uint8_t *address,
 /* Notes whether a token was right. */
 void http_access_note(struct http_access *access, const uint8_t *address,
                       const uint8_t hash[HTTP_TOKEN_HASH_SIZE], bool right);
-/* Called every HTTP_ACCESS_CHECK_MS where tokens are asked for. NULL: no more. */
+/* Called every HTTP_ACCESS_CHECK_MS, if tokens are asked for or there are groups. NULL: no more. */
 void http_access_on_check(struct http_access *access, void (*check)(void *ctx), void *ctx);
 
 /* ---- access_check.c ---- */

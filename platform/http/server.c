@@ -178,14 +178,18 @@ static void add_reason(char *line, size_t line_size, bool first, const char *rea
 static void say_ready(const struct http_server *server, char *ret_line, size_t line_size)
 {
     char reason[REASON_SIZE];
-    const char *tokens = server->access != NULL ? http_access_degraded(server->access) : NULL;
-    bool degraded =
-        server->degraded != NULL && server->degraded(server->ctx, reason, sizeof(reason));
-    snprintf(ret_line, line_size, tokens != NULL || degraded ? "degraded: " : "ok");
-    if (tokens != NULL)
-        add_reason(ret_line, line_size, true, tokens);
-    if (degraded)
-        add_reason(ret_line, line_size, tokens == NULL, reason);
+    bool first = true;
+    snprintf(ret_line, line_size, "degraded: ");
+    for (int i = 0; server->access != NULL && i < HTTP_ACCESS_FILE_COUNT; i++) {
+        const char *outdated = http_access_degraded(server->access, i);
+        if (outdated != NULL)
+            add_reason(ret_line, line_size, first, outdated);
+        first = first && outdated == NULL;
+    }
+    if (server->degraded != NULL && server->degraded(server->ctx, reason, sizeof(reason)))
+        add_reason(ret_line, line_size, first, reason);
+    else if (first)
+        snprintf(ret_line, line_size, "ok");
 }
 
 static void serve_readyz(struct http_exchange *exchange, void *userdata)

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "platform/http/access.h"
+#include "platform/http/groups.h"
 #include "platform/http/routes.h"
 #include "platform/loop.h"
 #include "platform/metrics.h"
@@ -122,6 +123,10 @@ bool http_cross_site(const struct http_exchange *exchange);
 /* The name of the token that came with the request, or of the user that a trusted proxy passed on;
  * "" = neither. */
 const char *http_user(const struct http_exchange *exchange);
+/* The groups of that user by the group file, sorted; borrowed until the handler returns. Returns
+ * how many. */
+uint32_t http_user_groups(const struct http_exchange *exchange,
+                          struct text ret_groups[HTTP_USER_GROUPS_MAX]);
 /* Whether it came with a token that is right. */
 bool http_authenticated(const struct http_exchange *exchange);
 /* Whether the token of the request, if it is bound, is bound to this value (bindings.h). */

@@ -68,6 +68,16 @@ static void set_cookie(struct http_exchange *exchange, const char *id, int secon
 
 /* ---- GET: who am I, and what may I do ---- */
 
+static json_t *groups_of(const struct http_exchange *exchange)
+{
+    struct text groups[HTTP_USER_GROUPS_MAX];
+    uint32_t count = http_user_groups(exchange, groups);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_stringn(groups[i].data, groups[i].size));
+    return list;
+}
+
 static void respond_session(struct http_exchange *exchange)
 {
     static const char *const names[HTTP_PERMISSION_COUNT] = {[HTTP_VIEW] = "view",
@@ -84,11 +94,11 @@ static void respond_session(struct http_exchange *exchange)
     }
     const char *user = http_user(exchange);
     json_t *body = json_pack(
-        "{s:b, s:b, s:o, s:o, s:o}", "authentication", authenticates, "read_only", read_only,
+        "{s:b, s:b, s:o, s:o, s:o, s:o}", "authentication", authenticates, "read_only", read_only,
         "user", user[0] != '\0' ? json_string(user) : json_null(), "role",
         exchange->identity.has_token ? json_string(http_role_name(exchange->identity.role))
                                      : json_null(),
-        "permissions", permissions);
+        "groups", groups_of(exchange), "permissions", permissions);
     assert(body != NULL);
     http_respond_json(exchange, 200, body);
 }

@@ -4,7 +4,7 @@
 
 #include "base/enum_names.h"
 #include "base/rfc3339.h"
-#include "platform/files.h"
+#include "platform/http/access_lines.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -83,23 +83,17 @@ static bool read_hash(struct text text, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE])
     return true;
 }
 
-/* The fields of a line, separated by blanks; more than FIELDS_MAX count as FIELDS_MAX + 1. */
+/* More fields than FIELDS_MAX count as FIELDS_MAX + 1. */
 static size_t split(struct text line, struct text ret_fields[FIELDS_MAX])
 {
     size_t count = 0;
-    uint32_t at = 0;
-    while (true) {
-        while (at < line.size && (line.data[at] == ' ' || line.data[at] == '\t'))
-            at++;
-        if (at == line.size || count > FIELDS_MAX)
-            return count;
-        uint32_t begin = at;
-        while (at < line.size && line.data[at] != ' ' && line.data[at] != '\t')
-            at++;
+    struct text field = access_field_take(&line);
+    for (; !text_empty(field) && count <= FIELDS_MAX; field = access_field_take(&line)) {
         if (count < FIELDS_MAX)
-            ret_fields[count] = (struct text){line.data + begin, at - begin};
+            ret_fields[count] = field;
         count++;
     }
+    return count;
 }
 
 static bool fits_role(enum http_binding binding, enum http_role role)
@@ -153,14 +147,6 @@ static const char *read_token(struct text line, struct http_token *ret_token)
     return read_bindings(fields + first, count - first, ret_token);
 }
 
-static bool is_skipped(struct text line)
-{
-    uint32_t at = 0;
-    while (at < line.size && (line.data[at] == ' ' || line.data[at] == '\t'))
-        at++;
-    return at == line.size || line.data[at] == '#';
-}
-
 static const struct http_token *by_hash(const struct http_tokens *tokens,
                                         const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
 {
@@ -180,25 +166,13 @@ static const struct http_token *by_name(const struct http_tokens *tokens, struct
     return NULL;
 }
 
-/* The next line of *rest, without its end, which is taken from *rest. */
-static struct text take_line(struct text *rest)
-{
-    const char *end = memchr(rest->data, '\n', rest->size);
-    uint32_t size = end != NULL ? (uint32_t)(end - rest->data) : rest->size;
-    struct text line = {rest->data, size};
-    *rest = text_from(*rest, size + (end != NULL));
-    if (line.size > 0 && line.data[line.size - 1] == '\r')
-        line.size--;
-    return line;
-}
-
 static enum error_class parse(const char *path, struct text content, struct http_tokens *tokens,
                               struct error *ret_error)
 {
     for (unsigned number = 1; content.size > 0; number++) {
-        struct text line = take_line(&content);
+        struct text line = access_line_take(&content);
         struct http_token token = {.expires_ms = 0};
-        if (is_skipped(line))
+        if (access_line_is_skipped(line))
             continue;
         const char *wrong = read_token(line, &token);
         if (wrong == NULL && by_name(tokens, text_of(token.name)) != NULL)
@@ -217,24 +191,7 @@ static enum error_class parse(const char *path, struct text content, struct http
 }
 _Static_assert(HTTP_TOKENS_MAX == 1000, "as in the message");
 
-/* A mounted secret may be a link; one that is to be changed may not. */
-static enum error_class read_content(const char *path, bool change, char **ret_content,
-                                     size_t *ret_size, struct files_owner *ret_owner,
-                                     struct error *ret_error)
-{
-    struct error error;
-    if (files_read_owned(path, change, HTTP_TOKEN_FILE_MAX, ret_content, ret_size, ret_owner,
-                         &error) != ERROR_OK)
-        return error_set(ret_error, CODE_CONFIG, "%s", error.message);
-    if ((ret_owner->mode & (S_IWGRP | S_IWOTH)) == 0)
-        return ERROR_OK;
-    free(*ret_content);
-    *ret_content = NULL;
-    return error_set(ret_error, CODE_CONFIG,
-                     "%s: others than its owner may write it (mode %04o), and so give themselves "
-                     "any role: chmod go-w",
-                     path, (unsigned)ret_owner->mode);
-}
+static const struct access_lines_kind token_lines = {HTTP_TOKEN_FILE_MAX, "any role"};
 
 enum error_class http_tokens_read(const char *path, struct http_tokens *ret_tokens,
                                   struct error *ret_error)
@@ -243,7 +200,8 @@ enum error_class http_tokens_read(const char *path, struct http_tokens *ret_toke
     struct files_owner owner;
     char *content = NULL;
     size_t size = 0;
-    if (read_content(path, false, &content, &size, &owner, ret_error) != ERROR_OK)
+    if (access_lines_read(&token_lines, path, false, &content, &size, &owner, ret_error) !=
+        ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         parse(path, (struct text){content, (uint32_t)size}, &tokens, ret_error);
@@ -361,10 +319,10 @@ static char *edited(struct text content, const char *line, struct text leave_out
     size_t size = 0;
     assert(text != NULL);
     while (content.size > 0) {
-        struct text old = take_line(&content);
+        struct text old = access_line_take(&content);
         struct text fields[FIELDS_MAX];
-        bool leaves = leave_out.size > 0 && !is_skipped(old) && split(old, fields) > 0 &&
-                      text_equal(fields[0], leave_out);
+        bool leaves = leave_out.size > 0 && !access_line_is_skipped(old) &&
+                      split(old, fields) > 0 && text_equal(fields[0], leave_out);
         if (!leaves)
             size += (size_t)snprintf(text + size, capacity - size, "%.*s\n", TEXT_ARG(old));
     }
@@ -397,7 +355,8 @@ static enum error_class begin_change(const char *path, bool create, struct token
         assert(change->content != NULL);
         return ERROR_OK;
     }
-    if (read_content(path, true, &change->content, &size, &change->owner, ret_error) != ERROR_OK)
+    if (access_lines_read(&token_lines, path, true, &change->content, &size, &change->owner,
+                          ret_error) != ERROR_OK)
         return ERROR_REJECT;
     return parse(path, (struct text){change->content, (uint32_t)size}, &change->tokens, ret_error);
 }

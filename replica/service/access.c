@@ -39,6 +39,7 @@ enum error_class service_access_open(struct loop *loop, struct metrics *metrics,
 {
     struct http_access_options options = {.authenticates = authenticates(config),
                                           .token_file = config_string(config, "http.tokens.file"),
+                                          .group_file = config_string(config, "http.groups.file"),
                                           .read_only = config_bool(config, "http.read.only"),
                                           .user_header =
                                               config_string(config, "http.proxy.user.header")};
@@ -59,6 +60,9 @@ enum error_class service_access_check(const struct service_access *access,
                          "http.auth = none with http.host = %s would let everyone in: set "
                          "http.tokens.file, or http.proxy.trusted to the addresses of your proxies",
                          config_string(config, "http.host"));
+    if (!authenticates(config) && !proxied && is_set(config, "http.groups.file"))
+        log_warning("http.groups.file has no effect: with http.auth = none and without "
+                    "http.proxy.trusted, requests have no user");
     if (authenticates(config) && !is_set(config, "http.tokens.file"))
         log_warning("the HTTP server answers only /livez and /readyz: set http.tokens.file, or "
                     "http.auth = none");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may use a service's HTTP server, by its configuration: http.auth, http.tokens.file,
- * http.proxy.*, http.read.only and http.tls.*. */
+ * http.groups.file, http.proxy.*, http.read.only and http.tls.*. */
 #ifndef REPLICA_SERVICE_ACCESS_H
 #define REPLICA_SERVICE_ACCESS_H
 

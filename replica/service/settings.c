@@ -70,6 +70,12 @@ static const struct config_key keys[] = {
     {"http.tokens.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_ALL,
      "Path of the file with the hashes of tokens, which reeve token add writes. The service reads "
      "it again when it changes and on SIGHUP. Empty: no token is accepted."},
+    {"http.groups.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SERVICES,
+     "Path of the file that says which users are in which groups: a line for each group, with its "
+     "name and the names of tokens, or of users whom a trusted proxy passes on. Steps that wait "
+     "for people name groups. The service reads it again when it changes and on SIGHUP. Empty: no "
+     "user is in a group."},
     {"http.read.only", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "true: the HTTP server answers only requests that change nothing."},
     {"http.proxy.trusted", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,

@@ -69,6 +69,8 @@ class StartTest(unittest.TestCase):
         _, other_key = Authority(self.folder, "theirs").sign("other")
         broken = self.folder / "broken"
         broken.write_text("ann boss sha256:00 2026-01-01\n")
+        groups = self.folder / "groups"
+        groups.write_text("managers\n")
         none, trusted = "http.auth=none", "http.proxy.trusted"
         cases = [
             ([none, "http.host=0.0.0.0"], "http.auth = none with http.host = 0.0.0.0"),
@@ -80,6 +82,8 @@ class StartTest(unittest.TestCase):
             ([f"http.tokens.file={self.folder}/missing"], f"cannot read {self.folder}/missing"),
             ([f"http.tokens.file={broken}"], f"{broken}, line 1: the role must be"),
             ([f"http.tokens.file={self.folder}"], f"{self.folder}"),
+            ([f"http.groups.file={self.folder}/missing"], f"cannot read {self.folder}/missing"),
+            ([none, f"http.groups.file={groups}"], f"{groups}, line 1: expected GROUP NAME"),
             ([f"http.tls.cert={cert}"], "http.tls.cert and http.tls.key belong together"),
             ([f"http.tls.key={key}"], "http.tls.cert and http.tls.key belong together"),
             ([f"http.tls.cert={cert}", f"http.tls.key={other_key}"], f"http.tls.key {other_key}: "),
@@ -109,14 +113,20 @@ class StartTest(unittest.TestCase):
                 if line.startswith("{")]
         return [row["message"] for row in rows if row["level"] == "warning"]
 
-    def test_warns_where_no_token_counts_or_tokens_can_be_read(self):
+    def test_warns_of_settings_that_let_no_one_in_or_show_tokens(self):
         cert, key = Authority(self.folder, "ours").sign("server")
         file = f"http.tokens.file={self.tokens}"
         no_tokens = ("the HTTP server answers only /livez and /readyz: set http.tokens.file, or "
                   "http.auth = none")
+        groups = self.folder / "groups"
+        groups.write_text("managers ann\n")
+        no_user = ("http.groups.file has no effect: with http.auth = none and without "
+                   "http.proxy.trusted, requests have no user")
         clear = "tokens are sent in clear text: set http.tls.cert and http.tls.key"
         cases = [([], no_tokens), (["http.host=0.0.0.0", file], clear), ([file], None),
                  (["http.auth=none"], None),
+                 (["http.auth=none", f"http.groups.file={groups}"], no_user),
+                 ([file, f"http.groups.file={groups}"], None),
                  (["http.host=0.0.0.0", file, "http.proxy.trusted=10.0.0.0/8"], None),
                  (["http.host=0.0.0.0", file, f"http.tls.cert={cert}", f"http.tls.key={key}"],
                   None)]
@@ -125,7 +135,8 @@ class StartTest(unittest.TestCase):
                 process = self.start(*settings)
                 wait_for(self.log.read_text, lambda: (self.folder / "data/http.port").exists(), 30)
                 self.end(process)
-                self.assertEqual([text for text in self.warnings() if text in (no_tokens, clear)],
+                known = (no_tokens, clear, no_user)
+                self.assertEqual([text for text in self.warnings() if text in known],
                                  [expected] if expected else [])
 
     # ---- TLS ----

@@ -109,7 +109,7 @@ Test(http_access, only_reads_where_that_is_set)
                  200);
     cr_assert_str_eq(http_kit_body(http_kit_answer),
                      "{\"authentication\":true,\"read_only\":true,\"user\":\"operator\","
-                     "\"role\":\"operator\",\"permissions\":[\"view\"]}");
+                     "\"role\":\"operator\",\"groups\":[],\"permissions\":[\"view\"]}");
 }
 
 /* ---- tricks ---- */

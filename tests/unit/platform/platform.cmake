@@ -16,6 +16,8 @@ reeve_test(platform
         http_access_test.c
         http_client_test.c
         http_framing_test.c
+        http_group_file_test.c
+        http_groups_test.c
         http_pending_test.c
         http_proxy_test.c
         http_server_kit.c
