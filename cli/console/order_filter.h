@@ -25,10 +25,9 @@
     {                                                                                       \
         "until", "TIME", "Only orders submitted before then."                               \
     }
-#define ORDER_FILTER_STEP_FLAG                                                                 \
-    {                                                                                          \
-        "step", "NAME",                                                                        \
-            "Only orders in which this step runs, waits for its next attempt, or is in Error." \
+#define ORDER_FILTER_STEP_FLAG                                                        \
+    {                                                                                 \
+        "step", "NAME", "Only orders in which this step runs, waits, or is in Error." \
     }
 
 /* The flags as given, with their times fixed: they are the same on every page. */

@@ -8,7 +8,6 @@
  * 1,000,000 orders, four Decisions each, of a scheduler unless stated. With --waiting, all of them
  * stand in a Wait instead, one Decision each. With RECORDS, it flushes a store after each that many
  * records, and says how long a flush takes. */
-#include "base/numbers.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "replica/fold/view.h"
@@ -19,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum {
     PARTITIONS = 8,
@@ -50,8 +48,7 @@ struct bench {
     uint64_t records;
     uint64_t bytes; /* of them */
     double seconds;
-    uint64_t stored_bytes; /* of all orders, and what is resident with them */
-    uint64_t resident_bytes;
+    uint64_t stored_bytes; /* of all orders */
     struct {
         uint64_t orders;
         uint64_t records;
@@ -72,20 +69,6 @@ static double cpu_seconds(void)
     getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
-static uint64_t resident_bytes(void)
-{
-    char *content = NULL;
-    size_t size = 0;
-    struct error error;
-    uint64_t pages = 0;
-    if (files_read("/proc/self/statm", 256, &content, &size, &error) != ERROR_OK)
-        return 0;
-    struct text rest = text_from(text_of(content), (uint32_t)strcspn(content, " ") + 1);
-    number_take(&rest, UINT32_MAX, &pages);
-    free(content);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void must(enum error_class class, const struct error *error)
@@ -258,9 +241,8 @@ static void expire(struct bench *bench)
 
 static void print(struct bench *bench, uint64_t orders)
 {
-    printf("%llu orders, %.0f bytes each in the stores; %.1f MB resident\n",
-           (unsigned long long)orders, (double)bench->stored_bytes / (double)orders,
-           (double)bench->resident_bytes / 1e6);
+    printf("%llu orders, %.0f bytes each in the stores\n", (unsigned long long)orders,
+           (double)bench->stored_bytes / (double)orders);
     printf("%llu records folded, %.0f a second of CPU time, %llu bytes\n",
            (unsigned long long)bench->records, (double)bench->records / bench->seconds,
            (unsigned long long)bench->bytes);
@@ -299,7 +281,6 @@ int main(int argc, char **argv)
         order_log_wait(bench.log);
     fill(&bench, orders);
     bench.stored_bytes = files_tree_bytes(argv[1]);
-    bench.resident_bytes = resident_bytes();
     expire(&bench);
     print(&bench, orders);
     for (int32_t p = 0; p < PARTITIONS; p++) {

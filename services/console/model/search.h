@@ -49,7 +49,7 @@ struct search {
     enum order_state state;
     bool alert_open;
     bool paused;
-    struct text step;  /* runs, waits for its next attempt or is in Error */
+    struct text step;  /* runs, waits or is in Error */
     struct text error; /* why it is cancelled, compensated or in Error */
     struct text workflow;
     uint32_t workflow_version; /* of that workflow; 0: any */
