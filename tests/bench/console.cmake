@@ -6,4 +6,4 @@
 reeve_executable(bench-search SOURCES search_bench.c order_log.c LIBS reeve-console
     reeve-test-engine OUTPUT tests/bench)
 reeve_executable(bench-log SOURCES log_bench.c order_log.c LIBS reeve-kafka reeve-schemas
-    reeve-test-engine OUTPUT tests/bench)
+    reeve-workflow reeve-test-engine OUTPUT tests/bench)
