@@ -218,6 +218,13 @@ static void finish(const struct apply_ctx *ctx, struct step *step, const struct 
     step->input = no_text;
 }
 
+static void step_skipped(const struct apply_ctx *ctx, struct step *step, const struct event *event)
+{
+    finish(ctx, step, event);
+    if (step->attempt == 0)
+        step->ended_at = 0;
+}
+
 static void step_passed(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     finish(ctx, step, event);
@@ -257,6 +264,8 @@ static void step_failed_unstarted(const struct apply_ctx *ctx, struct step *step
     step->failure_count = failed->failure_count;
     step->error_name = apply_text(ctx, step->error_name, failed->error_name);
     step->error_message = apply_text(ctx, step->error_message, failed->reason);
+    if (step->direction == DIRECTION_DO && step->attempt == 0)
+        step->ended_at = text_empty(failed->by) ? 0 : ctx->decided_at;
 }
 
 struct step_rule {

@@ -129,10 +129,13 @@ static bool is_finished(const struct step *step)
  * it waits for the moment that they made. */
 static bool was_evaluated(const struct step *step, const struct workflow_step *plan)
 {
+    bool by_hand = step->ended_at != 0; /* unless it passed */
     if (step->effect != EFFECT_NONE || step->attempt > 0)
         return false;
     if (step->state == STEP_SKIPPED)
-        return plan->when != NULL && step->ended_at == 0; /* by hand, it ends at a time */
+        return plan->when != NULL && !by_hand;
+    if (step->state == STEP_CAUGHT)
+        return !by_hand;
     return plan->agent_count == 0 && (is_finished(step) || step->state == STEP_WAITING);
 }
 
@@ -144,6 +147,7 @@ static bool evaluated_change(const struct step *step, const struct workflow_step
         return true;
     return step->state != STEP_SKIPPED && (template_reads_change(plan->set, change) ||
                                            template_reads_change(plan->fail.message, change) ||
+                                           template_reads_change(plan->input, change) ||
                                            expression_reads_change(plan->wait.seconds, change) ||
                                            expression_reads_change(plan->wait.timestamp, change));
 }

@@ -196,12 +196,13 @@ void decide_fail_step(struct decide_ctx *ctx)
     }
     struct text error_name =
         text_empty(cmd->error_name) ? TEXT(ERROR_TASK_FAILED) : cmd->error_name;
+    struct text by = text_empty(cmd->by) ? TEXT("unknown") : cmd->by; /* none: no operator did */
     decide_emit(ctx,
                 &(struct event){.kind = EVENT_STEP_FAILED_UNSTARTED,
                                 .step_failed_unstarted = {.ref = step_attempt_ref(step),
                                                           .error_name = error_name,
                                                           .failure_count = step->failure_count + 1,
-                                                          .by = cmd->by,
+                                                          .by = by,
                                                           .reason = cmd->reason}});
     assert(step->state == STEP_PENDING);
     assert(step_wait(step).kind == WAIT_NONE);

@@ -113,7 +113,8 @@ struct step {
                                   finished; empty: none */
     int64_t inputs;            /* of the latest attempt: the steps as StepStarted has it */
     uint32_t workflow_version; /* of the latest attempt: the order's when it started */
-    int64_t ended_at;          /* of the latest ended attempt */
+    int64_t ended_at;          /* of the latest ended attempt, or when it ended without one; 0: then
+                                  its expressions, or its Fail, ended it */
     struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;

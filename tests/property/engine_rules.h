@@ -47,7 +47,7 @@ struct rules_step {
     bool turned;       /* its undo has begun, or waits to begin */
     bool skipped;      /* by an operator, its When, or when compensation began; or caught */
     bool caught;
-    bool by_hand;           /* skipped by an operator */
+    bool by_hand;           /* skipped by an operator, or failed by one */
     bool asked_again;       /* under another key, though its service had succeeded */
     struct text output;     /* what the step keeps; empty: null */
     struct text error_name; /* of its latest failure */

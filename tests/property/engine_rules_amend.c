@@ -92,7 +92,8 @@ const char *rules_amend_verdict(struct rules *rules, const struct amend_order *a
 
 /* ---- which steps begin again ---- */
 
-/* By its When, or as a kind without attempts; or it waits for a moment. */
+/* By its When, as a kind without attempts, or as its expressions failed; or it waits for a
+ * moment. */
 static bool finished_by_data(const struct rules *rules, uint32_t index)
 {
     const struct rules_step *step = &rules->steps[index];
@@ -103,7 +104,7 @@ static bool finished_by_data(const struct rules *rules, uint32_t index)
     const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
     if (step->skipped && !step->caught)
         return trees->when != NULL; /* perhaps not that of this version */
-    return rules->workflow->steps[index].kind != STEP_KIND_TASK;
+    return step->caught || rules->workflow->steps[index].kind != STEP_KIND_TASK;
 }
 
 static bool stays(const struct rules *rules, uint32_t index)
@@ -143,6 +144,7 @@ static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
     return term_differs(trees->when, false, amendment) ||
            (!asked_only && (term_differs(trees->set, false, amendment) ||
                             term_differs(trees->message, false, amendment) ||
+                            term_differs(trees->input, false, amendment) ||
                             term_differs(trees->seconds, false, amendment)));
 }
 

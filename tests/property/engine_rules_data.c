@@ -194,6 +194,7 @@ void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct ste
     rules->rare[RARE_WHEN_AFTER_ATTEMPT] += step->ways[DIRECTION_DO].attempt > 0;
     step->ways[DIRECTION_DO].state = WAY_DONE;
     step->skipped = true;
+    step->by_hand = false;
 }
 
 /* Nothing is evaluated then, so it takes no time. */
@@ -234,6 +235,7 @@ void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting 
     rules->rare[RARE_WAITS_AGAIN] += way->failures > 0 || way->state == WAY_RESUBMITTED;
     way->state = WAY_TIMED;
     way->retry_at = event->due_at;
+    rules->steps[index].by_hand = false;
 }
 
 void rules_passed(struct rules *rules, uint32_t index, const struct step_passed *event)
@@ -255,6 +257,7 @@ void rules_passed(struct rules *rules, uint32_t index, const struct step_passed 
     }
     way->state = WAY_DONE;
     way->effect = EFFECT_NONE;
+    step->by_hand = false;
     step->output = event->output;
 }
 

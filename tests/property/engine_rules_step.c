@@ -430,6 +430,7 @@ static void failed_unstarted(struct rules *rules, uint32_t index,
     way->state = WAY_FAILED;
     way->queued = false;
     rules->steps[index].error_name = event->error_name;
+    rules->steps[index].by_hand = by_hand;
     rules->steps[index].turned = event->ref.direction == DIRECTION_UNDO;
     rules->rare[RARE_FAILED_BY_HAND] += by_hand;
     rules->rare[RARE_FAILED_BY_HAND_CAUGHT] +=

@@ -319,3 +319,56 @@ Test(decision_amend, asks_no_When_of_a_step_that_may_have_acted)
              "resubmit => StepResubmitted(A do 1 g0) OrderResumed(Resubmitted)"
              " AlertClosed(Resubmitted) StepStarted(A do 2 with {})\n");
 }
+
+/* What a person said of a step is not computed over. */
+Test(decision_amend, leaves_what_an_operator_failed)
+{
+#define GO_ON "Catch: [{ErrorEquals: [States.ALL], Next: $continue}]}\n"
+    kit_tell(HEAD "  - {Name: A, Agent: agent, After: [], Input: {}}\n"
+                  "  - {Name: B, Agent: agent, After: [], Input: {}, OnExhausted: error}\n"
+                  "  - {Name: S, After: [A], Set: \"${input.n}\", " GO_ON
+                  "  - {Name: T, After: [A], Set: \"${input.n}\", " GO_ON,
+             NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1 with {})"
+             " StepStarted(B do 1 with {})\n"
+             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+             " AlertRaised(No)\n"
+             "ok A 1 => StepSucceeded(A do 1)\n"
+             "fail-step S Odd => StepFailedUnstarted(S do 0 Odd x1) StepCaught(S do 0)\n"
+             "complete T 7 => StepCompletedByHand(T do 0)\n"
+             "amend {\"n\":2} => CommandRejected(InputWasRead)\n"
+             "said step T has had its effect\n");
+    kit_tell(HEAD "  - {Name: A, Agent: agent, After: [], Input: {}}\n"
+                  "  - {Name: B, Agent: agent, After: [], Input: {}, OnExhausted: error}\n"
+                  "  - {Name: S, After: [A], Set: \"${input.n}\", " GO_ON
+                  "  - {Name: T, After: [A], Set: \"${input.n}\", " GO_ON,
+             NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted StepStarted(A do 1 with {})"
+             " StepStarted(B do 1 with {})\n"
+             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+             " AlertRaised(No)\n"
+             "ok A 1 => StepSucceeded(A do 1)\n"
+             "fail-step S Odd => StepFailedUnstarted(S do 0 Odd x1) StepCaught(S do 0)\n"
+             "skip T => StepSkippedByHand(T do 0)\n"
+             "amend {\"n\":2} => OrderAmended\n"
+             "order Error A=Processed(do 1) B=Error(do 1) S=Caught T=Skipped\n");
+}
+
+/* It was caught because of the data, as a Fail is. */
+Test(decision_amend, begins_a_task_again_whose_expression_failed)
+{
+    kit_tell(HEAD "  - {Name: A, Agent: agent, When: input.n > 0, Input: {}, " GO_ON
+                  "  - {Name: C, Agent: agent, Input: {n: \"${input.m + 1}\"}, " GO_ON
+                  "  - {Name: B, Agent: agent, Input: {}, OnExhausted: error}\n",
+             NULL,
+             "submit with {\"m\":\"a\",\"n\":\"a\"} => OrderAccepted OrderStarted"
+             " StepFailedUnstarted(A do 0 States.QueryEvaluationError x1) StepCaught(A do 0)"
+             " StepFailedUnstarted(C do 0 States.QueryEvaluationError x1) StepCaught(C do 0)"
+             " StepStarted(B do 1 with {})\n"
+             "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+             " AlertRaised(No)\n"
+             "amend {\"m\":1,\"n\":\"a\"} => OrderAmended(C g0)\n"
+             "amend {\"m\":1,\"n\":1} => OrderAmended(A g0)\n"
+             "resubmit => StepResubmitted(B do 1 g1) OrderResumed(Resubmitted)"
+             " AlertClosed(Resubmitted) StepStarted(A do 1 with {})\n");
+}
