@@ -31,10 +31,10 @@ struct agent_monitor {
     struct cluster *cluster;
     struct router *router;
     struct agent_table *table;
-    struct monitored_agent *agents; /* uthash by agent */
-    struct metrics_gauge *timed;    /* steps that wait for a moment */
-    bool routes;                    /* false: routing is switched off, and only pauses count */
-    bool begun;                     /* if so: the pauses are known */
+    struct monitored_agent *agents;                  /* uthash by agent */
+    struct metrics_gauge *standing[WAIT_KIND_COUNT]; /* steps that are Waiting, for what */
+    bool routes; /* false: routing is switched off, and only pauses count */
+    bool begun;  /* if so: the pauses are known */
     int64_t alert_ms;
     int64_t began_ms;
     const struct agent_monitor_ops *ops; /* NULL: not followed yet */
@@ -160,7 +160,11 @@ static void refresh_gauges(void *ctx)
 {
     struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
-    metrics_set(monitor->timed, (double)router_timed(monitor->router));
+    for (int what = 0; what < WAIT_KIND_COUNT; what++) {
+        if (monitor->standing[what] != NULL)
+            metrics_set(monitor->standing[what],
+                        (double)router_standing(monitor->router, (enum wait_kind)what));
+    }
     for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
         assert(agent->running >= 0);
         assert(agent->status.healthy == (agent->limit > 0));
@@ -274,6 +278,18 @@ static void on_tick(void *ctx)
 
 /* ---- life ---- */
 
+static void register_standing(struct agent_monitor *monitor)
+{
+    static const char *const kinds[WAIT_KIND_COUNT] = {[WAIT_TIME] = "wait"};
+    for (int what = 0; what < WAIT_KIND_COUNT; what++) {
+        if (kinds[what] != NULL)
+            monitor->standing[what] = metrics_gauge(
+                monitor->cluster->service->metrics, "reeve_steps_waiting",
+                "Steps that are Waiting, by their kind, of the partitions owned here.",
+                METRICS_LABEL("kind", kinds[what]));
+    }
+}
+
 struct agent_monitor *agent_monitor_new(struct cluster *cluster)
 {
     const struct config *config = cluster->service->config;
@@ -296,9 +312,7 @@ struct agent_monitor *agent_monitor_new(struct cluster *cluster)
     monitor->cluster = cluster;
     monitor->router = router_new(&options);
     monitor->alert_ms = config_ms(config, "routing.alert.ms");
-    monitor->timed = metrics_gauge(cluster->service->metrics, "reeve_steps_waiting",
-                                   "Steps that wait for a moment, of the partitions owned here.",
-                                   METRICS_LABEL("kind", "wait"));
+    register_standing(monitor);
     loop_timer_init(&monitor->timer, on_tick, monitor);
     metrics_on_render(cluster->service->metrics, refresh_gauges, monitor);
     return monitor;

@@ -3,7 +3,7 @@
  *
  *     count of agents u32, each: size of name u8, name, running i64
  *     count of queues u32, each: size of key u8, key, waiting i64 per priority
- *     steps that wait for a moment i64
+ *     steps that are Waiting i64 for each enum wait_kind
  *
  * A queue's key: workflow | 0 | version BE4 | step BE4 | direction | agent, or nothing */
 #include "base/bytes.h"
@@ -142,14 +142,15 @@ static void add_waiting(struct backlog *backlog, struct backlog_queue *queue,
         router_add_waiting(backlog->router, queue->queue, priority, more);
 }
 
-static void add_timed(struct backlog *backlog, int64_t more)
+static void add_standing(struct backlog *backlog, enum wait_kind what, int64_t more)
 {
-    backlog->timed += more;
-    assert(backlog->timed >= 0);
+    assert((unsigned)what < WAIT_KIND_COUNT);
+    backlog->standing[what] += more;
+    assert(backlog->standing[what] >= 0);
     if (!backlog->active)
         return;
-    backlog->router->timed += more;
-    assert(backlog->router->timed >= backlog->timed);
+    backlog->router->standing[what] += more;
+    assert(backlog->router->standing[what] >= backlog->standing[what]);
 }
 
 static void count_queued(struct backlog *backlog, const struct order *order, uint32_t index,
@@ -180,7 +181,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
         else if (order_step_queued(order, step))
             count_queued(backlog, order, i, sign);
         else if (step->state == STEP_WAITING)
-            add_timed(backlog, sign);
+            add_standing(backlog, step_wait(step).kind, sign);
     }
 }
 
@@ -233,7 +234,8 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             buffer_append_le(buffer, (uint64_t)queue->waiting[priority], 8);
     }
-    buffer_append_le(buffer, (uint64_t)backlog->timed, 8);
+    for (int what = 0; what < WAIT_KIND_COUNT; what++)
+        buffer_append_le(buffer, (uint64_t)backlog->standing[what], 8);
 }
 
 static bool take_text(struct text *rest, uint32_t most, struct text *ret_text)
@@ -291,8 +293,7 @@ static bool decode_tally(void *ctx, struct text tally)
     struct backlog *backlog = ctx;
     uint64_t agents = 0;
     uint64_t queues = 0;
-    int64_t timed = 0;
-    assert(backlog->agents == NULL && backlog->queues == NULL && backlog->timed == 0);
+    assert(backlog->agents == NULL && backlog->queues == NULL);
     if (!bytes_take_le(&tally, 4, &agents))
         return false;
     for (uint64_t i = 0; i < agents; i++) {
@@ -305,9 +306,12 @@ static bool decode_tally(void *ctx, struct text tally)
         if (!take_queue(backlog, &tally))
             return false;
     }
-    if (!take_count(&tally, &timed))
-        return false;
-    add_timed(backlog, timed);
+    for (int what = 0; what < WAIT_KIND_COUNT; what++) {
+        int64_t count = 0;
+        if (!take_count(&tally, &count))
+            return false;
+        add_standing(backlog, (enum wait_kind)what, count);
+    }
     return tally.size == 0;
 }
 
@@ -329,7 +333,8 @@ void backlog_set_active(struct backlog *backlog, bool active)
     if (backlog->active == active)
         return;
     backlog->active = active;
-    backlog->router->timed += sign * backlog->timed;
+    for (int what = 0; what < WAIT_KIND_COUNT; what++)
+        backlog->router->standing[what] += sign * backlog->standing[what];
     for (struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         agent->agent->running += sign * agent->running;
         assert(agent->agent->running >= (active ? agent->running : 0));
@@ -365,7 +370,8 @@ static void clear(void *ctx)
     }
     HASH_ITER(hh, backlog->queues, queue, next_queue)
         free_queue(backlog, queue);
-    add_timed(backlog, -backlog->timed);
+    for (int what = 0; what < WAIT_KIND_COUNT; what++)
+        add_standing(backlog, (enum wait_kind)what, -backlog->standing[what]);
     assert(backlog->agents == NULL && backlog->queues == NULL);
 }
 

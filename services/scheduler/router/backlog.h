@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backlog of one partition: how many attempts run at each agent, how many queued steps wait in
- * each queue, and how many wait for a moment, counted as the orders are folded.
+ * each queue, and how many are Waiting for what, counted as the orders are folded.
  *
  * A queue holds the steps that could go to the same agents. Its key names workflow, version, step
  * and direction, and the agent where only one will do (it was called before, and may remember). So

@@ -39,9 +39,9 @@ struct router {
     struct route_plan *plans;   /* uthash by workflow */
     struct routing no_agents;
     struct route_partition *partitions;
-    int64_t waiting;     /* in all queues */
-    int64_t timed;       /* for a moment: in no queue */
-    int64_t measured_ms; /* the last router_measure(); 0: never */
+    int64_t waiting;                   /* in all queues */
+    int64_t standing[WAIT_KIND_COUNT]; /* steps that are Waiting, for what: in no queue */
+    int64_t measured_ms;               /* the last router_measure(); 0: never */
     uint32_t pick_number;
     struct loop_deferred picking;
 };
@@ -77,10 +77,10 @@ struct backlog_agent {
 
 struct backlog {
     struct router *router;
-    bool active;                  /* its counts are part of the router's sums */
-    struct backlog_agent *agents; /* uthash by name */
-    struct backlog_queue *queues; /* uthash by key */
-    int64_t timed;                /* steps that wait for a moment */
+    bool active;                       /* its counts are part of the router's sums */
+    struct backlog_agent *agents;      /* uthash by name */
+    struct backlog_queue *queues;      /* uthash by key */
+    int64_t standing[WAIT_KIND_COUNT]; /* steps that are Waiting, for what */
 };
 
 /* router.c */

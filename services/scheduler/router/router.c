@@ -227,10 +227,10 @@ static void add_to_agents(struct route_queue *queue, enum priority priority, int
     }
 }
 
-int64_t router_timed(const struct router *router)
+int64_t router_standing(const struct router *router, enum wait_kind what)
 {
-    assert(router->timed >= 0);
-    return router->timed;
+    assert((unsigned)what < WAIT_KIND_COUNT && router->standing[what] >= 0);
+    return router->standing[what];
 }
 
 void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,

@@ -114,8 +114,8 @@ struct route_agent *router_agents(struct router *router);
 /* New at the first time, then always the same, until router_free(). */
 struct route_agent *router_agent(struct router *router, struct text name);
 
-/* How many steps of own partitions wait for a moment, and so for no agent. */
-int64_t router_timed(const struct router *router);
+/* How many steps of own partitions are Waiting, for that, and so for no agent. */
+int64_t router_standing(const struct router *router, enum wait_kind what);
 
 /* ---- deciding ---- */
 
