@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workflows that decide, on the embedded broker, while schedulers, agents and supervisors are
-killed: each order ends as lib.flows works it out from its input and the services' answers, and so
-does `reeve test` say. REEVE_SEED repeats a run's orders and kills."""
+"""Workflows that decide and wait, on the embedded broker, while schedulers, agents and supervisors
+are killed: each order ends as lib.flows works it out from its input and the services' answers, and
+so does `reeve test` say. REEVE_SEED repeats a run's orders and kills."""
 
 import collections
 import contextlib
@@ -36,6 +36,7 @@ class Services:
     def __init__(self):
         self.answers = {}  # order -> step -> what the service says to its do
         self.kept = {}  # (order, step) -> keys that were applied and not undone
+        self.asked = {}  # (order, step) -> the number of each key
         self.lock = threading.Lock()
         self.gate = threading.Event()
         self.gate.set()
@@ -74,7 +75,12 @@ class Services:
         if body["direction"] == "do" and answer.error:
             return 422, {"error": answer.error, "message": answer.message or answer.error}
         with self.lock:
-            keys = self.kept.setdefault((body["order_id"], body["step"]), set())
+            step = body["order_id"], body["step"]
+            asked = self.asked.setdefault(step, {})
+            number = asked.setdefault(body["idempotency_key"], len(asked))
+            if number < len(answer.not_yet):
+                return 200, answer.not_yet[number]
+            keys = self.kept.setdefault(step, set())
             if body["direction"] == "do":
                 keys.add(body["idempotency_key"])
             else:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders of workflows that decide, and what becomes of each: worked out here from its input and the
-answers of the services, by another hand than the engine's.
+"""Orders of workflows that decide and wait, and what becomes of each: worked out here from its
+input and the answers of the services, by another hand than the engine's.
 
     order = draw(random.Random(7), number)     # an order of one of the workflows in FILES
     case_of(order)                             # the same as a case of `reeve test`
@@ -14,18 +14,21 @@ from . import paths
 FLOWS = paths.ROOT / "tests" / "unit" / "decision" / "flows"
 FILES = {"travel": FLOWS / "travel.yaml", "loan": FLOWS / "loan.yaml",
          "order-fulfilment": FLOWS / "order-fulfilment.yaml",
-         "refund": paths.ROOT / "examples" / "workflows" / "refund.yaml"}
+         "refund": paths.ROOT / "examples" / "workflows" / "refund.yaml",
+         "parcel": FLOWS / "parcel.yaml"}
 AGENTS = ("flight", "hotel", "payment", "mail", "scoring", "treasury", "bank", "marketing", "stock",
           "carrier", "warehouse")
 
 
 @dataclasses.dataclass
 class Answer:
-    """Of a service. `error`: it refuses, under this name."""
+    """Of a service. `error`: it refuses, under this name. `not_yet`: what it says to the keys
+    before this, one each."""
 
     output: typing.Any = None
     error: str = ""
     message: str = ""
+    not_yet: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -213,7 +216,32 @@ def refund(dice, name):
     return data, answers, fault, end
 
 
-MAKERS = {"travel": travel, "loan": loan, "order-fulfilment": fulfilment, "refund": refund}
+# ---- parcel: waits, and asks ----
+
+PARCEL = ("Reserve", "Hour", "Packed", "Tell")
+ASKED = 4  # at most
+
+
+def parcel(dice, name):
+    fault = dice.choice(("", "", "late", "mail"))
+    asked = ASKED if fault == "late" else dice.randrange(ASKED)
+    answers = {"Packed": Answer({"packed": True, "box": name},
+                                not_yet=[{"packed": False}] * asked)}
+    box = {"inputs": {"Tell": {"box": name}}, "outputs": {"Packed": name}}
+    if fault == "late":
+        end = {"state": "Compensated", "reason": "States.NotYet",
+               "steps": undone(PARCEL, {"Reserve"}, Hour="Processed", Packed="Error")}
+    elif fault == "mail":
+        answers["Tell"] = Answer(error="NoMailbox")
+        end = {"state": "Error", "reason": "NoMailbox",
+               "steps": states(PARCEL, Tell="Error"), **box}
+    else:
+        end = {"state": "Processed", "steps": states(PARCEL), "output": {"box": name}, **box}
+    return {"seconds": dice.choice((0, 0.25, 2, 6))}, answers, fault, end
+
+
+MAKERS = {"travel": travel, "loan": loan, "order-fulfilment": fulfilment, "refund": refund,
+          "parcel": parcel}
 
 
 def draw(dice, number):
@@ -229,8 +257,9 @@ def case_of(order):
     """A case of `reeve test`: JSON is YAML."""
     answers = {}
     for step, answer in order.answers.items():
-        answers[step] = {"Error": answer.error, "Message": answer.message or answer.error} \
+        last = {"Error": answer.error, "Message": answer.message or answer.error} \
             if answer.error else {} if answer.output is None else {"Output": answer.output}
+        answers[step] = [{"Output": output} for output in answer.not_yet] + [last]
     expected = {"State": order.state, "Steps": order.steps, "Inputs": order.inputs,
                 "Outputs": order.outputs}
     if order.output is not None:
