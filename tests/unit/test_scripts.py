@@ -3,8 +3,12 @@
 
 import os
 import pathlib
+import select
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
@@ -26,6 +30,78 @@ for _ in range(4):
 def run(script, *arguments):
     return subprocess.run(["bash", "-c", f". {ROOT}/scripts/lib.sh; {script}", "test", *arguments],
                           capture_output=True, text=True, check=False, timeout=120)
+
+
+class KafkaTest(unittest.TestCase):
+    """The archive of classes, without a broker: a folder of jars, and a program in its place."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.jars = self.folder / "jars"
+        (self.jars / "libs").mkdir(parents=True)
+        (self.jars / "libs" / "a.jar").write_text("a", encoding="utf-8")
+        libs = self.folder / "java" / "lib" / "server"
+        libs.mkdir(parents=True)
+        (libs / "libjvm.so").touch()
+        java = self.folder / "java" / "bin" / "java"
+        java.parent.mkdir()
+        java.touch(0o755)
+        self.environment = {**os.environ, "PATH": f"{java.parent}:{os.environ['PATH']}"}
+
+    def start(self, script):
+        process = subprocess.Popen(
+            ["bash", "-c", f". {ROOT}/scripts/kafka; version=1 jars={self.jars} "
+                           f"self={self.folder}/self; {script}"],
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def run_kafka(self, script):
+        out, err = self.start(script).communicate(timeout=60)
+        return out.strip(), err.strip()
+
+    def broker(self, start):
+        """A program that notes what it is asked for."""
+        program = self.folder / "self"
+        program.write_text(f"#!/bin/bash\necho $1 >>{self.folder}/asked\n"
+                           f"[ $1 != start ] || {{ {start}; }}\n", encoding="utf-8")
+        program.chmod(0o755)
+
+    def asked(self):
+        file = self.folder / "asked"
+        return file.read_text(encoding="utf-8").split() if file.exists() else []
+
+    def test_makes_another_archive_for_other_jars(self):
+        name, _ = self.run_kafka("archive_name")
+        self.assertEqual(self.run_kafka("archive_name")[0], name)
+        os.utime(self.jars / "libs" / "a.jar", (1, 1))
+        self.assertNotEqual(self.run_kafka("archive_name")[0], name)
+        (self.jars / "classes-old.jsa").touch()
+        self.broker('echo classes >"$REEVE_KAFKA_RECORD"')
+        archive, _ = self.run_kafka('make_archive; echo "$archive"')
+        self.assertEqual([str(path) for path in self.jars.glob("classes-*")], [archive])
+        self.assertEqual(self.asked(), ["start", "stop", "stop"])
+
+    def test_stops_the_broker_when_it_is_interrupted(self):
+        self.broker("sleep 60")
+        process = self.start('make_archive; echo "$archive"')
+        deadline = time.monotonic() + 30
+        while self.asked() != ["start"] and time.monotonic() < deadline:
+            select.select([], [], [], 0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
+        self.assertEqual(self.asked(), ["start", "stop"])
+        self.assertEqual(list(self.jars.glob("classes-*")), [])
+
+    def test_says_where_jars_cannot_be_kept(self):
+        self.environment["REEVE_CACHE"] = str(self.jars / "libs" / "a.jar")
+        _, err = self.run_kafka("fetch_jars")
+        self.assertIn("cannot write to", err)
+        self.assertIn("set REEVE_CACHE to another folder", err)
 
 
 class ProcessTest(unittest.TestCase):
