@@ -52,9 +52,9 @@ static int lint_tests(struct cli *cli, struct output *output, const char *path)
     if (problems != NULL)
         workflow_print_problems(cli, output, where, problems);
     else if (output == NULL)
-        fprintf(cli->out, "%s: tests of %.*s version %u, %u cases: OK\n", path,
+        fprintf(cli->out, "%s: tests of %.*s version %u, %u case%s: OK\n", path,
                 TEXT_ARG(file.workflow.workflow->name), file.workflow.workflow->version,
-                file.cases.case_count);
+                file.cases.case_count, file.cases.case_count == 1 ? "" : "s");
     tested_file_deinit(&file);
     return problems == NULL ? EXIT_CODE_OK : EXIT_CODE_DATA;
 }

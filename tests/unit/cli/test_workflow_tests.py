@@ -171,7 +171,7 @@ class WorkflowTestsTest(unittest.TestCase):
 """)
         garbage = self.folder / "garbage.test.yaml"
         garbage.write_bytes(bytes(range(256)) * 16)
-        self.assertEqual(lint(good), (0, f"{good}: tests of w version 1, 1 cases: OK\n", ""))
+        self.assertEqual(lint(good), (0, f"{good}: tests of w version 1, 1 case: OK\n", ""))
         code, out, err = lint(good, bad, garbage)
         self.assertEqual((code, len(out.splitlines())), (65, 1))
         self.assertEqual(err, f"""\
