@@ -159,6 +159,15 @@ test('asks_for_the_whole_new_input_of_an_order_in_error', async ({ page, open })
   assert.equal(await selected.getByRole('button', { name: 'Amend input' }).count(), 0);
 });
 
+test('offers_no_amendment_in_a_browser_that_rounds_numbers', async ({ page, open }) => {
+  await failedOrders(['amend-2']);
+  await page.addInitScript(() => { delete JSON.rawJSON; });
+  await open('/orders/amend-2');
+  await page.getByText('This browser rounds long numbers').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Amend input' }).isDisabled());
+  assert.ok(await page.getByRole('button', { name: 'Resubmit' }).isEnabled());
+});
+
 test('pauses_and_resumes_an_order', async ({ page, open }) => {
   await failedOrders(['pause-1']);
   await open('/orders/pause-1');

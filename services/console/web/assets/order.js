@@ -13,6 +13,7 @@ import { historyTable, statusTable } from './history.js';
 import { brief, tree } from './data_tree.js';
 import { stepEnds, stepInputs, timeline } from './timeline.js';
 import { ordersPage } from './filters.js';
+import { keepsRaw } from './json.js';
 
 const UNCHANGING = new Set(['at_offset', 'version', 'updated_at', 'margin_ms']);
 
@@ -204,12 +205,15 @@ export function open(view) {
     if (!sensible.length) return h('p', { class: 'dim' }, 'The order has ended: nothing changes it any more.');
     if (!mayAct()) return noActions();
     const noWayBack = whyNoWayBack(shown, workflow());
+    const rounds = (name) => !keepsRaw && ACTIONS[name].fields.includes('input');
     return [
       h('div', { class: 'buttons', role: 'group', 'aria-label': 'Actions' }, sensible.map((name) =>
-        h('button', { type: 'button', title: ACTIONS[name].about, 'data-key': name,
+        h('button', { type: 'button', title: ACTIONS[name].about, 'data-key': name, disabled: rounds(name),
           class: ACTIONS[name].danger ? 'danger' : name === sensible[0] && shown.state === 'Error' ? 'primary' : null,
           on: { click: () => act(name) } }, ACTIONS[name].label))),
       noWayBack ? h('p', { class: 'dim' }, visible(noWayBack)) : null,
+      sensible.some(rounds) ? h('p', { class: 'dim' }, 'This browser rounds long numbers, so the input is not to be amended in it: ' +
+        'use a newer one, or reeve orders amend.') : null,
     ];
   }
 
