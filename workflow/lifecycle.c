@@ -132,6 +132,13 @@ const struct workflow *workflow_deployment_before(const struct workflow_registry
     return workflow_registry_find(registry, workflow->name, 0);
 }
 
+const struct workflow *workflow_activation_before(const struct workflow_registry *registry,
+                                                  const struct workflow_entry *entry)
+{
+    const struct workflow *before = workflow_registry_find(registry, entry->definition.name, 0);
+    return before == entry->workflow ? NULL : before;
+}
+
 struct text workflow_deployment_reason(enum workflow_deployment_step step)
 {
     assert(step != DEPLOYMENT_DEFINE && step != DEPLOYMENT_DONE);

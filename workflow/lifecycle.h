@@ -54,6 +54,9 @@ enum error_class workflow_deployment_next(const struct workflow_registry *regist
  * deployed already. */
 const struct workflow *workflow_deployment_before(const struct workflow_registry *registry,
                                                   const struct workflow *workflow);
+/* The same before this one is activated; NULL: there is none, or this is the one. */
+const struct workflow *workflow_activation_before(const struct workflow_registry *registry,
+                                                  const struct workflow_entry *entry);
 /* The reason that the topic keeps with the activation or retirement of a step. */
 struct text workflow_deployment_reason(enum workflow_deployment_step step);
 /* "deployed, active", "already deployed, not active" ... */

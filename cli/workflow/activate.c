@@ -27,6 +27,7 @@ int workflow_change_run(struct cli *cli, struct cli_session *session, enum workf
         cli_report_named(cli, error_name_of(&error), "%s", error.message);
         return EXIT_CODE_NEGATIVE;
     }
+    const struct workflow *before = active ? workflow_activation_before(registry, entry) : NULL;
     if (workflow_activate(session, name, entry->definition.version, active, by, reason, &error) !=
         ERROR_OK)
         return cli_fail(cli, &error);
@@ -34,6 +35,7 @@ int workflow_change_run(struct cli *cli, struct cli_session *session, enum workf
     output_row(output,
                json_pack("{s:s%, s:i, s:s}", "workflow", name.data, (size_t)name.size, "version",
                          (int)entry->definition.version, "result", active ? "active" : "retired"));
+    workflow_warn_of_changes(cli, before, entry->workflow);
     if (workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning)))
         cli_warn(cli, CODE_RETIRED_ACTIVE, "%s", warning);
     return output_finish(output, EXIT_CODE_OK);

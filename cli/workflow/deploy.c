@@ -15,12 +15,13 @@ static const struct output_column columns[] = {
     {0},
 };
 
-/* What follows for agents once new orders take the version. */
-static void warn_of_changes(struct cli *cli, const struct workflow *before,
-                            const struct workflow *after)
+void workflow_warn_of_changes(struct cli *cli, const struct workflow *before,
+                              const struct workflow *after)
 {
     struct heap_arena heap;
     const struct text *texts;
+    if (before == NULL)
+        return;
     heap_arena_init(&heap, 64 * 1024);
     uint32_t count = workflow_diff_warnings(before, after, &heap.arena, &texts);
     for (uint32_t i = 0; i < count; i++)
@@ -43,8 +44,7 @@ int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct age
     output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", file->workflow->name.data,
                                  (size_t)file->workflow->name.size, "version",
                                  (int)file->workflow->version, "result", result));
-    if (before != NULL)
-        warn_of_changes(cli, before, file->workflow);
+    workflow_warn_of_changes(cli, before, file->workflow);
     if (cli_flag_given(cli, "no-agent-check"))
         return EXIT_CODE_OK;
     agent_check_read(agents, session);

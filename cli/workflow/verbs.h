@@ -21,6 +21,10 @@ struct agent_check;
 int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct agent_check *agents,
                         const struct workflow_file *file, struct output *output);
 
+/* What follows for agents once new orders take `after` instead of `before` (NULL: of none). */
+void workflow_warn_of_changes(struct cli *cli, const struct workflow *before,
+                              const struct workflow *after);
+
 /* For tests: changes which version new orders take, with --by and --reason, and prints the result.
  * The session follows workflows; the exit code. */
 int workflow_change_run(struct cli *cli, struct cli_session *session, enum workflow_change what,

@@ -26,7 +26,7 @@ struct workflow_request {
     uint32_t version;
     struct text by;
     bool is_deployment;            /* else a change of a deployed version */
-    const struct workflow *before; /* of a deployment: see workflow_deployment_before() */
+    const struct workflow *before; /* see workflow_deployment_before() */
     struct workflow_deployment deployment;
     struct text format;
     bool active;        /* of a change: the version becomes the active one; else it is retired */
@@ -341,6 +341,8 @@ void workflow_changes_serve(struct workflow_changes *changes, enum workflow_chan
         request->name = entry->definition.name;
         request->version = entry->definition.version;
         request->active = change != WORKFLOW_RETIRE;
+        if (request->active)
+            request->before = workflow_activation_before(changes->cluster->workflows, entry);
         take(request, exchange, commands[change]);
     }
 }

@@ -52,6 +52,17 @@ static void expect(const char *verb, enum workflow_change change, uint32_t versi
         cr_assert_not_null(strstr(kit.err + warned, warning), "%s", kit.err + warned);
 }
 
+/* As deploy does, where a version is not activated at once. */
+Test(cli_activate, warns_of_what_agents_no_longer_get)
+{
+    static const char warning[] = "step Pay, from version 2 to 3: the agent no longer gets";
+    define(3, "Name: shop\nVersion: 3\nSteps:\n  - {Name: Pay, Agent: bank, Input: 1}\n");
+    expect("activate", WORKFLOW_ACTIVATE, 2, "active", "");
+    expect("activate", WORKFLOW_ACTIVATE, 3, "active", warning);
+    expect("rollback", WORKFLOW_ROLLBACK, 0, "active", "step Pay, from version 3 to 2: ");
+    expect("retire", WORKFLOW_RETIRE, 3, "retired", "");
+}
+
 Test(cli_activate, warns_only_when_the_active_version_is_retired)
 {
     expect("retire", WORKFLOW_RETIRE, 1, "retired", "");
