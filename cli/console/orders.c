@@ -34,6 +34,7 @@ static const struct cli_flag count_flags[] = {
 static const struct cli_flag get_flags[] = {
     {"at", "OFFSET",
      "The order as it was after the Decision at this offset, see `orders history`."},
+    {"input", NULL, "Prints the order's input alone, as JSON with all its digits."},
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };

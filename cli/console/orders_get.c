@@ -4,7 +4,10 @@
 #include "cli/console/orders.h"
 #include "cli/field.h"
 #include "cli/output.h"
+#include "engine/order.h"
+#include "platform/json_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINES_MAX = 20, LINE_COLUMNS = 100, TITLE_COLUMNS = 12 };
@@ -112,6 +115,7 @@ static json_t *error_of(const json_t *step)
 }
 
 static const struct output_column details[] = {
+    {"why", "why", output_value, false},
     {"input", "input", output_data, false},
     {"output", "output", output_data, false},
     {"error", "", error_of, false},
@@ -195,12 +199,98 @@ static void print_lines(struct cli *cli, const json_t *order)
                 json_array_size(lines) - LINES_MAX);
 }
 
+/* ---- why steps were passed over ---- */
+
+static bool is_passed_over(const json_t *step)
+{
+    const char *state = field_text(step, "state");
+    return strcmp(state, step_state_name(STEP_SKIPPED)) == 0 ||
+           strcmp(state, step_state_name(STEP_CAUGHT)) == 0;
+}
+
+static json_t *find_step(const json_t *order, const char *name)
+{
+    size_t i;
+    json_t *step;
+    json_array_foreach(json_object_get(order, "steps"), i, step) {
+        if (strcmp(field_text(step, "step"), name) == 0)
+            return step;
+    }
+    return NULL;
+}
+
+/* The latest event counts: a step may be skipped, begin again, and be skipped for another one. */
+static void note_reasons(const json_t *order, const json_t *events)
+{
+    size_t i;
+    const json_t *event;
+    json_array_foreach(events, i, event) {
+        const json_t *data = json_object_get(event, "data");
+        const char *kind = field_text(event, "kind");
+        const char *by = field_text(data, "by");
+        json_t *step = find_step(order, field_text(data, "step"));
+        bool tells = strcmp(kind, "StepSkipped") == 0 || strcmp(kind, "StepSkippedByHand") == 0 ||
+                     strcmp(kind, "StepCaught") == 0;
+        if (step == NULL || !tells || !is_passed_over(step))
+            continue;
+        json_object_set_new(step, "why",
+                            json_sprintf("%s%s%s%s", by[0] != '\0' ? "by hand by " : "", by,
+                                         by[0] != '\0' ? ": " : "", field_text(data, "reason")));
+    }
+}
+
+/* Only the history tells. False: *ret_code is the exit code, and the error was reported. */
+static bool add_reasons(struct cli *cli, const json_t *order, int *ret_code)
+{
+    char after[24] = "";
+    long long at = field_int(order, "at_offset");
+    bool more = false;
+    size_t i;
+    const json_t *each;
+    json_array_foreach(json_object_get(order, "steps"), i, each)
+        more = more || is_passed_over(each);
+    while (more) {
+        struct console_path path;
+        struct console_answer answer;
+        orders_path(&path, field_text(order, "order_id"), "/history");
+        console_path_add_query(&path, "after", after[0] != '\0' ? after : NULL);
+        if (!console_get(cli, &path, &answer, ret_code))
+            return false;
+        json_array_foreach(json_object_get(answer.json, "entries"), i, each) {
+            if (at == 0 || field_int(each, "offset") <= at)
+                note_reasons(order, json_object_get(each, "events"));
+        }
+        const json_t *next = json_object_get(answer.json, "next");
+        more = json_is_integer(next);
+        snprintf(after, sizeof(after), "%lld", (long long)json_integer_value(next));
+        console_answer_deinit(&answer);
+    }
+    return true;
+}
+
 static int print(struct cli *cli, const json_t *order)
 {
+    int code = EXIT_CODE_OK;
+    if (!add_reasons(cli, order, &code))
+        return code;
     output_fields(cli, fields, TITLE_COLUMNS, order);
     print_steps(cli, order);
     print_lines(cli, order);
     return EXIT_CODE_OK;
+}
+
+/* What `orders amend --input` takes. */
+static int print_input(struct cli *cli, const struct console_path *path)
+{
+    struct console_answer answer;
+    int code = EXIT_CODE_OK;
+    if (!console_get(cli, path, &answer, &code))
+        return code;
+    char *text = json_tree_print(json_object_get(answer.json, "input"), JSON_ENCODE_ANY);
+    fprintf(cli->out, "%s\n", text);
+    free(text);
+    console_answer_deinit(&answer);
+    return ferror(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
 int orders_run_get(struct cli *cli)
@@ -214,5 +304,5 @@ int orders_run_get(struct cli *cli)
     if (cli_flag_given(cli, "at"))
         snprintf(at, sizeof(at), "/at/%lld", (long long)offset);
     orders_path(&path, cli->arguments[0], at);
-    return console_show(cli, &path, print);
+    return cli_flag_given(cli, "input") ? print_input(cli, &path) : console_show(cli, &path, print);
 }

@@ -55,6 +55,49 @@ Test(cli_views, shows_the_data_of_an_order_with_all_its_digits)
     cr_assert_str_eq(cli_kit_out, WITH_DATA "\n");
 }
 
+Test(cli_views, prints_the_input_alone_with_all_its_digits)
+{
+    cli_kit_answer(200, "{\"order_id\":\"o-1\",\"input\":{\"n\":12345678901234567890.10}}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1", "--input");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_out, "{\"n\": 12345678901234567890.10}\n");
+    cli_kit_answer(200, "{\"order_id\":\"o-1\",\"input\":null}");
+    code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1", "--input");
+    cr_assert_str_eq(cli_kit_out, "null\n");
+}
+
+Test(cli_views, says_why_steps_were_passed_over)
+{
+    cli_kit_answer(200, "{\"order_id\":\"o-1\",\"state\":\"Processing\",\"workflow\":\"shop\","
+                        "\"workflow_version\":1,\"steps\":["
+                        "{\"step\":\"Gift\",\"state\":\"Skipped\"},"
+                        "{\"step\":\"Mail\",\"state\":\"Caught\",\"error_name\":\"Down\"},"
+                        "{\"step\":\"Card\",\"state\":\"Skipped\"},"
+                        "{\"step\":\"Ship\",\"state\":\"Pending\"}]}");
+    cli_kit_answer(200,
+                   "{\"entries\":[{\"offset\":3,\"events\":["
+                   "{\"kind\":\"StepSkipped\",\"data\":{\"step\":\"Gift\",\"reason\":\"When: a\"}},"
+                   "{\"kind\":\"StepCaught\",\"data\":{\"step\":\"Mail\",\"reason\":"
+                   "\"a Catch matches Down\"}},"
+                   "{\"kind\":\"StepSkipped\",\"data\":{\"step\":\"Ship\",\"reason\":\"When: x\"}}"
+                   "]}],\"next\":3}");
+    cli_kit_answer(
+        200, "{\"entries\":[{\"offset\":4,\"events\":["
+             "{\"kind\":\"StepSkipped\",\"data\":{\"step\":\"Gift\",\"reason\":\"When: b\"}}]},"
+             "{\"offset\":5,\"events\":[{\"kind\":\"StepSkippedByHand\",\"data\":"
+             "{\"step\":\"Card\",\"by\":\"ann\",\"reason\":\"not needed\"}}]}],"
+             "\"next\":null}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_request(1), "GET /api/orders/o-1/history");
+    cli_kit_expect_text(cli_kit_request(2), "GET /api/orders/o-1/history?after=3");
+    cli_kit_expect_text(cli_kit_out, "Gift  why            When: b\n");
+    cli_kit_expect_text(cli_kit_out, "Mail  why            a Catch matches Down\n"
+                                     "      error          Down\n");
+    cli_kit_expect_text(cli_kit_out, "Card  why            by hand by ann: not needed\n");
+    cr_assert_null(strstr(cli_kit_out, "When: x"), "%s", cli_kit_out);
+}
+
 Test(cli_views, says_why_an_order_has_no_output)
 {
     cli_kit_answer(200, "{\"order_id\":\"o-1\",\"state\":\"Processed\",\"workflow\":\"shop\","
