@@ -240,6 +240,7 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
         step.wait = (struct wait_row){0};
         step.input = none;
     }
+    step.generation[DIRECTION_DO] += plan->new_key;
     if (moves_retries)
         memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));
     return step;
@@ -267,6 +268,15 @@ static bool was_started(const struct step *step)
     return step->attempt > 0 || step->state != STEP_PENDING || step->effect != EFFECT_NONE;
 }
 
+/* Under another key, nothing is known of what was done under the one before. */
+static bool may_get_key(const struct order *order, struct text name)
+{
+    int index = order_find_step(order, name);
+    const struct step *step = index >= 0 ? &order->steps[index] : NULL;
+    return step != NULL && step->state == STEP_PENDING && step->direction == DIRECTION_DO &&
+           step->effect == EFFECT_NONE && step->generation[DIRECTION_DO] < INT32_MAX;
+}
+
 static bool has_plan(const struct order_migrated *migrated, uint32_t count, struct text name)
 {
     bool has = false;
@@ -290,6 +300,8 @@ static const char *order_migrated_problem(const struct order *order,
     for (uint32_t i = 0; i < migrated->step_count; i++) {
         if (has_plan(migrated, i, migrated->steps[i].name))
             return "a version has a step twice";
+        if (migrated->steps[i].new_key && !may_get_key(order, migrated->steps[i].name))
+            return "a step gets another key that may have had an effect";
     }
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (was_started(&order->steps[i]) &&

@@ -203,6 +203,17 @@ static void move_retries(const struct decide_ctx *ctx, const struct workflow_ste
     }
 }
 
+/* It waits for its next attempt, which another Input, or other steps before it, may have ask for
+ * something else. Steps in Error get their key when they are resubmitted; what may have had an
+ * effect is tried to its end under its own. */
+static bool needs_key(const struct decide_ctx *ctx, const struct workflow_step *plan)
+{
+    int index = order_find_step(ctx->order, plan->name);
+    const struct step *step = index >= 0 ? &ctx->order->steps[index] : NULL;
+    return step != NULL && step->state == STEP_PENDING && step->attempt > 0 &&
+           step->effect == EFFECT_NONE;
+}
+
 enum error_class command_check_migrate(const struct command *cmd, struct error *ret_error)
 {
     const struct migrate_order *migrate = &cmd->migrate_order;
@@ -229,7 +240,8 @@ void decide_migrate(struct decide_ctx *ctx)
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, target->step_count);
     for (uint32_t i = 0; i < target->step_count; i++) {
         const struct workflow_step *plan = &target->steps[i];
-        plans[i] = (struct step_plan){.name = plan->name, .agent = agent_of(ctx, plan)};
+        plans[i] = (struct step_plan){
+            .name = plan->name, .agent = agent_of(ctx, plan), .new_key = needs_key(ctx, plan)};
         move_retries(ctx, plan, plans[i].retries_used);
     }
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_MIGRATED,

@@ -33,6 +33,7 @@ struct step_plan {
     struct text name;
     struct text agent;
     uint32_t retries_used[RETRIERS_MAX]; /* of OrderMigrated: per retrier of the version */
+    bool new_key; /* of OrderMigrated: the next attempt is of the next generation */
 };
 
 struct order_accepted {

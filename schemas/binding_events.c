@@ -16,6 +16,7 @@ static const struct field_binding plan_fields[] = {
     F_TEXT(REQUIRED, struct step_plan, agent, NAME_BYTES),
     {FIELD_AS("retries_used", FIELD_COUNTERS, OPTIONAL, struct step_plan, retries_used),
      LIMITS(RETRIERS)},
+    F_BOOL(OPTIONAL, struct step_plan, new_key),
 };
 static const struct record_binding binding_plan = BINDING(struct step_plan, plan_fields);
 

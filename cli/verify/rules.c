@@ -369,6 +369,7 @@ static void order_steps(struct order_track *order, const struct step_plan *plans
         struct step_track kept = *find_step(order, plans[i].name);
         if (!kept.directions[DIRECTION_DO].running)
             step_data_forget_input(&kept.data);
+        undo_rank_note_generation(&kept.rank, kept.rank.generation + plans[i].new_key);
         *find_step(&ordered, plans[i].name) = kept;
     }
     free(order->steps);

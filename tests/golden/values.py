@@ -57,8 +57,9 @@ ID = {"order_id": "536365"}
 
 EVENTS = [
     ("OrderAccepted", {"details": details("536365", 3), "steps": [
-        {"name": "ReserveStock", "agent": "stock", "retries_used": []},
-        {"name": "TakePayment", "agent": "bank", "retries_used": []}],
+        {"name": "ReserveStock", "agent": "stock", "retries_used": [],
+         "new_key": False},
+        {"name": "TakePayment", "agent": "bank", "retries_used": [], "new_key": False}],
         "complete_by": at(6), "margin_ms": 1001}),
     ("OrderStarted", marked(2)),
     ("StepStarted", {**ref(3), "generation": 31, "agent": "bank", "action": "refund",
@@ -110,8 +111,10 @@ EVENTS = [
     ("OrderPaused", marked(32)),
     ("OrderPauseEnded", marked(33)),
     ("OrderMigrated", {"from_version": 3, "workflow_version": 4, "steps": [
-        {"name": "ReserveStock", "agent": "stock", "retries_used": [0, 2]},
-        {"name": "CheckCredit", "agent": "credit", "retries_used": []}],
+        {"name": "ReserveStock", "agent": "stock", "retries_used": [0, 2],
+         "new_key": True},
+        {"name": "CheckCredit", "agent": "credit", "retries_used": [],
+         "new_key": False}],
         "moves_retries": True, "by": "ann", "reason": "it was wrong"}),
     ("StepPassed", {**ref(34), "output": '{"total":7}'}),
     ("StepCaught", {**ref(35), "reason": "a Catch matches Declined"}),

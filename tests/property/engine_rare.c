@@ -63,6 +63,7 @@ static const char *const rare_names[] = {
     [RARE_MIGRATED] = "moved to another version",
     [RARE_MIGRATED_RUNNING] = "moved to another version while an attempt runs",
     [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
+    [RARE_MIGRATED_NEW_KEY] = "moved while a step waits for another attempt, with another key",
     [RARE_RETRIES_MOVED] = "moved to other retriers with retries used",
     [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
     [RARE_AMENDED] = "amended in Error",

@@ -39,6 +39,13 @@ static void move_retries(struct rules *rules, const struct retry_policy *from,
     way->starts = 0; /* in this version */
 }
 
+/* For its next attempt, which may ask for something else; none had an effect. */
+static bool waits_again(const struct way *way)
+{
+    return way->attempt > 0 && way->effect == EFFECT_NONE &&
+           (way->state == WAY_WAITING || way->state == WAY_RESUBMITTED || way->state == WAY_FRESH);
+}
+
 /* Steps that waited are looked at again. */
 void rules_migrated(struct rules *rules, const struct order_migrated *event)
 {
@@ -47,6 +54,8 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event)
     RULE(rules, rules->cmd->kind == COMMAND_MIGRATE_ORDER, "migrated without a request");
     RULE(rules, event->workflow_version == target->version, "migrated to another version");
     RULE(rules, event->step_count == target->step_count, "not the steps of the other version");
+    if (event->step_count != target->step_count)
+        return;
     rules->rare[RARE_MIGRATED]++;
     rules->rare[RARE_MIGRATED_RUNNING] += rules_any_runs(rules);
     rules->rare[RARE_MIGRATED_IN_ERROR] += rules->error;
@@ -57,6 +66,10 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event)
             steps[i] = rules->steps[from];
             move_retries(rules, &rules->workflow->steps[from].retry, &target->steps[i].retry, way);
         }
+        bool new_key = waits_again(way);
+        RULE(rules, event->steps[i].new_key == new_key, "step %u gets another key, or not", i);
+        way->generation += new_key;
+        rules->rare[RARE_MIGRATED_NEW_KEY] += new_key;
         if (way->attempt == 0 && way->effect == EFFECT_NONE)
             steps[i].agent = workflow_step_agent(&target->steps[i]);
         way->queued = false;

@@ -444,6 +444,8 @@ BY_HAND = {
     "a Set before an effect begins again": ("I4: begins again, and stands before ['B']", log(
         AMENDS_START, AMENDS_FAILS, at(20, "Error", succeeded("B")),
         at(30, "Error", amended(("S", 0))))),
+    "a moved step waits under the key of its old input": ("I11: is moved without a new key", log(
+        *RETRIED, at(20, "Processing", migrated(THREE)))),
     "another input under the same key": ("I11: begins again with generation 0", log(
         *AMENDS_WAITS, at(40, "Error", amended(("B", 0))))),
     "a step goes on with what was made of the old data": ("I24: waits with what was made", log(

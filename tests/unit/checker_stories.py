@@ -197,8 +197,8 @@ def mark(kind, by="ann", code="x"):
     return {"_type": kind, "by": by, "code": code, "reason": "because", "step": ""}
 
 
-def plan_of(name, *used):
-    return {"name": name, "agent": "one", "retries_used": list(used)}
+def plan_of(name, *used, new_key=False):
+    return {"name": name, "agent": "one", "retries_used": list(used), "new_key": new_key}
 
 
 def migrated(workflow, **more):

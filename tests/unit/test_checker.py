@@ -100,8 +100,9 @@ GOOD = {
     "a step with another version has another input": [
         DECIDES_START, *again(), at(30, "Processing", failed("A", 2, "Busy", 2), retry(
             "A", NOW + 40, 0, 2, 2)),
-        at(35, "Processing", migrated(OTHER_INPUT, steps=[plan_of("A", 2), *map(plan_of, "BCD")]),
-           started("A", 3, NOW + 35, input='{"n":2}'))],
+        at(35, "Processing", migrated(OTHER_INPUT, steps=[plan_of("A", 2, new_key=True),
+                                                          *map(plan_of, "BCD")]),
+           started("A", 3, NOW + 35, generation=1, input='{"n":2}'))],
     "an order in Error is amended, and its steps begin again": [
         *AMENDS_WAITS, at(40, "Error", amended(("S", 0), ("B", 1))),
         at(50, "Processing", resubmitted("A", generation=1), mark("OrderResumed"),

@@ -72,7 +72,7 @@ static int64_t decide(struct log_kit *log, uint32_t number, enum order_state sta
 
 int64_t log_kit_accept(struct log_kit *log)
 {
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     uint32_t number = log->order_count++;
     cr_assert_lt(number, LOG_KIT_ORDERS);
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,

@@ -215,3 +215,24 @@ Test(decision_input, of_an_order_must_have_the_shape_of_the_version_that_it_is_m
              " StepStarted(A do 1)\n"
              "migrate 2 => OrderMigrated\n");
 }
+
+/* Under the old key, an agent that remembers its answers would take the new data for the old. */
+Test(decision_input, of_another_version_goes_out_under_another_key)
+{
+#define RETRIED ", Retry: [{ErrorEquals: [Busy], IntervalSeconds: 1, JitterStrategy: NONE}]}\n"
+    static const char first[] = HEAD "  - {Name: A, Agent: agent, Input: {n: 1}" RETRIED;
+    static const char second[] = HEAD_2 "  - {Name: A, Agent: agent, Input: {n: 2}" RETRIED;
+    kit_tell(first, second,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+             "pause => OrderPaused\n"
+             "migrate 2 => OrderMigrated\n"
+             "resume => OrderPauseEnded StepStarted(A do 2 g1 with {\"n\":2})\n"
+             "requests A(do 2 o-1/A/do/1 with {\"n\":2})\n");
+    kit_tell(first, second,
+             "submit => OrderAccepted OrderStarted StepStarted(A do 1 with {\"n\":1})\n"
+             "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
+             " StepRetryScheduled(A do 1 +1000)\n"
+             "migrate 2 => CommandRejected(StepsDiffer)\n"
+             "said step A is of unknown effect, and in version 2 it has another Input\n");
+}

@@ -161,7 +161,7 @@ Test(decision_until, is_the_same_in_another_version)
              ASKED "ok Poll 1 with {\"ready\":false} => " NOT_YET(
                  1) " StepRetryScheduled(Poll do 1"
                     " +5000)\n"
-                    "migrate 2 => OrderMigrated StepStarted(Poll do 2 g1)\n"
+                    "migrate 2 => OrderMigrated StepStarted(Poll do 2 g2)\n"
                     "ok Poll 2 with {\"done\":true} => StepSucceeded(Poll do 2) StepStarted(Use do "
                     "1)\n");
 }

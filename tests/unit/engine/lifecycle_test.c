@@ -94,7 +94,8 @@ struct fixture {
 static struct fixture *started(void)
 {
     static struct fixture fixture;
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}, {TEXT("B"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false},
+                                {TEXT("B"), TEXT("agent"), {0}, false}};
     test_arena_init(&fixture.memory);
     struct event accepted = {
         .kind = EVENT_ORDER_ACCEPTED,
@@ -261,7 +262,7 @@ Test(engine_lifecycle, treats_a_queued_processed_step_as_a_pending_undo)
 
 Test(engine_lifecycle, aborts_when_an_order_is_accepted_twice, .signal = SIGABRT)
 {
-    struct step_plan plan = {TEXT("A"), TEXT("agent"), {0}};
+    struct step_plan plan = {TEXT("A"), TEXT("agent"), {0}, false};
     apply_next(started(), &(struct event){.kind = EVENT_ORDER_ACCEPTED,
                                           .order_accepted = {.steps = &plan, .step_count = 1}});
 }

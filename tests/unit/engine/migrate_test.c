@@ -52,15 +52,15 @@ Test(engine_migrate, keeps_the_retries_of_equal_retriers)
          "version 3 A{r1:Busy,r2:Down,e}\n"
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
          "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
-         "migrate 2 => OrderMigrated StepStarted(A do 2)\n"
+         "migrate 2 => OrderMigrated StepStarted(A do 2 g1)\n"
          "fail A 2 Gone => StepFailed(A do 2 Gone none x2) StepRetryScheduled(A do 2 +1000)\n"
          "wait 1000\n"
-         "start A => StepStarted(A do 3)\n"
+         "start A => StepStarted(A do 3 g1)\n"
          "fail A 3 Down => StepFailed(A do 3 Down none x3) StepRetryScheduled(A do 3 +1000)\n"
-         "migrate 3 => OrderMigrated StepStarted(A do 4)\n"
+         "migrate 3 => OrderMigrated StepStarted(A do 4 g2)\n"
          "fail A 4 Down => StepFailed(A do 4 Down none x4) StepRetryScheduled(A do 4 +1000)\n"
          "wait 1000\n"
-         "start A => StepStarted(A do 5)\n"
+         "start A => StepStarted(A do 5 g2)\n"
          "fail A 5 Busy => StepFailed(A do 5 Busy none x5) StepExhausted(A do 5)"
          " OrderFailed(Busy) AlertRaised(Busy)\n");
 }
@@ -192,8 +192,9 @@ Test(engine_migrate, is_not_applied_where_it_does_not_fit)
                              .order_id = TEXT("o-1"),
                              .submit_order = {.order_id = TEXT("o-1"), .workflow = TEXT("test")}};
     decide(&fold, &submit, first, NULL);
-    struct step_plan twice[] = {{TEXT("A"), TEXT("x"), {0}}, {TEXT("A"), TEXT("x"), {0}}};
-    struct step_plan other[] = {{TEXT("B"), TEXT("x"), {0}}};
+    struct step_plan twice[] = {{TEXT("A"), TEXT("x"), {0}, false},
+                                {TEXT("A"), TEXT("x"), {0}, false}};
+    struct step_plan other[] = {{TEXT("B"), TEXT("x"), {0}, false}};
     struct event event = {.kind = EVENT_ORDER_MIGRATED,
                           .order_migrated = {1, 2, twice, 2, true, TEXT("ann"), TEXT("why")}};
     struct decision decision = {.offset = 1,
@@ -209,6 +210,9 @@ Test(engine_migrate, is_not_applied_where_it_does_not_fit)
     event.order_migrated.step_count = 1;
     cr_assert_str_eq(order_apply_problem(&fold.order, &decision, arena),
                      "a version lacks a step that was started");
+    other[0] = (struct step_plan){.name = TEXT("A"), .agent = TEXT("x"), .new_key = true};
+    cr_assert_str_eq(order_apply_problem(&fold.order, &decision, arena),
+                     "a step gets another key that may have had an effect");
     event.order_migrated.step_count = 0;
     cr_assert_str_eq(order_apply_problem(&fold.order, &decision, arena),
                      "an order has 1 to 64 steps");
@@ -299,13 +303,13 @@ Test(engine_migrate, tries_at_once_what_waits_for_its_next_attempt)
                   "version 3 X A<-X\n"
                   "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "fail A 1 No => StepFailed(A do 1 No none x1) StepRetryScheduled(A do 1 +1000)\n"
-                  "migrate 2 => OrderMigrated StepStarted(A do 2)\n"
+                  "migrate 2 => OrderMigrated StepStarted(A do 2 g1)\n"
                   "fail A 2 No => StepFailed(A do 2 No none x2) StepRetryScheduled(A do 2 +2000)\n"
                   "migrate 3 => OrderMigrated StepStarted(X do 1)\n"
                   "deadlines recover(X)+11000\n"
                   "wait 2000\n"
                   "start A => CommandRejected(Stale)\n"
-                  "ok X 1 => StepSucceeded(X do 1) StepStarted(A do 3)\n");
+                  "ok X 1 => StepSucceeded(X do 1) StepStarted(A do 3 g2)\n");
 }
 
 Test(engine_migrate, queues_again_at_the_agents_of_the_other_version)

@@ -87,7 +87,7 @@ static void refuses(struct reader *reader, struct event *events, uint32_t count,
 Test(view_hostile, refuses_decisions_that_cannot_follow)
 {
     struct reader reader;
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     struct event accepted[] = {{.kind = EVENT_ORDER_ACCEPTED,
                                 .order_accepted = {.details = {.order_id = TEXT("o-1"),
                                                                .goods = &euros,
@@ -166,7 +166,7 @@ Test(view_hostile, refuses_an_expiry_that_cannot_be)
 
 static void fold_order_of(struct reader *reader, struct text order_id)
 {
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = order_id,
                                                              .goods = &euros,

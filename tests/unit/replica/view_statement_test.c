@@ -142,7 +142,7 @@ static struct decision decision_of(const struct partition *partition, const char
 
 static void accept(struct partition *partition, const char *id)
 {
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = text_of(id),
                                                              .goods = &euros,

@@ -227,7 +227,7 @@ Test(owner_trimmed, folds_again_when_its_position_is_deleted_while_it_follows)
 /* The reader of what was not emitted admits the Decision that follows the statements. */
 Test(owner_trimmed, emits_what_was_decided_after_a_statement)
 {
-    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}}};
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = text_of("last"),
                                                              .goods = &euros,

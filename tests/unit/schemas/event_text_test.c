@@ -25,7 +25,8 @@
 
 static const struct goods seven_lines = {.line_count = 7};
 static struct amended_step amended[] = {{T("Total"), 0}, {T("Charge"), 2}};
-static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}}, {T("Ship"), T("carrier"), {0}}};
+static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}, false},
+                                   {T("Ship"), T("carrier"), {0}, false}};
 
 static const struct {
     struct event event;

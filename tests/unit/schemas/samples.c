@@ -166,11 +166,11 @@ static const struct partition_reset reset_skip = {.expected_offset = 77,
                                                   .reason = T("another client wrote here"),
                                                   .reset_at = AT(45)};
 
-static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock"), {0, 2}},
-                                            {T("CheckCredit"), T("credit"), {0}}};
+static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock"), {0, 2}, true},
+                                            {T("CheckCredit"), T("credit"), {0}, false}};
 static struct amended_step amended_steps[] = {{T("Total"), 0}, {T("TakePayment"), 2}};
-static struct step_plan plans[] = {{T("ReserveStock"), T("stock"), {0}},
-                                   {T("TakePayment"), T("bank"), {0}}};
+static struct step_plan plans[] = {{T("ReserveStock"), T("stock"), {0}, false},
+                                   {T("TakePayment"), T("bank"), {0}, false}};
 #define REF(n)                                \
     {                                         \
         T("TakePayment"), DIRECTION_UNDO, (n) \

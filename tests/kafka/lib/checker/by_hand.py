@@ -113,6 +113,12 @@ class ByHandRules:
             if (step.effect != "none" or step.running("do")) and (
                     ("undo" in before.ways) != ("undo" in after.ways)):
                 self.find("I9", offset, f"{name}: is undone in another way in the other version")
+        new_key = names.get(step.name, {}).get("new_key", False)
+        again = not finished and bool(step.attempts["do"]) and step.state == "Pending"
+        if step.name in names and new_key != again:
+            self.find("I11", offset,
+                      f"{name}: is moved {'with' if new_key else 'without'} a new key")
+        step.generations["do"] += new_key
         step.queued["do"] = None
         if step.state != "Waiting":  # its moment stays
             step.retry_at = None
