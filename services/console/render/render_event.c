@@ -19,7 +19,7 @@ static json_t *render_accepted(const struct order_accepted *accepted)
     for (uint32_t i = 0; i < accepted->step_count; i++) {
         json_t *step = json_object();
         json_codec_put(step, "step", json_codec_text(accepted->steps[i].name));
-        json_codec_put(step, "agent", json_codec_text(accepted->steps[i].agent));
+        json_codec_put(step, "agent", json_codec_text_or_null(accepted->steps[i].agent));
         json_array_append_new(steps, step);
     }
     json_codec_put(data, "workflow", json_codec_text(accepted->details.workflow));

@@ -30,6 +30,26 @@ Test(console_render, renders_kind_text_and_data_of_every_event)
     heap_arena_deinit(&heap);
 }
 
+/* A Set and a Fail have no agent. */
+Test(console_render, shows_no_agent_of_a_step_without_one)
+{
+    struct heap_arena heap;
+    struct step_plan plans[] = {{.name = TEXT("Pay"), .agent = TEXT("bank")},
+                                {.name = TEXT("Total")}};
+    struct event event = {EVENT_ORDER_ACCEPTED,
+                          .order_accepted = {.steps = plans, .step_count = 2}};
+    struct decision decision = {.order_id = TEXT("17"), .events = &event, .event_count = 1};
+    heap_arena_init(&heap, 4096);
+    json_t *json = json_kit_sent(render_decision(&decision, 0, 0, &heap.arena));
+    const json_t *data =
+        json_object_get(json_array_get(json_object_get(json, "events"), 0), "data");
+    const json_t *steps = json_object_get(data, "steps");
+    json_kit_text(json_array_get(steps, 0), "agent", "bank");
+    cr_assert(json_is_null(json_object_get(json_array_get(steps, 1), "agent")));
+    json_decref(json);
+    heap_arena_deinit(&heap);
+}
+
 Test(console_render, keeps_hostile_texts_within_their_strings)
 {
     struct heap_arena heap;
