@@ -26,8 +26,10 @@ FIELDS = {
     "OnExhausted": "error", "TimeoutSeconds": 5, "MaxExtensionSeconds": 5, "Retry": [],
     "Compensate": {"Action": "Undo"}, "Agent": "a", "Agents": ["a", "b"], "Pivot": True,
     "Input": {"n": "${input.n}"}, "Output": "${result}", "Set": 1,
-    "Fail": {"Error": "Declined"},
+    "Fail": {"Error": "Declined"}, "Wait": {"Seconds": 5}, "Until": "result == 1",
 }
+# Until needs a retrier, which no schema can say.
+ASKED_AGAIN = 'Defaults: {Retry: [{ErrorEquals: [States.NotYet]}]}\n'
 
 # Whole files, and what stands in the place of the fields of a step.
 BROKEN_FILES = (
@@ -217,10 +219,10 @@ class WorkflowSchemaTest(unittest.TestCase):
         names = {name for variant in variants for name in variant["properties"]}
         self.assertEqual(sorted(names - set(FIELDS)), [], "fields without a value in this test")
         steps = []
-        for mark in ("Agent", "Agents", "Set", "Fail"):
+        for mark in ("Agent", "Agents", "Set", "Fail", "Wait"):
             for field in sorted(names - {mark}):
                 steps.append({"Name": "A", mark: FIELDS[mark], field: FIELDS[field]})
-        texts = [HEAD + "Steps: " + json.dumps([step]) for step in steps]
+        texts = [HEAD + ASKED_AGAIN + "Steps: " + json.dumps([step]) for step in steps]
         refused = self.refused_by_lint(texts)
         self.assertGreater(len(refused), 10)
         for text in texts:
@@ -238,6 +240,8 @@ class WorkflowSchemaTest(unittest.TestCase):
             "Compensate-of-a-step": lambda name, value: {
                 "Steps": [{"Name": "A", "Agent": "a",
                            "Compensate": {"Action": "Undo", name: value}}]},
+            "Wait-of-a-step": lambda name, value: {
+                "Steps": [{"Name": "A", "Wait": {"Seconds": 1, name: value}}]},
             "a-retrier": lambda name, value: {
                 "Steps": [{"Name": "A", "Agent": "a",
                            "Retry": [{"ErrorEquals": ["E"], name: value}]}]},
