@@ -56,7 +56,7 @@ static const struct {
      COMMAND_REPORT_STEP,
      "Pay: attempt 2 succeeded, reported by bank-1"},
     {{EVENT_STEP_FAILED,
-      .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1")}},
+      .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1"), false}},
      COMMAND_REPORT_STEP,
      "Pay: attempt 2 failed: Declined: no funds (effect none, failure 3), reported by bank-1"},
     {{EVENT_STEP_TIMED_OUT, .step_timed_out = {UNDO, EFFECT_UNKNOWN, 1, AT(9), T("supervisor-1")}},
