@@ -92,7 +92,7 @@ class KafkaTest(unittest.TestCase):
         deadline = time.monotonic() + 30
         while self.asked() != ["start"] and time.monotonic() < deadline:
             select.select([], [], [], 0.02)
-        # Not SIGINT, which is ignored, and cannot be trapped, where the tests run in the background.
+        # Not SIGINT: where tests run in the background it is ignored, and cannot be trapped.
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=30)
         self.assertEqual(self.asked(), ["start", "stop"])
