@@ -79,6 +79,9 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
                                struct arena *scratch);
 /* Before the draft's other expressions. */
 void compile_when(struct workflow_compiler *compiler, struct draft *draft);
+/* In `more`: output and error do not stand there. */
+#define NAMES_WITHOUT_STEPS (UINT32_C(1) << 31)
+_Static_assert(EXPRESSION_NAME_COUNT < 31, "it stands for nothing else");
 /* NULL without a node, or after a problem. `more`: names besides those that stand everywhere.
  * `most`: see compile_template(). */
 const struct expression_template *compile_step_template(struct workflow_compiler *compiler,

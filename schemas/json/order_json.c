@@ -33,7 +33,7 @@ static void put_state(json_t *object, const struct order *order, int32_t partiti
 static void put_wait(json_t *object, const struct step *step)
 {
     struct wait wait = step_wait(step);
-    bool timed = wait.kind == WAIT_TIME;
+    bool timed = step->state == STEP_WAITING;
     json_codec_put(object, "retry_at", json_codec_time_or_null(timed ? 0 : wait.until));
     json_codec_put(object, "queued_at", json_codec_time_or_null(wait.since));
     json_codec_put(object, "due_at", json_codec_time_or_null(timed ? wait.until : 0));

@@ -373,7 +373,8 @@ const struct workflow *mappings_of_version(struct dice *dice, struct arena *aren
         struct mappings *trees = &drawing.mapped->steps[i];
         if (drawing.steps[i].kind == STEP_KIND_SET && drawing.steps[i].set == NULL)
             trees->set = term_template(&nowhere);
-        else if (drawing.steps[i].kind == STEP_KIND_WAIT && !workflow_step_waits(&drawing.steps[i]))
+        else if (drawing.steps[i].kind == STEP_KIND_WAIT && drawing.steps[i].wait.seconds == NULL &&
+                 drawing.steps[i].wait.timestamp == NULL)
             trees->seconds = term_seconds(&nowhere);
         else
             continue;

@@ -441,6 +441,7 @@ static enum event_kind first_event(struct rules *rules)
         return EVENT_ORDER_MIGRATED;
     case COMMAND_AMEND_ORDER:
         return EVENT_ORDER_AMENDED;
+    case COMMAND_SIGNAL_ORDER:
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

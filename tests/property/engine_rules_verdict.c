@@ -401,6 +401,7 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
         return time_out(rules, &cmd->time_out_order, now);
     case COMMAND_EXTEND_STEP:
         return extend(rules, &cmd->extend_step, now);
+    case COMMAND_SIGNAL_ORDER: /* no step awaits one */
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

@@ -134,9 +134,9 @@ Test(workflow_mistakes, checks_what_steps_refer_to)
 }
 
 static const struct lint_case wants_one_kind_and_its_fields[] = {
-    {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
+    {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
     {HEAD "  - {Name: A, When: input.a, Input: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
     {HEAD "  - {Name: A, Set: 1, Agent: x}\n",
      "4:15: error: a step has Agent or Set, not both: make two steps of it\n"},
     {HEAD "  - {Name: A, Fail: {Error: E}, Set: 1}\n",
@@ -210,16 +210,19 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [States.ALL, E], Next: $error}]}\n",
      "4:47: error: States.ALL must stand alone: it matches every error\n"},
     {HEAD "  - {Name: A, Type: Task, Resource: x}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: there is no field Resource here: Agent names the agent that does the step\n"},
     {HEAD "  - {Name: A, Type: Choice, Choices: []}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:29: error: there is no field Choices here: each step of a choice has a When\n"},
     {HEAD "  - {Name: A, Type: Pass, Result: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: there is no field Result here: Set computes what later steps read as "
      "output.STEP\n"},
     {HEAD "  - {Name: A, Agent: x, End: true}\n",
@@ -235,8 +238,9 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, InputPath: $.a}\n",
      "4:25: error: there is no field InputPath here: Input says what a request carries\n"},
     {HEAD "  - {Name: A, Type: Wait, Seconds: 5}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: Seconds does not belong here; it belongs to Wait of a step\n"},
     {HEAD "  - {Name: A, Agent: x, OnExhausted: continue}\n",
      "4:38: error: OnExhausted must be compensate or error, not a text (continue)\n"},
