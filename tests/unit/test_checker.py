@@ -120,7 +120,7 @@ GOOD = {
         at(100, "Processing", not_yet("A"), retry("A", NOW + 110, 0)),
         at(110, "Processing", started("A", 2, NOW + 110, generation=1)),
         at(115, "Processed", succeeded("A", 2), PROCESSED)],
-    "signals come early, in vain, and in a pause": [
+    "signals come early, too soon, and in a pause": [
         at(0, "Processing", *begun(AWAITS), started("S")),
         at(1, "Processing", signal("W", "0", False)),
         at(2, "Processing", signal("V", "null", True, signal_id="v")),
