@@ -53,21 +53,22 @@ Test(workflow_await, wants_a_time_limit)
 Test(workflow_await, checks_its_options)
 {
     LINT({LIMITED "  - {Name: A, Await: {Options: []}}\n",
-          "5:31: error: Options has 0 elements; it must have 1 to 8\n"},
+          "5:32: error: Options has 0 elements; it must have 1 to 8\n"},
          {LIMITED "  - {Name: A, Await: {Options: [a, b, c, d, e, f, g, h, i]}}\n",
-          "5:31: error: Options has 9 elements; it must have 1 to 8\n"},
+          "5:32: error: Options has 9 elements; it must have 1 to 8\n"},
          {LIMITED "  - {Name: A, Await: {Options: approve}}\n",
-          "5:31: error: Options must be a list, not a text (approve)\n"},
+          "5:32: error: Options must be a list, not a text\n"},
          {LIMITED "  - {Name: A, Await: {Options: [a, b, a]}}\n",
-          "5:38: error: option a is there twice\n"},
+          "5:39: error: option a is there twice\n"},
          {LIMITED "  - {Name: A, Await: {Options: [yes, b]}}\n",
-          "5:32: error: an option must be a text: put yes in quotes\n"},
+          "5:33: error: an option must be a text: put yes in quotes\n"},
          {LIMITED "  - {Name: A, Await: {Options: ['']}}\n",
-          "5:32: error: an option must be 1 to 64 bytes of printable text\n"},
+          "5:33: error: an option must be 1 to 64 bytes of printable text\n"},
          {LIMITED "  - {Name: A, Await: {From: [a]}}\n",
-          "5:28: error: From must be a text, not a list\n"},
+          "5:29: error: From must be a name, not a list\n"},
          {LIMITED "  - {Name: A, Await: {From: two words}}\n",
-          "5:28: error: From must be 1 to 64 letters, digits, '.', '_' and '-'\n"});
+          "5:29: error: From \"two words\" has a character that is not a letter, a digit or one of "
+          ". _ -\n"});
 }
 
 /* Signals come at any time. */
@@ -79,10 +80,11 @@ Test(workflow_await, holds_signals_against_nothing_that_may_be_missing)
          "not as its signal arrives\n"},
         {LIMITED "  - {Name: S, Set: 1}\n  - {Name: A, Await: {}, Output: \"${error.S}\"}\n",
          "6:37: error: error is not known here: it stands in what is evaluated at a step's turn, "
-         "not as its signal arrives\n"},
+         "not as its signal arrives\n"
+         "6:43: error: error.S is never there: step S has no Catch with Next: $continue\n"},
         {LIMITED "  - {Name: S, Set: 1}\n  - {Name: A, Await: {Question: \"${output.S}?\"}}\n", ""},
         {LIMITED "  - {Name: A, Await: {Question: \"${result}?\"}}\n",
-         "5:35: error: result is not known here: it stands in Until, StopWhen, the Output of a "
+         "5:36: error: result is not known here: it stands in Until, StopWhen, the Output of a "
          "step "
          "and Compensate.Input\n"});
 }
@@ -90,13 +92,13 @@ Test(workflow_await, holds_signals_against_nothing_that_may_be_missing)
 Test(workflow_await, has_its_fields_only)
 {
     LINT({LIMITED "  - {Name: A, Await: {}, Retry: [], Pivot: true, Input: 1}\n",
-          "5:28: error: Retry does not belong to a step with Await, only to one with Agent\n"
-          "5:39: error: Pivot does not belong to a step with Await, only to one with Agent\n"
-          "5:52: error: Input does not belong to a step with Await, only to one with Agent\n"},
+          "5:26: error: Retry does not belong to a step with Await, only to one with Agent\n"
+          "5:37: error: Pivot does not belong to a step with Await, only to one with Agent\n"
+          "5:50: error: Input does not belong to a step with Await, only to one with Agent\n"},
          {LIMITED "  - {Name: A, Await: {}, Agent: x}\n",
-          "5:28: error: a step has Agent or Await, not both: make two steps of it\n"},
+          "5:15: error: a step has Agent or Await, not both: make two steps of it\n"},
          {LIMITED "  - {Name: A, Await: managers}\n",
-          "5:22: error: Await of a step must be a mapping of fields, not a text (managers)\n"},
+          "5:22: error: Await of a step must be a mapping of fields, not a text\n"},
          {LIMITED "  - {Name: A, Await: {Form: managers}}\n",
           "5:23: error: Form is an unknown field of Await of a step: did you mean From?\n"});
 }
@@ -107,7 +109,8 @@ Test(workflow_await, may_be_missing_where_its_time_out_is_caught)
     LINT({LIMITED
           "  - {Name: A, Await: {}, Catch: [{ErrorEquals: [States.Timeout], Next: $continue}]}\n"
           "  - {Name: B, When: output.A.ok, Set: 1}\n",
-          "6:21: error: output.A may be missing, because a Catch of A goes on: write "
-          "has(output.A) && ...\n"},
+          "6:28: error: step A may have no output: write has(output.A) && ... or has(output.A) ? "
+          "... "
+          ": ...\n"},
          {LIMITED "  - {Name: A, Await: {}}\n  - {Name: B, When: output.A.ok, Set: 1}\n", ""});
 }
