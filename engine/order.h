@@ -199,6 +199,12 @@ static inline bool step_has_early_signal(const struct step *step)
     return step->awaiting != NULL && !text_empty(step->awaiting->payload);
 }
 
+/* Whose signals alone pass the step, which waits for one; empty: anyone's, or it does not wait. */
+static inline struct text step_awaited_group(const struct step *step)
+{
+    return step_wait(step).kind == WAIT_SIGNAL ? step->awaiting->group : (struct text){0};
+}
+
 static inline bool step_runs_or_waits(const struct step *step)
 {
     return step->state == STEP_PROCESSING || step_wait(step).kind != WAIT_NONE;

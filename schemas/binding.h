@@ -184,6 +184,7 @@ static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint3
 extern const struct record_binding binding_order_details;
 extern const struct record_binding binding_order_row;
 extern const struct record_binding binding_step_row;
+extern const struct record_binding binding_awaiting; /* what a step waits for */
 
 /* binding_events.c */
 extern const struct record_binding binding_decision;

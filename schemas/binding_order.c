@@ -44,7 +44,7 @@ static const struct field_binding awaiting_fields[] = {
     F_JSON(OPTIONAL, struct awaiting, payload, SIGNAL_BYTES),
     F_TEXT(OPTIONAL, struct awaiting, by, WHO_BYTES),
 };
-static const struct record_binding binding_awaiting = BINDING(struct awaiting, awaiting_fields);
+const struct record_binding binding_awaiting = BINDING(struct awaiting, awaiting_fields);
 
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES),
