@@ -266,8 +266,8 @@ function future(spans, scale, height) {
 }
 
 const LEGEND = [['good', 'succeeded'], ['run', 'running'], ['bad', 'failed'], ['late', 'timed out'],
-  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time'],
-  ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or computed without an agent'],
+  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time or a signal'],
+  ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or passed without an agent'],
   ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
   ['moment-of', 'of the whole order']];
 
