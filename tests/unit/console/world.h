@@ -32,6 +32,7 @@ struct world {
     char folder[64];
     const char *services; /* console.services; NULL: none */
     const char *services_token;
+    bool embedded; /* the broker is that of `reeve dev` */
     struct service_context service;
     struct console *console; /* NULL: not running */
     struct broker *broker;
