@@ -67,7 +67,17 @@ static struct text list_awaits(const struct decide_ctx *ctx)
     return list;
 }
 
-/* False after it rejected: no signal counts for the order. */
+/* Whether the step's newest signal had the id. Its row keeps that after the order's end: a sender
+ * that heard nothing of the signal that ended the order repeats it, and learns that it counted. */
+static bool is_repeated(const struct decide_ctx *ctx)
+{
+    const struct signal_order *cmd = &ctx->cmd->signal_order;
+    int index = text_empty(cmd->id) ? -1 : order_find_step(ctx->order, cmd->step);
+    const struct awaiting *awaiting = index < 0 ? NULL : ctx->order->steps[index].awaiting;
+    return awaiting != NULL && text_equal(cmd->id, awaiting->signal_id);
+}
+
+/* False after it rejected: no signal counts for the order, or not this one again. */
 static bool takes_signals(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
@@ -79,6 +89,12 @@ static bool takes_signals(struct decide_ctx *ctx)
         decide_reject(ctx, CODE_ANOTHER_SUBMITTER,
                       "the order was not submitted with the token %.*s",
                       TEXT_ARG(ctx->cmd->signal_order.submitted_by));
+        return false;
+    }
+    if (is_repeated(ctx)) {
+        const struct signal_order *cmd = &ctx->cmd->signal_order;
+        decide_reject(ctx, CODE_SIGNAL_REPEATED, "step %.*s has had the signal %.*s",
+                      TEXT_ARG(cmd->step), TEXT_ARG(cmd->id));
         return false;
     }
     enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;
@@ -96,12 +112,6 @@ static bool step_takes(struct decide_ctx *ctx, uint32_t index)
     const struct signal_order *cmd = &ctx->cmd->signal_order;
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
-    if (!text_empty(cmd->id) && step->awaiting != NULL &&
-        text_equal(cmd->id, step->awaiting->signal_id)) {
-        decide_reject(ctx, CODE_SIGNAL_REPEATED, "step %.*s has had the signal %.*s",
-                      TEXT_ARG(step->name), TEXT_ARG(cmd->id));
-        return false;
-    }
     if (step->state != STEP_PENDING && step->state != STEP_WAITING) {
         decide_reject(ctx, CODE_TOO_LATE, "step %.*s is %s", TEXT_ARG(step->name),
                       step->state == STEP_ERROR ? "in Error" : step_state_name(step->state));

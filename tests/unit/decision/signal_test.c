@@ -26,9 +26,38 @@ Test(decision_signal, comes_too_late_for_an_order_that_has_ended)
 {
     kit_tell(LIMITED AWAIT("Await: {}"), NULL,
              BEGUN("") "signal A 1 #i => StepPassed(A do 0 1 #i) OrderProcessed\n"
-                       "signal A 1 #i => CommandRejected(AlreadyEnded)\n"
+                       "signal A 1 #j => CommandRejected(AlreadyEnded)\n"
                        "reply orders.replies.signals\n"
                        "signal B 1 => CommandRejected(AlreadyEnded)\n");
+}
+
+/* The sender of the signal that ended the order may have had no answer: the row still knows its id,
+ * and nothing of the workflow is needed. */
+Test(decision_signal, is_repeated_after_it_ended_the_order)
+{
+    kit_tell(LIMITED AWAIT("Await: {From: m}"), NULL,
+             BEGUN(" of m") "signal A 1 #i of m => StepPassed(A do 0 1 #i) OrderProcessed\n"
+                            "signal A 1 #i of m => CommandRejected(SignalRepeated)\n"
+                            "reply orders.replies.signals\n"
+                            "blind signal A 1 #i => CommandRejected(SignalRepeated)\n"
+                            "signal A 1 #j of m => CommandRejected(AlreadyEnded)\n"
+                            "signal A 1 of m => CommandRejected(AlreadyEnded)\n");
+}
+
+/* The row of a step that was left out knows no signals. */
+Test(decision_signal, is_repeated_while_the_order_is_undone)
+{
+    kit_tell(LIMITED "  - {Name: T, Agent: agent, Compensate: {Action: U, Retry: []}}\n" AWAIT(
+                 "Await: {}") "  - {Name: B, Await: {}, Until: result > 1}\n",
+             NULL,
+             STARTED "ok T 1 => StepSucceeded(T do 1) StepWaiting(A do 0 signal +60000)\n"
+                     "signal A 1 #i => StepPassed(A do 0 1 #i) StepWaiting(B do 0 signal)\n"
+                     "signal B 1 #k => SignalReceived(B 1 #k)\n"
+                     "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
+                     " StepSkipped(B do 0) StepStarted(T undo 1)\n"
+                     "signal A 1 #i => CommandRejected(SignalRepeated)\n"
+                     "signal A 1 #j => CommandRejected(AlreadyEnded)\n"
+                     "signal B 1 #k => CommandRejected(AlreadyEnded)\n");
 }
 
 /* It stays in Error until its undo is repaired. */
@@ -128,7 +157,8 @@ Test(decision_signal, hides_the_orders_of_other_tokens)
         "signal B 1 as eve => CommandRejected(AnotherSubmitter)\n"
         "blind signal B 1 as eve of managers => CommandRejected(AnotherSubmitter)\n"
         "signal B 1 as eve of managers => StepPassed(B do 0 1)\n"
-        "signal A 1 as shop => StepPassed(A do 0 1) OrderProcessed\n");
+        "signal A 1 #i as shop => StepPassed(A do 0 1 #i) OrderProcessed\n"
+        "signal A 1 #i as eve => CommandRejected(AnotherSubmitter)\n");
 }
 
 Test(decision_signal, chooses_one_of_the_options)
@@ -156,7 +186,6 @@ Test(decision_signal, chooses_one_of_the_options)
                                      "said step A takes {\"choice\": yea, nay or later}\n");
 }
 
-/* As they are in JSON. */
 /* As they are in canonical JSON. */
 Test(decision_signal, finds_options_that_are_escaped)
 {
