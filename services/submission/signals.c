@@ -87,12 +87,13 @@ int signal_status_by(const json_t *order, const struct signal_order *signal,
     const char *state = json_string_value(json_object_get(order, "state"));
     const json_t *step = find_step(json_object_get(order, "steps"), signal->step);
     const char *step_state = json_string_value(json_object_get(step, "state"));
+    bool repeats = !text_empty(signal->id); /* perhaps what the step has had: the scheduler knows */
     if (!order_lookup_is_of(order, exchange) && !awaits_sender(order, signal)) {
         error_set(ret_error, CODE_UNKNOWN_ORDER, "order %.*s does not exist",
                   TEXT_ARG(signal->order_id));
         return 404;
     }
-    if (is_one_of(state, ended)) {
+    if (!repeats && is_one_of(state, ended)) {
         error_set(ret_error, CODE_ALREADY_ENDED, "the order is %s", state);
         return 409;
     }
@@ -101,8 +102,7 @@ int signal_status_by(const json_t *order, const struct signal_order *signal,
                   TEXT_ARG(signal->step));
         return 404;
     }
-    /* With an id it may be the one that the step has had: the scheduler knows. */
-    if (step_state == NULL || is_one_of(step_state, open) || !text_empty(signal->id))
+    if (step_state == NULL || is_one_of(step_state, open) || repeats)
         return 0;
     error_set(ret_error, CODE_TOO_LATE, "step %.*s is %s", TEXT_ARG(signal->step), step_state);
     return 409;

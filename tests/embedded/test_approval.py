@@ -131,7 +131,8 @@ class ApprovalTest(unittest.TestCase):
         steps = {step["step"]: step for step in self.order("refund-1")["steps"]}
         self.assertEqual(steps["Approve"]["output"], {
             "choice": "approve", "comment": "a <b>regular</b> customer", "by": "viewer"})
-        self.assertEqual(self.signal("refund-1", "Delivered", "operator", payload=[1.10])[0], 200)
+        self.assertEqual(self.signal("refund-1", "Delivered", "operator", payload=[1.10],
+                                     id="d-1")[0], 200)
         wait_for(lambda: self.order("refund-1"),
                  lambda: self.order("refund-1")["state"] == "Processed", 30)
         steps = {step["step"]: step for step in self.order("refund-1")["steps"]}
@@ -139,6 +140,10 @@ class ApprovalTest(unittest.TestCase):
                          ([1.1], "Processed"))
         self.assertEqual(self.signal("refund-1", "Delivered", "operator", payload=1)[:2],
                          (409, "AlreadyEnded"))
+        status, _, again = self.signal("refund-1", "Delivered", "operator", payload=[1.10],
+                                       id="d-1")
+        self.assertEqual(status, 200, "the one that ended the order counted")
+        self.assertEqual(again["events"][0]["data"]["code"], "SignalRepeated")
 
     def test_the_command_line_answers(self):
         self.submit("refund-2")
@@ -187,6 +192,8 @@ class ApprovalTest(unittest.TestCase):
         steps = {step["step"]: step for step in self.order("refund-3")["steps"]}
         self.assertEqual(steps["Delivered"]["output"], {"signed_by": "zo\u00eb"})
         self.assertEqual(post("refund-3", "Delivered", payload=1), (409, "AlreadyEnded"))
+        self.assertEqual(post("refund-3", "Delivered", payload=1, id="p-1"), (202, None),
+                         "the scheduler knows whether it counted")
 
 
 if __name__ == "__main__":
