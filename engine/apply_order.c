@@ -240,6 +240,10 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
         step.wait = (struct wait_row){0};
         step.input = none;
     }
+    /* It may be of another kind now, unless it waits, has passed, or has a signal. */
+    bool open = step.state == STEP_PENDING || step.state == STEP_ERROR;
+    if (open && !step_has_early_signal(&step))
+        step.awaiting = NULL;
     step.generation[DIRECTION_DO] += plan->new_key;
     if (moves_retries)
         memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));

@@ -262,6 +262,16 @@ Test(decision_await, does_not_move_to_a_version_that_asks_others)
             BEGUN "migrate 2 => CommandRejected(StepsDiffer)\nsaid another kind\n");
 }
 
+/* Signals that it did not take are forgotten with its version. */
+Test(decision_await, moves_to_another_kind_after_signals_that_did_not_count)
+{
+    refuses(LIMITED TAIL "  - {Name: A, Await: {}, Until: result > 1, TimeoutSeconds: 60}\n",
+            TAIL "  - {Name: A, Set: {y: 2}}\n",
+            "submit => OrderAccepted OrderStarted StepStarted(T do 1)\n"
+            "signal A 1 #i => SignalReceived(A 1 #i)\n" MOVED
+            "ok T 1 => StepSucceeded(T do 1) StepPassed(A do 0 {\"y\":2}) OrderProcessed\n");
+}
+
 #define EARLY                                                    \
     "submit => OrderAccepted OrderStarted StepStarted(T do 1)\n" \
     "signal A 1 => SignalReceived(A kept 1)\n"
