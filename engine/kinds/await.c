@@ -76,11 +76,13 @@ static bool same_options(struct text_list a, struct text_list b)
 }
 
 /* Those who may pass it were asked, or have passed it before its turn. Its Until and Output are
- * those of the signals to come. */
+ * those of the signals to come. One that an operator completed asks for no more. */
 const char *await_differs(const struct step *step, const struct workflow_step *plan,
                           const struct workflow_step *target)
 {
     bool early = step_has_early_signal(step);
+    if (step->state != STEP_WAITING && !early)
+        return NULL;
     if (!text_equal(plan->await.from, target->await.from))
         return "awaits a signal of another group";
     if (!same_options(plan->await.options, target->await.options))

@@ -262,6 +262,14 @@ Test(decision_await, does_not_move_to_a_version_that_asks_others)
             BEGUN "migrate 2 => CommandRejected(StepsDiffer)\nsaid another kind\n");
 }
 
+Test(decision_await, moves_to_any_version_once_it_was_completed_by_hand)
+{
+    refuses(LIMITED ANY TAIL, "  - {Name: A, Await: {From: chiefs}, TimeoutSeconds: 60}\n" TAIL,
+            ANY_BEGUN
+            "complete A {\"y\":2} => StepCompletedByHand(A do 0) StepStarted(T do 1)\n" MOVED
+            "ok T 1 => StepSucceeded(T do 1) OrderProcessed\n");
+}
+
 /* Signals that it did not take are forgotten with its version. */
 Test(decision_await, moves_to_another_kind_after_signals_that_did_not_count)
 {
