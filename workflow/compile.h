@@ -119,6 +119,11 @@ bool workflow_find_before(const struct workflow_compiler *compiler,
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);
 
+/* ---- check_options.c ---- */
+/* Notes on Awaits whose choice decides nothing. `output`: of the workflow, or NULL. */
+void workflow_check_options(struct workflow_compiler *compiler,
+                            const struct expression_template *output);
+
 /* ---- check_timeouts.c ---- */
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
 void workflow_check_timeouts(struct workflow_compiler *compiler);

@@ -387,6 +387,10 @@ Test(workflow_mistakes, refuses_data_that_is_always_too_large)
 #define BEHIND(step)                                                                    \
     "step " step " comes after the pivot: if it fails, the order ends in Error, and a " \
     "resubmission fails again; put it before the pivot if you can\n"
+#define UNCOMPARED(step) \
+    "nothing compares the choice of step " step " with ==: say when to go on, not when to stop\n"
+#define ASK(more) HEAD "  - {Name: A, Await: {Options: [yea, nay]}, TimeoutSeconds: 9" more "}\n"
+#define THEN(when) "  - {Name: B, Set: 1, When: \"" when "\"}\n"
 
 static const struct lint_case notes[] = {
     {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, OnExhausted: error}\n"
@@ -402,6 +406,22 @@ static const struct lint_case notes[] = {
     {HEAD "  - {Name: A, Set: \"${input}\"}\n", ""},
     {"Name: w\nVersion: 1\nInputShape: {a: boolean}\nSteps: [{Name: A, Set: 1, When: input.a}]\n",
      ""},
+    {ASK(""), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.choice != 'nay'"), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.by == order.customer"), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.choice == 'yea'"), ""},
+    {ASK("") THEN("order.customer == 'x' || 'yea' == output.A.choice"), ""},
+    {ASK("") THEN("output.A.choice in ['yea']"), ""},
+    {ASK("") "  - {Name: B, Set: {go: \"${output.A.choice == 'yea'}\"}}\n", ""},
+    {ASK("") "Output: {gone: \"${output.A.choice == 'yea'}\"}\n", ""},
+    {ASK(", Until: \"result.choice == 'yea'\""), ""},
+    {ASK(", Until: \"result.choice != 'nay'\""), "4:12: note: " UNCOMPARED("A")},
+    {ASK(", Output: \"${result.choice}\"") THEN("output.A == 'yea'"), ""},
+    {ASK(", Output: \"${result.choice}\"") THEN("output.A != 'nay'"),
+     "4:12: note: " UNCOMPARED("A")},
+    {ASK("") "  - {Name: C, Await: {Options: [yea, nay]}, TimeoutSeconds: 9}\n" THEN(
+         "output.C.choice == 'yea'"),
+     "4:12: note: " UNCOMPARED("A")},
     {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Set: ~}\n",
      "4:12: note: " REMAINS("A") "5:15: error: Set has no value: give it one or leave it out\n"},
 };
