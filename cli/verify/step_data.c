@@ -42,7 +42,7 @@ static const char *follow_start(struct step_data *data, const struct step_starte
 }
 
 /* A step passes at its moment and not before, in whichever Decision; or with a signal, and then at
- * any time. */
+ * any time. Of itself it fails only where no signal came in its time. */
 static const char *follow_moment(struct step_data *data, const struct event *event,
                                  int64_t decided_at)
 {
@@ -50,6 +50,9 @@ static const char *follow_moment(struct step_data *data, const struct event *eve
     bool waits = event->kind == EVENT_STEP_WAITING;
     bool awaits = waits && waiting->for_signal;
     bool early = event->kind == EVENT_STEP_PASSED && !data->awaits && decided_at < data->due_at;
+    bool hasty = event->kind == EVENT_STEP_FAILED_UNSTARTED && data->awaits &&
+                 text_empty(event->step_failed_unstarted.by) &&
+                 (data->due_at == 0 || decided_at < data->due_at);
     bool by_hand = data->asks && (event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
                                   event->kind == EVENT_STEP_SKIPPED_BY_HAND);
     bool over = waits && waiting->due_at <= decided_at && (waiting->due_at != 0 || !awaits);
@@ -59,6 +62,8 @@ static const char *follow_moment(struct step_data *data, const struct event *eve
     data->asks = awaits && !text_empty(waiting->group);
     if (early)
         return "passes before its moment";
+    if (hasty)
+        return "fails, but awaits a signal for longer";
     if (by_hand)
         return "is ended by hand, but awaits a signal of a group";
     if (twice)
