@@ -64,6 +64,13 @@ bool command_kind_is_from(enum command_kind kind, enum command_sender sender)
     return (info_of(kind)->from & sender) != 0;
 }
 
+struct text undecodable_code(const struct undecodable *undecodable)
+{
+    if (!text_empty(undecodable->code))
+        return undecodable->code;
+    return error_code_text(undecodable->quarantined ? CODE_QUARANTINED : CODE_UNDECODABLE);
+}
+
 struct text command_asker(const struct command *cmd)
 {
     return text_at(cmd, info_of(cmd->kind)->asker);

@@ -72,6 +72,9 @@ struct command {
     };
 };
 
+/* Why it became a dead letter; borrowed. Never empty. */
+struct text undecodable_code(const struct undecodable *undecodable);
+
 /* "SubmitOrder" ... the Avro record's name */
 extern const struct enum_names command_kind_names;
 const char *command_kind_name(enum command_kind kind);

@@ -62,14 +62,23 @@ static void free_command(struct http_pending *pending)
 
 /* ---- answers ---- */
 
-/* The event by which a command was refused, or NULL. */
-static const json_t *find_rejection(const json_t *decision)
+static bool is_refusal(const char *kind)
+{
+    static const enum event_kind refusals[] = {EVENT_COMMAND_REJECTED, EVENT_COMMAND_DEAD_LETTERED};
+    bool is = false;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+        is = is || strcmp(kind, event_kind_name(refusals[i])) == 0;
+    return is;
+}
+
+/* The event by which a command was refused, or became a dead letter; NULL: it was carried out. */
+static const json_t *find_refusal(const json_t *decision)
 {
     size_t i;
     const json_t *event;
     json_array_foreach(json_object_get(decision, "events"), i, event) {
         const char *kind = json_string_value(json_object_get(event, "kind"));
-        if (kind != NULL && strcmp(kind, event_kind_name(EVENT_COMMAND_REJECTED)) == 0)
+        if (kind != NULL && is_refusal(kind))
             return json_object_get(event, "data");
     }
     return NULL;
@@ -95,12 +104,12 @@ static int status_of(const struct operator_command *command, const char *code)
 static void resolve(struct operator_command *command, const json_t *decision)
 {
     struct http_exchange *exchange = http_pending_take(&command->pending);
-    const json_t *rejection = find_rejection(decision);
+    const json_t *refusal = find_refusal(decision);
     assert(exchange != NULL);
     json_t *body = json_incref((json_t *)(uintptr_t)decision);
-    const char *code = json_string_value(json_object_get(rejection, "code"));
-    const char *reason = json_string_value(json_object_get(rejection, "reason"));
-    int status = rejection != NULL ? status_of(command, code) : 200;
+    const char *code = json_string_value(json_object_get(refusal, "code"));
+    const char *reason = json_string_value(json_object_get(refusal, "reason"));
+    int status = refusal != NULL ? status_of(command, code) : 200;
     if (status == 200) {
         http_respond_json(exchange, 200, body);
         return;
@@ -156,6 +165,15 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     http_pending_settle(pending);
 }
 
+/* The order of a command that became a dead letter is only known by its key. */
+static struct text order_of(const struct decision *decision)
+{
+    const struct event *first = &decision->events[0];
+    if (decision->event_count > 0 && first->kind == EVENT_COMMAND_DEAD_LETTERED)
+        return first->command_dead_lettered.key;
+    return decision->order_id;
+}
+
 static bool is_about(const struct operator_command *command, int32_t partition,
                      const struct decision *decision)
 {
@@ -163,7 +181,7 @@ static bool is_about(const struct operator_command *command, int32_t partition,
         return false;
     return is_appending(command)
                ? text_equal((struct text){command->order_id, command->order_id_size},
-                            decision->order_id)
+                            order_of(decision))
                : command->offset == decision->command_offset;
 }
 

@@ -233,13 +233,27 @@ static void fold(struct world *world, const struct decision *decision)
     order_apply_decision(&order->order, decision, &order->heap.arena);
 }
 
-static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
+/* As the scheduler reads it, who does not know the order of what it cannot decide. */
+static struct command read_command(struct world *world, const struct broker_record *record)
 {
     struct record decoded;
+    site_decode(world->codec, record->value, &world->heap.arena, &decoded);
+    if (world->kills == NULL)
+        return decoded.command;
+    return (struct command){.kind = COMMAND_UNDECODABLE,
+                            .undecodable = {.bytes = record->value,
+                                            .key = record->key,
+                                            .reason = TEXT("it \"fails\""),
+                                            .code = text_of(world->kills),
+                                            .quarantined = true}};
+}
+
+static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
+{
     struct decision decision;
     heap_arena_reset(&world->heap);
-    site_decode(world->codec, record->value, &world->heap.arena, &decoded);
-    const struct command *cmd = &decoded.command;
+    const struct command decoded = read_command(world, record);
+    const struct command *cmd = &decoded;
     struct world_order *order = find_order(world, cmd->order_id);
     bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
                  text_equal(cmd->submit_order.workflow, world->workflow->name);

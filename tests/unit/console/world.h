@@ -54,6 +54,7 @@ struct world {
     json_t *json;
     enum effect effect; /* of the failures that are reported */
     bool schedules;     /* commands are decided while it waits for an answer */
+    const char *kills;  /* the code with which commands become dead letters; NULL: they do not */
 };
 
 /* New, with a claim of "scheduler-1" in every partition; `workflow` as engine_workflow.h has it.
