@@ -49,9 +49,9 @@ enum {
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
     STEP_EVENTS_MAX = 5,  /* of one step in a Decision */
     DECISION_EVENTS_MAX = RAISABLE(STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16),
-    OPTIONS_MAX = 8,        /* of an Await */
-    SIGNAL_GROUPS_MAX = 32, /* that a signal's sender belongs to */
-    SIGNALS_MAX = 1000,     /* recorded for a step */
+    OPTIONS_MAX = 8,                     /* of an Await */
+    SIGNAL_GROUPS_MAX = USER_GROUPS_MAX, /* that a signal's sender belongs to */
+    SIGNALS_MAX = 1000,                  /* recorded for a step */
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
     COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */

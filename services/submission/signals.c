@@ -11,14 +11,13 @@ const char *const signal_fields[] = {"id", "payload", "choice", "comment", "by",
 static void take_groups(const struct http_exchange *exchange, struct arena *arena,
                         struct signal_order *signal)
 {
-    struct text groups[HTTP_USER_GROUPS_MAX];
+    struct text groups[USER_GROUPS_MAX];
     uint32_t count = http_user_groups(exchange, groups);
     struct text *copies = ARENA_ARRAY(arena, struct text, count);
     for (uint32_t i = 0; i < count; i++)
         copies[i] = arena_text(arena, groups[i]);
     signal->groups = (struct text_list){copies, count};
 }
-_Static_assert((int)HTTP_USER_GROUPS_MAX <= (int)SIGNAL_GROUPS_MAX, "all groups of a user fit");
 
 enum error_class signal_read(const struct http_exchange *exchange, struct text order_id,
                              struct arena *arena, struct signal_order *ret_signal,

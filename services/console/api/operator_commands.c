@@ -337,8 +337,8 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
 /* Who sends it is whom the server knows; only without authentication, the body says who. */
 static enum error_class read_signal(struct http_exchange *exchange, const char *const fields[],
                                     struct text order_id, struct arena *arena,
-                                    struct text groups[HTTP_USER_GROUPS_MAX],
-                                    struct command *ret_cmd, struct error *ret_error)
+                                    struct text groups[USER_GROUPS_MAX], struct command *ret_cmd,
+                                    struct error *ret_error)
 {
     struct json_value body;
     struct command cmd = {.kind = COMMAND_SIGNAL_ORDER, .order_id = order_id};
@@ -363,7 +363,7 @@ void operator_commands_serve_signal(struct operator_commands *commands, const ch
                                     struct http_exchange *exchange)
 {
     struct text order_id;
-    struct text groups[HTTP_USER_GROUPS_MAX];
+    struct text groups[USER_GROUPS_MAX];
     struct command cmd;
     struct error error;
     if (!api_read_order_id(exchange, &order_id) ||
