@@ -23,7 +23,9 @@ export const maySignal = (group) => !session || (!session.read_only && may('view
 
 export function whyNoSignal(group) {
   if (session?.read_only) return whyNot();
-  return `Only members of ${visible(group)} may answer${session?.user ? `, and ${visible(session.user)} is not one` : ': log in as one'}.`;
+  const members = `Only members of ${visible(group)} may answer`;
+  if (session.user) return `${members}, and ${visible(session.user)} is not one.`;
+  return session.authentication ? `${members}: log in as one.` : `${members}, and this console does not know who its users are.`;
 }
 
 // Why nothing can be changed; null: it can.
