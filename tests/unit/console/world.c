@@ -8,6 +8,7 @@
 #include "platform/logger.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/site.h"
+#include "workflow/workflow_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -64,6 +65,14 @@ struct world *world_new(uint64_t seed, const char *workflow)
     return world;
 }
 
+void world_use_workflow(struct world *world, const char *source)
+{
+    static struct workflow_problems problems;
+    bool compiled = workflow_parse(text_of(source), WORKFLOW_YAML, &world->workflow_heap.arena,
+                                   &problems, &world->workflow);
+    cr_assert(compiled, "line %u: %s", (unsigned)problems.items[0].line, problems.items[0].text);
+}
+
 void world_wipe(struct world *world)
 {
     struct error error;
@@ -85,6 +94,22 @@ void world_free(struct world *world)
     broker_memory_cluster_free(world->kafka);
     loop_free(world->loop);
     free(world);
+}
+
+/* This machine is a trusted proxy. */
+static void open_access(struct world *world)
+{
+    static const char *const proxies[] = {"127.0.0.1"};
+    struct error error;
+    const struct http_access_options options = {.token_file = "",
+                                                .group_file = world->groups_path,
+                                                .proxies = proxies,
+                                                .proxy_count = 1,
+                                                .user_header = "X-User"};
+    snprintf(world->groups_path, sizeof(world->groups_path), "%s/groups", world->folder);
+    cr_assert(files_write_atomic(world->groups_path, text_of(world->groups), &error) == ERROR_OK);
+    cr_assert(http_access_new(world->loop, NULL, &options, &world->access, &error) == ERROR_OK,
+              "%s", error.message);
 }
 
 void world_open_unready(struct world *world)
@@ -114,6 +139,9 @@ void world_open_unready(struct world *world)
                                               .loop = world->loop};
     simulated_service_open(&world->service, "t", settings);
     server.metrics = world->service.metrics;
+    if (world->groups != NULL)
+        open_access(world);
+    server.access = world->access;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
     cr_assert(http_client_new(world->loop, &client, &world->client, &error) == ERROR_OK);
     world->broker = broker_memory_new(world->kafka, "console-1");
@@ -137,6 +165,8 @@ void world_close(struct world *world)
     console_free(world->console);
     http_client_free(world->client);
     http_server_free(world->service.http);
+    http_access_free(world->access);
+    world->access = NULL;
     world->service.loop = NULL; /* the world's */
     simulated_service_close(&world->service);
     world->console = NULL;
@@ -450,10 +480,14 @@ static void on_result(const struct http_result *result, void *userdata)
 void world_ask(struct world *world, const char *path, const char *body)
 {
     char url[16384];
+    char header[128];
     struct error error;
+    const char *const headers[] = {header, NULL};
+    snprintf(header, sizeof(header), "X-User: %s", world->user != NULL ? world->user : "");
     snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
     struct http_request request = {.method = body == NULL ? "GET" : "POST",
                                    .url = url,
+                                   .headers = world->user != NULL ? headers : NULL,
                                    .body = text_of(body),
                                    .timeout_ms = INT64_C(10) * 60 * 1000};
     world->answered = false;
