@@ -87,6 +87,7 @@ int signal_status_by(const json_t *order, const struct signal_order *signal,
     const json_t *step = find_step(json_object_get(order, "steps"), signal->step);
     const char *step_state = json_string_value(json_object_get(step, "state"));
     bool repeats = !text_empty(signal->id); /* perhaps what the step has had: the scheduler knows */
+    bool has_agent = json_is_string(json_object_get(step, "agent"));
     if (!order_lookup_is_of(order, exchange) && !awaits_sender(order, signal)) {
         error_set(ret_error, CODE_UNKNOWN_ORDER, "order %.*s does not exist",
                   TEXT_ARG(signal->order_id));
@@ -96,8 +97,8 @@ int signal_status_by(const json_t *order, const struct signal_order *signal,
         error_set(ret_error, CODE_ALREADY_ENDED, "the order is %s", state);
         return 409;
     }
-    if (step == NULL) {
-        error_set(ret_error, CODE_UNKNOWN_STEP, "the order has no step %.*s",
+    if (step == NULL || has_agent) {
+        error_set(ret_error, CODE_UNKNOWN_STEP, "the order has no Await %.*s",
                   TEXT_ARG(signal->step));
         return 404;
     }
