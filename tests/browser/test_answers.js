@@ -174,6 +174,7 @@ test('an_answer_that_is_not_decided_in_time_counts_once', async ({ page }) => {
 test('what_is_typed_stays_while_another_step_is_answered', async ({ page }) => {
   await openAs(page, 'vera', '/orders/twins-1');
   const [dot, dash] = ['Sign.1', 'Sign-1'].map((step) => panelOf(page, `${step} waits for a signal`));
+  await dash.waitFor();
   const ids = await page.locator('section.question').evaluateAll((all) => all.map((each) => each.getAttribute('aria-labelledby')));
   assert.equal(new Set(ids).size, 2);
   assert.deepEqual(await serious(page), []);
