@@ -5,8 +5,9 @@
  *     POST /api/orders/{id}/{verb}    {"by": "ann", "reason": "bank is back", ...}
  *
  * The verbs are those of engine/commands.def; a body holds what the command's record holds.
- * 200 with the Decision; 409 with its code and reason when the command was rejected or became a dead
- * letter; 504 when no Decision came in time: the command stays in the log and will be decided. */
+ * 200 with the Decision; 409 with its code and reason when the command was rejected or became a
+ * dead letter; 504 when no Decision came in time: the command stays in the log and will be
+ * decided. */
 #ifndef SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 #define SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 
