@@ -223,7 +223,8 @@ Test(submission_signals, leaves_to_the_scheduler_what_may_count)
           {SHOP, OWN("Pending", "Pending"), "Approve", ONE, 202, ""},
           {SHOP, OWN("Error", "Waiting"), "Approve", ONE, 202, ""},
           /* It may be the one that passed the step. */
-          {SHOP, OWN("Processing", "Processed"), "Approve", WITH_ID, 202, ""});
+          {SHOP, OWN("Processing", "Processed"), "Approve", WITH_ID, 202, ""},
+          {SHOP, OWN("Processed", "Processed"), "Approve", WITH_ID, 202, ""});
 }
 
 Test(submission_signals, refuses_what_comes_too_late)
@@ -234,7 +235,7 @@ Test(submission_signals, refuses_what_comes_too_late)
           {SHOP, OWN("Processing", "Skipped"), "Approve", ONE, 409, "TooLate"},
           {SHOP, OWN("Processing", "Caught"), "Approve", ONE, 409, "TooLate"},
           {SHOP, OWN("Error", "Error"), "Approve", ONE, 409, "TooLate"},
-          {SHOP, OWN("Processed", "Processed"), "Approve", WITH_ID, 409, "AlreadyEnded"},
+          {SHOP, OWN("Processed", "Processed"), "Approve", ONE, 409, "AlreadyEnded"},
           {SHOP, OWN("Compensating", "Skipped"), "Approve", ONE, 409, "AlreadyEnded"},
           {SHOP, OWN("Compensated", "Skipped"), "Approve", ONE, 409, "AlreadyEnded"});
 }
