@@ -187,6 +187,8 @@ static void check_fold_from_zero(void)
 static bool fails_by_itself(uint32_t index)
 {
     const struct step *step = &history.order.steps[index];
+    if (step_wait(step).kind == WAIT_SIGNAL)
+        return true; /* as long as the order has */
     return step->state == STEP_ERROR &&
            (history.workflow->steps[index].kind == STEP_KIND_FAIL ||
             history.workflow->steps[index].kind == STEP_KIND_AWAIT ||
@@ -203,7 +205,7 @@ static void complete_by_hand(void)
     }
 }
 
-/* An Await in Error that its group alone may pass, and which may refuse every answer: the cure is
+/* An Await that its group alone may pass, and which may refuse every answer: the cure is
  * to migrate the order to a corrected version. */
 static bool needs_another_version(void)
 {
@@ -214,7 +216,8 @@ static bool needs_another_version(void)
         bool full = awaiting != NULL && awaiting->signals >= SIGNALS_MAX;
         bool reads = full || plan->when != NULL || plan->until != NULL || plan->output != NULL ||
                      plan->await.question != NULL;
-        needs = needs || (history.order.steps[i].state == STEP_ERROR &&
+        enum step_state state = history.order.steps[i].state;
+        needs = needs || ((state == STEP_ERROR || state == STEP_WAITING) &&
                           plan->kind == STEP_KIND_AWAIT && !text_empty(plan->await.from) && reads);
     }
     return needs;
