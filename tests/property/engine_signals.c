@@ -158,7 +158,7 @@ void signals_send(void)
     send(index, signal);
     const struct event *event = &history.log[history.count - 1].events[0];
     bool not_yet = event->kind == EVENT_SIGNAL_RECEIVED && !event->signal_received.kept;
-    if (not_yet && history.count < FLOODED_DECISIONS_MAX && dice_roll(&history.dice, 300) == 0)
+    if (not_yet && history.count < FLOODED_DECISIONS_MAX && dice_roll(&history.dice, 20) == 0)
         flood(index, signal);
 }
 
