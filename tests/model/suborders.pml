@@ -86,7 +86,7 @@ mtype = {
     ABSENT, RUNNING, TROUBLED, HELD, UNDOING, STUCK, KEPT, FINAL, UNDONE, /* a sub-order */
     WORKING, COMPENSATING, PROCESSED, COMPENSATED, /* the parent; also ABSENT */
     RUNS, DONE, ERROR,                             /* its step; also UNDOING */
-    TODO, SUBMITTED, FAILED,                       /* an item; also HELD, FINAL */
+    TO_DO, SUBMITTED, FAILED,                       /* an item; also HELD, FINAL */
     SUBMIT, KEEP, UNDO, UNKNOWN,                   /* to a sub-order */
     REFUSED, UNKNOWN_ORDER,                        /* to the parent; also HELD, FINAL, FAILED */
     ASKED, RECALLED                                /* events; also SUBMITTED, PROCESSED */
@@ -109,9 +109,9 @@ c_code {
 typedef parent_row {
     mtype state = ABSENT;
     byte number;
-    mtype step = TODO;
+    mtype step = TO_DO;
     byte generation;
-    mtype item[ITEMS] = TODO;
+    mtype item[ITEMS] = TO_DO;
     byte item_generation[ITEMS]; /* in which it was submitted */
     bit recalled;
     bit stopped; /* no further item starts */
@@ -287,10 +287,10 @@ inline check_item(c)
         assert(p.state == PROCESSED && END_OF(c) == KEPT)
     :: IS_OURS(c) && IS_CURRENT(c) && p.item[ITEM(c)] == FINAL ->
         assert(END_OF(c) == FINAL || (p.spoiled && END_OF(c) == KEPT))
-    :: IS_OURS(c) && (!IS_CURRENT(c) || p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TODO) ->
+    :: IS_OURS(c) && (!IS_CURRENT(c) || p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TO_DO) ->
         assert(END_OF(c) == UNDONE || IS_EXCUSED(c) || s[c].state == TROUBLED || p.spoiled)
     :: !IS_OURS(c) && IS_CURRENT(c) && ITEM(c) < items ->
-        assert(p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TODO)
+        assert(p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TO_DO)
     :: else
     fi;
     assert(!(p.state == COMPENSATED && IS_OURS(c) && END_OF(c) == KEPT) || p.spoiled)

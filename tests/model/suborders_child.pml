@@ -56,7 +56,7 @@ inline undo_by_parent(c)
     /* I9, 4.4: what the parent keeps is not undone, and what it does not recall neither. */
     assert(!(h[c].released & from));
     assert(p.number != from || p.state == ABSENT || p.recalled || !IS_CURRENT(c) ||
-           p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TODO);
+           p.item[ITEM(c)] == FAILED || p.item[ITEM(c)] == TO_DO);
     s[c].state = UNDOING;
     progress()
 }

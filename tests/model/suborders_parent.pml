@@ -46,7 +46,7 @@ inline tally()
     :: i < items ->
         if
         :: p.item[i] == FAILED -> failed++
-        :: p.item[i] == TODO -> todo++
+        :: p.item[i] == TO_DO -> todo++
         :: UNANSWERED(i) -> open++
         :: else
         fi;
@@ -65,7 +65,7 @@ inline submit_more()
     do
     :: i < items ->
         if
-        :: MAY_SUBMIT && p.item[i] == TODO && open < together ->
+        :: MAY_SUBMIT && p.item[i] == TO_DO && open < together ->
             p.item[i] = SUBMITTED; p.item_generation[i] = p.generation;
             mask = mask | (1 << i); open++
         :: else
@@ -139,15 +139,15 @@ inline go_on()
 inline begin_parent(which)
 {
     p.state = WORKING; p.number = which; p.step = RUNS; p.generation = 0;
-    p.item[0] = TODO; p.item[1] = TODO; p.item_generation[0] = 0; p.item_generation[1] = 0;
+    p.item[0] = TO_DO; p.item[1] = TO_DO; p.item_generation[0] = 0; p.item_generation[1] = 0;
     p.recalled = 0; p.stopped = 0; p.spoiled = 0;
     submit_more()
 }
 
 inline expire_parent()
 {
-    p.state = ABSENT; p.step = TODO; p.generation = 0;
-    p.item[0] = TODO; p.item[1] = TODO; p.item_generation[0] = 0; p.item_generation[1] = 0;
+    p.state = ABSENT; p.step = TO_DO; p.generation = 0;
+    p.item[0] = TO_DO; p.item[1] = TO_DO; p.item_generation[0] = 0; p.item_generation[1] = 0;
     p.recalled = 0; p.stopped = 0; p.spoiled = 0;
     i = 0;
     do
@@ -200,7 +200,7 @@ inline resubmit()
     do
     :: i < items ->
         if
-        :: p.item[i] == FAILED -> p.item[i] = TODO
+        :: p.item[i] == FAILED -> p.item[i] = TO_DO
         :: else
         fi;
         i++
@@ -282,7 +282,7 @@ inline take_report_of_item(c)
         end_item(c, FAILED)
     :: what == HELD && p.item[ITEM(c)] == FAILED && broken != IGNORES_HELD_OF_A_FAILED_ITEM ->
         answer_held(c, UNDO)
-    :: what == HELD && p.item[ITEM(c)] == TODO && broken != IGNORES_HELD_OF_AN_ITEM_TO_DO ->
+    :: what == HELD && p.item[ITEM(c)] == TO_DO && broken != IGNORES_HELD_OF_AN_ITEM_TO_DO ->
         answer_held(c, UNDO)
     :: else
     fi
