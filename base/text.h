@@ -13,6 +13,11 @@ struct text {
     uint32_t size;
 };
 
+struct text_list {
+    const struct text *items;
+    uint32_t count;
+};
+
 /* A text from a string literal (its NUL is left out). */
 #define TEXT(literal) ((struct text){(literal), sizeof(literal) - 1})
 /* The same, where only a constant may stand. */

@@ -32,6 +32,7 @@
     X(compensate)    \
     X(resubmit)      \
     X(step)          \
+    X(signal)        \
     X(alerts)        \
     X(dead_letters)  \
     X(agents)        \

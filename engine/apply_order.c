@@ -240,6 +240,10 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
         step.wait = (struct wait_row){0};
         step.input = none;
     }
+    /* It may be of another kind now, unless it waits, has passed, or has a signal. */
+    bool open = step.state == STEP_PENDING || step.state == STEP_ERROR;
+    if (open && !step_has_early_signal(&step))
+        step.awaiting = NULL;
     step.generation[DIRECTION_DO] += plan->new_key;
     if (moves_retries)
         memcpy(step.retries_used, plan->retries_used, sizeof(step.retries_used));
@@ -322,6 +326,7 @@ static struct step begun_again(struct step step, uint32_t generation)
     }
     step.wait = (struct wait_row){0};
     step.input = (struct text){0};
+    step.awaiting = NULL;
     step.generation[DIRECTION_DO] = generation;
     return step;
 }
@@ -367,6 +372,49 @@ static const char *order_amended_problem(const struct order *order, const struct
         if (!may_begin_again(&order->steps[index]))
             return "a step begins again that may have had an effect";
     }
+    return NULL;
+}
+
+/* ---- signals ---- */
+
+static void signal_received(const struct apply_ctx *ctx, const struct event *event)
+{
+    const struct signal_received *received = &event->signal_received;
+    const struct text none = {0};
+    int index = order_find_step(ctx->order, received->step);
+    assert(index >= 0);
+    struct step *step = &ctx->order->steps[index];
+    struct awaiting *awaiting = ARENA_NEW(ctx->arena, struct awaiting);
+    if (step->awaiting != NULL)
+        *awaiting = *step->awaiting;
+    awaiting->signals++;
+    awaiting->signal_id = apply_text(ctx, awaiting->signal_id, received->signal_id);
+    if (received->kept) {
+        assert(step->state == STEP_PENDING && text_empty(awaiting->payload));
+        awaiting->payload = apply_text(ctx, none, received->payload);
+        awaiting->by = apply_text(ctx, none, received->by);
+    }
+    step->awaiting = awaiting;
+}
+
+static const char *signal_received_problem(const struct order *order,
+                                           const struct decision *decision,
+                                           const struct event *event)
+{
+    (void)decision;
+    const struct signal_received *received = &event->signal_received;
+    int index = order_find_step(order, received->step);
+    if (index < 0)
+        return "there is no such step";
+    const struct step *step = &order->steps[index];
+    bool waits = step->state == STEP_WAITING && step->awaiting != NULL;
+    bool early = step->state == STEP_PENDING && step->direction == DIRECTION_DO;
+    if (order_ended(order) || (!early && !waits))
+        return "a signal is received by a step that takes none";
+    if (received->kept && (!early || text_empty(received->payload)))
+        return "a signal is kept for a step that waits already, or without a payload";
+    if (received->kept && step_has_early_signal(step))
+        return "a signal is kept for a step that has one";
     return NULL;
 }
 

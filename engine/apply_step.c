@@ -159,6 +159,34 @@ static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
     memset(step->retries_used, 0, sizeof(step->retries_used));
 }
 
+/* ---- signals ---- */
+
+/* What stays of it once the step waits for no signal, and has none. */
+static const struct awaiting *end_awaiting(const struct apply_ctx *ctx,
+                                           const struct awaiting *awaiting)
+{
+    if (awaiting == NULL || awaiting->signals == 0)
+        return NULL;
+    struct awaiting *rest = ARENA_NEW(ctx->arena, struct awaiting);
+    rest->signal_id = awaiting->signal_id;
+    rest->signals = awaiting->signals;
+    return rest;
+}
+
+static const struct awaiting *await_signal(const struct apply_ctx *ctx,
+                                           const struct awaiting *before,
+                                           const struct step_waiting *waiting)
+{
+    struct awaiting *awaiting = ARENA_NEW(ctx->arena, struct awaiting);
+    if (before != NULL)
+        *awaiting = *before;
+    awaiting->group = apply_text(ctx, no_text, waiting->group);
+    awaiting->options =
+        ctx->borrow ? waiting->options : text_list_copy(waiting->options, ctx->arena);
+    awaiting->question = apply_text(ctx, no_text, waiting->question);
+    return awaiting;
+}
+
 static void step_queued(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     (void)ctx;
@@ -174,17 +202,20 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
 
 static void step_waiting(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
-    (void)ctx;
-    assert(event->step_waiting.ref.attempt == step->attempt);
-    assert(step->complete_by == 0 && event->step_waiting.due_at > 0);
+    const struct step_waiting *waiting = &event->step_waiting;
+    assert(waiting->ref.attempt == step->attempt);
+    assert(step->complete_by == 0 && (waiting->due_at > 0 || waiting->for_signal));
     step->effect = EFFECT_NONE;
-    step->wait = (struct wait_row){.retry_at = event->step_waiting.due_at};
+    step->wait = (struct wait_row){.retry_at = waiting->due_at};
+    step->awaiting = waiting->for_signal ? await_signal(ctx, step->awaiting, waiting) : NULL;
 }
 
 static const char *step_waiting_problem(const struct step *step, const struct event *event)
 {
-    (void)step;
-    return event->step_waiting.due_at <= 0 ? "a step waits for a moment that has no time" : NULL;
+    const struct step_waiting *waiting = &event->step_waiting;
+    if (waiting->due_at < 0 || (waiting->due_at == 0 && !waiting->for_signal))
+        return "a step waits for a moment that has no time";
+    return step_has_early_signal(step) ? "a step waits although it has a signal" : NULL;
 }
 
 static void step_extended(const struct apply_ctx *ctx, struct step *step, const struct event *event)
@@ -205,10 +236,10 @@ static const char *step_extended_problem(const struct step *step, const struct e
 /* Not waiting any more: for its next attempt, nor for an agent. */
 static void end_wait(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
-    (void)ctx;
     (void)event;
     assert(step->complete_by == 0);
     step->wait = no_wait;
+    step->awaiting = end_awaiting(ctx, step->awaiting);
 }
 
 /* The step is finished: nothing of it will be asked for in this direction. */
@@ -216,6 +247,7 @@ static void finish(const struct apply_ctx *ctx, struct step *step, const struct 
 {
     end_wait(ctx, step, event);
     step->input = no_text;
+    step->awaiting = NULL;
 }
 
 static void step_skipped(const struct apply_ctx *ctx, struct step *step, const struct event *event)
@@ -225,12 +257,20 @@ static void step_skipped(const struct apply_ctx *ctx, struct step *step, const s
         step->ended_at = 0;
 }
 
+/* With a signal, if it awaited one: an early one has been counted. */
 static void step_passed(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
+    const struct awaiting *awaiting = step->awaiting;
     finish(ctx, step, event);
     step->ended_at = ctx->decided_at;
     step->effect = EFFECT_NONE;
     step->output = apply_text(ctx, step->output, event->step_passed.output);
+    if (awaiting == NULL)
+        return;
+    struct awaiting *rest = ARENA_NEW(ctx->arena, struct awaiting);
+    rest->signal_id = apply_text(ctx, awaiting->signal_id, event->step_passed.signal_id);
+    rest->signals = awaiting->signals + (step->state == STEP_WAITING);
+    step->awaiting = rest;
 }
 
 static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *step,

@@ -64,6 +64,13 @@ bool command_kind_is_from(enum command_kind kind, enum command_sender sender)
     return (info_of(kind)->from & sender) != 0;
 }
 
+struct text undecodable_code(const struct undecodable *undecodable)
+{
+    if (!text_empty(undecodable->code))
+        return undecodable->code;
+    return error_code_text(undecodable->quarantined ? CODE_QUARANTINED : CODE_UNDECODABLE);
+}
+
 struct text command_asker(const struct command *cmd)
 {
     return text_at(cmd, info_of(cmd->kind)->asker);
@@ -112,6 +119,10 @@ void command_make_canonical(struct command *cmd, struct arena *arena)
         !json_canonical(cmd->amend_order.input, ORDER_INPUT_BYTES_MAX, arena,
                         &cmd->amend_order.input, NULL))
         cmd->amend_order.input = TEXT("?"); /* begins as no JSON does */
+    if (cmd->kind == COMMAND_SIGNAL_ORDER &&
+        !json_canonical(cmd->signal_order.payload, UINT32_MAX, arena, &cmd->signal_order.payload,
+                        NULL))
+        cmd->signal_order.payload = (struct text){0}; /* which no JSON is */
     if (cmd->kind == COMMAND_REPORT_STEP) {
         failure->error_name = utf8_clean(failure->error_name, ERROR_NAME_BYTES_READ_MAX, arena);
         failure->error_message = utf8_clean(failure->error_message, MESSAGE_BYTES_READ_MAX, arena);

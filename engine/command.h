@@ -33,6 +33,7 @@ struct attempt_ref {
 /* struct cancel_order and so on. */
 #define FIELDS(type) struct type { struct text order_id;
 #define TEXT_FIELD(type, need, name, limits) struct text name;
+#define TEXTS_FIELD(type, name, limits) struct text_list name;
 #define BOOL_FIELD(type, need, name) bool name;
 #define U32_FIELD(type, need, name) uint32_t name;
 #define I64_FIELD(type, need, name) int64_t name;
@@ -71,6 +72,9 @@ struct command {
     };
 };
 
+/* Why it became a dead letter; borrowed. Never empty. */
+struct text undecodable_code(const struct undecodable *undecodable);
+
 /* "SubmitOrder" ... the Avro record's name */
 extern const struct enum_names command_kind_names;
 const char *command_kind_name(enum command_kind kind);
@@ -84,8 +88,9 @@ struct attempt_ref command_attempt(const struct command *cmd);
 /* What the codec, which knows sizes and UTF-8, and what submissions have to pass leave unchecked.
  * REJECT "InvalidCommand". */
 enum error_class command_check(const struct command *cmd, struct error *ret_error);
-/* Outputs become canonical, or empty where they are not JSON: engine/output.h. So does an order's
- * input, or what command_check() refuses. Their texts are borrowed or new in `arena`. */
+/* Outputs become canonical, or empty where they are not JSON: engine/output.h. So do an order's
+ * input and a signal's payload, or what command_check() refuses. Their texts are borrowed or new in
+ * `arena`. */
 void command_make_canonical(struct command *cmd, struct arena *arena);
 
 #endif

@@ -99,8 +99,10 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
         bool undo = step->direction == DIRECTION_UNDO;
         bool acts = step->state == STEP_PROCESSING || undo;
         bool waits = step->state == STEP_WAITING;
+        bool awaits = plan->kind == STEP_KIND_AWAIT;
         if (!text_equal(plan->name, step->name) || (acts && plan->agent_count == 0) ||
-            (undo && !plan->has_compensate) || (waits && !workflow_step_waits(plan)))
+            (undo && !plan->has_compensate) || (waits && !workflow_step_waits(plan)) ||
+            (step->awaiting != NULL ? !awaits : waits && awaits))
             return false;
     }
     return true;
@@ -225,8 +227,11 @@ static struct text reply_to(const struct decide_ctx *ctx)
     bool anothers = cmd->kind == COMMAND_CANCEL_ORDER && decide_cancels_anothers(ctx);
     bool refused = cmd->kind == COMMAND_SUBMIT_ORDER &&
                    ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED;
-    return ctx->order->version > 0 && !anothers && !refused ? ctx->order->details.reply_to
-                                                            : command_reply_to(cmd);
+    bool signals = cmd->kind == COMMAND_SIGNAL_ORDER &&
+                   ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED;
+    return ctx->order->version > 0 && !anothers && !refused && !signals
+               ? ctx->order->details.reply_to
+               : command_reply_to(cmd);
 }
 
 void engine_decide_and_apply(const struct order *order, const struct command *cmd,

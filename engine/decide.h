@@ -172,11 +172,13 @@ static inline struct attempt_ref step_attempt_ref(const struct step *step)
 }
 
 /* Whether a step that is Pending or Waiting is to be looked at now: it does not wait for its next
- * attempt, nor for a moment. */
+ * attempt, nor for a moment or a signal. */
 static inline bool decide_may_start(const struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state == STEP_PENDING || step->state == STEP_WAITING);
     struct wait wait = step_wait(step);
+    if (wait.kind == WAIT_SIGNAL)
+        return wait.until != 0 && wait.until <= ctx->input->now;
     bool timed = wait.kind == WAIT_RETRY || wait.kind == WAIT_TIME;
     return !timed || wait.until <= ctx->input->now;
 }

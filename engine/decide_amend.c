@@ -89,6 +89,7 @@ static bool reads_change(const struct workflow_step *plan, struct input_change *
            expression_reads_change(plan->until, change) ||
            expression_reads_change(plan->wait.seconds, change) ||
            expression_reads_change(plan->wait.timestamp, change) ||
+           template_reads_change(plan->await.question, change) ||
            template_reads_change(plan->input, change) ||
            template_reads_change(plan->output, change) ||
            template_reads_change(plan->set, change) ||
@@ -126,7 +127,8 @@ static bool is_finished(const struct step *step)
 }
 
 /* It was finished by what its expressions made of the data, not by an attempt or an operator; or
- * it waits for the moment that they made. */
+ * it waits for the moment that they made, or for an answer to what they asked. A signal that they
+ * let pass, early or not, answered what was asked before. */
 static bool was_evaluated(const struct step *step, const struct workflow_step *plan)
 {
     bool by_hand = step->ended_at != 0; /* unless it passed */
@@ -136,7 +138,16 @@ static bool was_evaluated(const struct step *step, const struct workflow_step *p
         return plan->when != NULL && !by_hand;
     if (step->state == STEP_CAUGHT)
         return !by_hand;
-    return plan->agent_count == 0 && (is_finished(step) || step->state == STEP_WAITING);
+    return plan->agent_count == 0 &&
+           (is_finished(step) || step->state == STEP_WAITING || step_has_early_signal(step));
+}
+
+/* What an Await asks, and holds its signal against. */
+static bool signal_change(const struct workflow_step *plan, struct input_change *change)
+{
+    return plan->kind == STEP_KIND_AWAIT && (template_reads_change(plan->await.question, change) ||
+                                             expression_reads_change(plan->until, change) ||
+                                             template_reads_change(plan->output, change));
 }
 
 /* What it was evaluated from. */
@@ -145,11 +156,12 @@ static bool evaluated_change(const struct step *step, const struct workflow_step
 {
     if (expression_reads_change(plan->when, change))
         return true;
-    return step->state != STEP_SKIPPED && (template_reads_change(plan->set, change) ||
-                                           template_reads_change(plan->fail.message, change) ||
-                                           template_reads_change(plan->input, change) ||
-                                           expression_reads_change(plan->wait.seconds, change) ||
-                                           expression_reads_change(plan->wait.timestamp, change));
+    return step->state != STEP_SKIPPED &&
+           (template_reads_change(plan->set, change) ||
+            template_reads_change(plan->fail.message, change) ||
+            template_reads_change(plan->input, change) ||
+            expression_reads_change(plan->wait.seconds, change) ||
+            expression_reads_change(plan->wait.timestamp, change) || signal_change(plan, change));
 }
 
 /* The steps before one that stays as it is: what that one has done, or was done to it, rests on how
@@ -183,19 +195,21 @@ static uint64_t evaluated_again(const struct decide_ctx *ctx, struct input_chang
         for (uint32_t i = 0; i < ctx->order->step_count; i++) {
             const struct step *step = &ctx->order->steps[i];
             const struct workflow_step *plan = decide_plan_of(ctx, i);
+            bool follows = (plan->after & again) != 0 && !step_has_early_signal(step);
             if (((stay | again) & BIT(i)) == 0 && was_evaluated(step, plan) &&
-                ((plan->after & again) != 0 || evaluated_change(step, plan, change)))
+                (follows || evaluated_change(step, plan, change)))
                 again |= BIT(i);
         }
     }
     return again;
 }
 
-/* It waits for an attempt or in a queue, with what was made of the old data. */
+/* It waits for an attempt or in a queue, with what was made of the old data. Of a step that has a
+ * signal, nothing was made, unless it is evaluated again. */
 static bool is_under_way(const struct step *step)
 {
     return step->state == STEP_PENDING && step->effect == EFFECT_NONE &&
-           (step->attempt > 0 || step_wait(step).kind != WAIT_NONE);
+           !step_has_early_signal(step) && (step->attempt > 0 || step_wait(step).kind != WAIT_NONE);
 }
 
 /* An attempt with other data needs another key. None had an effect. Steps in Error get theirs when

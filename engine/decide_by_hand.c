@@ -100,6 +100,20 @@ static void go_on(struct decide_ctx *ctx, enum error_code code, struct text by, 
     decide_advance(ctx);
 }
 
+/* False after it rejected: operators do not pass what a group is to decide. */
+static bool may_pass(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    if (plan->kind != STEP_KIND_AWAIT || text_empty(plan->await.from))
+        return true;
+    decide_reject(ctx, CODE_NEEDS_SIGNAL,
+                  "step %.*s is passed only by a signal of %.*s: `reeve signal %.*s %.*s`, or "
+                  "`reeve step fail`",
+                  TEXT_ARG(plan->name), TEXT_ARG(plan->await.from),
+                  TEXT_ARG(ctx->order->details.order_id), TEXT_ARG(plan->name));
+    return false;
+}
+
 void decide_complete_step(struct decide_ctx *ctx)
 {
     const struct complete_step *cmd = &ctx->cmd->complete_step;
@@ -107,7 +121,7 @@ void decide_complete_step(struct decide_ctx *ctx)
     assert(cmd->output.size <= STEP_OUTPUT_BYTES_READ_MAX);
     assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     const struct step *step = require_step(ctx, cmd->step, &index);
-    if (step == NULL)
+    if (step == NULL || !may_pass(ctx, index))
         return;
     if (step->direction == DIRECTION_UNDO && !text_empty(cmd->output)) {
         decide_reject(ctx, CODE_NO_OUTPUT, "step %.*s is being undone, which has no output",
@@ -163,7 +177,7 @@ void decide_skip_step(struct decide_ctx *ctx)
     uint32_t index = 0;
     assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
     const struct step *step = require_step(ctx, cmd->step, &index);
-    if (step == NULL || !may_skip(ctx, step))
+    if (step == NULL || !may_pass(ctx, index) || !may_skip(ctx, step))
         return;
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_SKIPPED_BY_HAND,
                                      .step_skipped_by_hand = {.ref = step_attempt_ref(step),

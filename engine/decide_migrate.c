@@ -94,9 +94,12 @@ static bool takes_input(struct decide_ctx *ctx)
 
 /* ---- the steps ---- */
 
-/* It has ended, an attempt of it runs or one may have had an effect, or it waits for a moment. */
+/* It has ended, an attempt of it runs or one may have had an effect, it waits for a moment or a
+ * signal, or has a signal. */
 static bool counts(const struct step *step)
 {
+    if (step_has_early_signal(step))
+        return true;
     return step->state == STEP_PROCESSING || step->state == STEP_WAITING ||
            step->state == STEP_PROCESSED || step->state == STEP_SKIPPED ||
            step->state == STEP_CAUGHT || step->effect != EFFECT_NONE;
@@ -139,7 +142,8 @@ static const char *step_difference(const struct decide_ctx *ctx, uint32_t index,
         return target->pivot ? "is the pivot" : "is not the pivot";
     if (plan->kind != target->kind && (acts || step->state != STEP_SKIPPED))
         return "is of another kind";
-    return acts ? decide_kind_of(ctx, index)->differs(step, plan, target) : NULL;
+    bool waits = step->state == STEP_WAITING || step_has_early_signal(step);
+    return acts || waits ? decide_kind_of(ctx, index)->differs(step, plan, target) : NULL;
 }
 
 /* "Processed", or what is known of it where that says more. */

@@ -42,7 +42,7 @@ void decide_start(struct decide_ctx *ctx)
         return;
     }
     struct wait wait = step_wait(step);
-    bool timed = wait.kind == WAIT_RETRY || wait.kind == WAIT_TIME;
+    bool timed = wait.kind == WAIT_RETRY || (step->state == STEP_WAITING && wait.until != 0);
     bool seen = timed && wait.until == cmd->retry_at;
     if (wait.kind != WAIT_QUEUE && !seen) {
         decide_reject(ctx, CODE_STALE, "step %.*s is %s, with another retry time than %lld",

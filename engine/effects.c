@@ -247,6 +247,8 @@ static void add_step_change(struct status_update *status, const struct event *ev
         change->error_name = event->step_failed_unstarted.error_name;
     else if (event->kind == EVENT_STEP_TIMED_OUT)
         change->error_name = TEXT(ERROR_TIMEOUT);
+    else if (event->kind == EVENT_STEP_WAITING && !text_empty(event->step_waiting.question))
+        status->question = event->step_waiting.question;
 }
 
 /* To another submitter, the order does not exist. */

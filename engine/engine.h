@@ -143,6 +143,7 @@ struct status_update {
     struct step_change *steps; /* that changed */
     uint32_t step_count;
     struct text output;   /* of a processed order; JSON, or empty */
+    struct text question; /* of a step that began to wait for a signal; the last one's */
     struct text reply_to; /* where it goes; not part of the record */
 };
 

@@ -77,8 +77,12 @@ enum command_kind decision_command(const struct decision *decision)
 {
     const struct event *first = &decision->events[0];
     assert(decision->event_count > 0);
-    return first->kind == EVENT_COMMAND_REJECTED ? first->command_rejected.command
-                                                 : row_of(first->kind)->answers;
+    if (first->kind == EVENT_COMMAND_REJECTED)
+        return first->command_rejected.command;
+    /* With a signal, unless an early one was taken by a step that had been put off. */
+    if (first->kind == EVENT_STEP_PASSED && !text_empty(first->step_passed.by))
+        return COMMAND_SIGNAL_ORDER;
+    return row_of(first->kind)->answers;
 }
 
 bool event_is_of_step(enum event_kind kind)

@@ -88,6 +88,7 @@ struct command_rejected {
 #define FIELDS(payload) struct payload {
 #define ATTEMPT_FIELD(payload) struct attempt_ref ref;
 #define TEXT_FIELD(payload, need, field, limits) struct text field;
+#define TEXTS_FIELD(payload, field, limits) struct text_list field;
 #define BOOL_FIELD(payload, need, field) bool field;
 #define U32_FIELD(payload, need, field) uint32_t field;
 #define U32_FIELD_BELOW(payload, need, field, limit) uint32_t field;

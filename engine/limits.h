@@ -32,6 +32,10 @@ enum {
     REPORT_OUTPUT_BYTES_MAX = RAISABLE(262144), /* JSON text that a report brings to a step */
     STEP_INPUT_BYTES_MAX = RAISABLE(32768),     /* JSON text that a step's Input made */
     SET_BYTES_MAX = 8192,                       /* JSON text that a Set made */
+    SIGNAL_BYTES_MAX = STEP_OUTPUT_BYTES_MAX,   /* JSON text of a signal, a step's output */
+    SIGNAL_ID_BYTES_MAX = 128,                  /* by which a signal's sender repeats it */
+    QUESTION_BYTES_MAX = 1024,                  /* of an Await, filled in */
+    TEXT_ITEM_BYTES_MAX = NAME_BYTES_MAX,       /* of a list of texts: an option, a group */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
@@ -45,6 +49,9 @@ enum {
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
     STEP_EVENTS_MAX = 5,  /* of one step in a Decision */
     DECISION_EVENTS_MAX = RAISABLE(STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16),
+    OPTIONS_MAX = 8,                     /* of an Await */
+    SIGNAL_GROUPS_MAX = USER_GROUPS_MAX, /* that a signal's sender belongs to */
+    SIGNALS_MAX = 1000,                  /* recorded for a step */
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
     COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
     COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
@@ -81,7 +88,13 @@ enum {
     STEP_OUTPUT_BYTES_READ_MAX = 128 * 1024,
     REPORT_OUTPUT_BYTES_READ_MAX = 512 * 1024,
     STEP_INPUT_BYTES_READ_MAX = 64 * 1024,
+    SIGNAL_BYTES_READ_MAX = STEP_OUTPUT_BYTES_READ_MAX,
+    SIGNAL_ID_BYTES_READ_MAX = SIGNAL_ID_BYTES_MAX,
+    QUESTION_BYTES_READ_MAX = 2048,
+    TEXT_ITEM_BYTES_READ_MAX = TEXT_ITEM_BYTES_MAX,
 
+    OPTIONS_READ_MAX = OPTIONS_MAX,
+    SIGNAL_GROUPS_READ_MAX = SIGNAL_GROUPS_MAX,
     ORDER_LINES_READ_MAX = 4000,
     ORDER_ATTRIBUTES_READ_MAX = 128,
     WORKFLOW_STEPS_READ_MAX = WORKFLOW_STEPS_MAX,
@@ -105,24 +118,33 @@ enum {
 #define ORDER_DATA_BYTES_MAX \
     (ORDER_OUTPUTS_BYTES_MAX + ORDER_STEP_INPUTS_BYTES_MAX + STEP_OUTPUT_BYTES_MAX)
 
+/* What a step that waits for a signal has of its own, but for the signal. */
+#define STEP_AWAITING_BYTES_MAX                                                           \
+    (QUESTION_BYTES_MAX + (OPTIONS_MAX + 1) * TEXT_ITEM_BYTES_MAX + SIGNAL_ID_BYTES_MAX + \
+     WHO_BYTES_MAX)
+
 /* The largest Decision: an order with the texts of all its events, which may begin all its steps;
  * or an undecodable command. The largest StepRequest: the order with the outputs of all steps. */
 _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
                        (STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16) * (MESSAGE_BYTES_MAX + 1024) <
                    ORDER_RECORD_BYTES_READ_MAX,
                "the largest Decision can be read");
+_Static_assert(STEP_AWAITING_BYTES_MAX < MESSAGE_BYTES_MAX + 1024,
+               "a step that begins to wait for a signal fits what an event may have");
 _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEPS_MAX * 256 +
                        STEP_INPUT_BYTES_MAX <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
 /* An order with the texts of all its steps: names, outputs, inputs, who and what, numbers. */
 _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
-                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024) + 5 * MESSAGE_BYTES_MAX <
+                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024 + STEP_AWAITING_BYTES_MAX) +
+                       5 * MESSAGE_BYTES_MAX <
                    ORDER_RECORD_BYTES_READ_MAX,
                "the largest Statement can be read");
 /* What a newer version accepted, with all that its steps can still get. */
 _Static_assert(2 * ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
-                       WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_READ_MAX + 1024) +
+                       WORKFLOW_STEPS_MAX *
+                           (MESSAGE_BYTES_READ_MAX + 1024 + STEP_AWAITING_BYTES_MAX) +
                        5 * MESSAGE_BYTES_READ_MAX <
                    RECORD_BYTES_MAX,
                "an order with twice the details can be stated again");

@@ -23,8 +23,11 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
 {
     uint64_t bytes = output.size;
     assert(index < order->step_count);
-    for (uint32_t i = 0; i < order->step_count; i++)
-        bytes += i != index ? order->steps[i].output.size : 0;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        uint32_t early = step->awaiting != NULL ? step->awaiting->payload.size : 0;
+        bytes += i != index ? (uint64_t)step->output.size + early : 0;
+    }
     return bytes <= ORDER_OUTPUTS_BYTES_MAX;
 }
 
@@ -94,6 +97,32 @@ void order_details_copy(const struct order_details *details, struct arena *arena
     *ret_details = copy;
 }
 
+struct text_list text_list_copy(struct text_list list, struct arena *arena)
+{
+    assert(list.count == 0 || list.items != NULL);
+    if (list.count == 0)
+        return (struct text_list){0};
+    struct text *copies = ARENA_ARRAY(arena, struct text, list.count);
+    for (uint32_t i = 0; i < list.count; i++)
+        copies[i] = arena_text(arena, list.items[i]);
+    return (struct text_list){copies, list.count};
+}
+
+static const struct awaiting *awaiting_copy(const struct awaiting *awaiting, struct arena *arena)
+{
+    if (awaiting == NULL)
+        return NULL;
+    struct awaiting *copy = ARENA_NEW(arena, struct awaiting);
+    *copy = (struct awaiting){.group = arena_text(arena, awaiting->group),
+                              .options = text_list_copy(awaiting->options, arena),
+                              .question = arena_text(arena, awaiting->question),
+                              .payload = arena_text(arena, awaiting->payload),
+                              .by = arena_text(arena, awaiting->by),
+                              .signal_id = arena_text(arena, awaiting->signal_id),
+                              .signals = awaiting->signals};
+    return copy;
+}
+
 static void step_copy(const struct step *step, struct arena *arena, struct step *ret_step)
 {
     *ret_step = *step;
@@ -104,6 +133,7 @@ static void step_copy(const struct step *step, struct arena *arena, struct step 
     ret_step->output = arena_text(arena, step->output);
     ret_step->error_name = arena_text(arena, step->error_name);
     ret_step->error_message = arena_text(arena, step->error_message);
+    ret_step->awaiting = awaiting_copy(step->awaiting, arena);
 }
 
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order)

@@ -28,7 +28,7 @@ enum step_state {
     STEP_SKIPPED, /* its When was false, an operator had the order go on without it, or it was never
                          started, or left nothing to undo, when compensation began */
     STEP_CAUGHT,  /* it failed, and a Catch lets the order go on */
-    STEP_WAITING, /* of its kind: for a moment, which step_wait() tells. Nothing of it runs */
+    STEP_WAITING, /* of its kind: for a moment or a signal. Nothing of it runs */
     STEP_STATE_COUNT
 };
 
@@ -72,9 +72,10 @@ struct order_details {
 /* What a step waits for of its own; not the steps before it, nor an operator. */
 enum wait_kind {
     WAIT_NONE,
-    WAIT_RETRY, /* its next attempt, at `until` */
-    WAIT_QUEUE, /* a healthy agent with capacity, since `since`; asked for again at `until` */
-    WAIT_TIME,  /* the moment `until`: the step is WAITING, as its kind is */
+    WAIT_RETRY,  /* its next attempt, at `until` */
+    WAIT_QUEUE,  /* a healthy agent with capacity, since `since`; asked for again at `until` */
+    WAIT_TIME,   /* the moment `until`: the step is WAITING, as its kind is */
+    WAIT_SIGNAL, /* a signal, until `until`: likewise; 0: as long as the order has */
     WAIT_KIND_COUNT
 };
 
@@ -88,6 +89,20 @@ struct wait {
 struct wait_row {
     int64_t retry_at;  /* `until` */
     int64_t queued_at; /* `since` */
+};
+
+/* What the log has of the signals to a step. Appliers replace it, they do not change it. */
+struct awaiting {
+    /* While the step is WAITING; else empty. */
+    struct text group;        /* whose signals alone count; empty: anyone's */
+    struct text_list options; /* one of which its payload chooses; none: it may be any JSON */
+    struct text question;     /* for those who may answer */
+    /* While it is PENDING and has an early signal; else empty. */
+    struct text payload; /* canonical JSON, what the step's output becomes; never empty */
+    struct text by;      /* who sent it */
+    /* Until the step can get no more. */
+    struct text signal_id; /* of the newest recorded one; empty: it had none */
+    uint32_t signals;      /* recorded so far */
 };
 
 struct step {
@@ -118,6 +133,7 @@ struct step {
     struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
+    const struct awaiting *awaiting; /* NULL: it has had no signal, and waits for none */
 };
 
 struct order {
@@ -171,10 +187,22 @@ static inline struct wait step_wait(const struct step *step)
     int64_t since = step->wait.queued_at;
     int64_t until = step->wait.retry_at;
     if (step->state == STEP_WAITING)
-        return (struct wait){WAIT_TIME, since, until};
+        return (struct wait){step->awaiting != NULL ? WAIT_SIGNAL : WAIT_TIME, since, until};
     if (since != 0)
         return (struct wait){WAIT_QUEUE, since, until};
     return (struct wait){until != 0 ? WAIT_RETRY : WAIT_NONE, 0, until};
+}
+
+/* Whether a signal has come before the step's turn. */
+static inline bool step_has_early_signal(const struct step *step)
+{
+    return step->awaiting != NULL && !text_empty(step->awaiting->payload);
+}
+
+/* Whose signals alone pass the step, which waits for one; empty: anyone's, or it does not wait. */
+static inline struct text step_awaited_group(const struct step *step)
+{
+    return step_wait(step).kind == WAIT_SIGNAL ? step->awaiting->group : (struct text){0};
 }
 
 static inline bool step_runs_or_waits(const struct step *step)
@@ -194,7 +222,8 @@ bool order_step_queued(const struct order *order, const struct step *step);
 
 /* Index of the step, or -1. */
 int order_find_step(const struct order *order, struct text name);
-/* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. */
+/* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. Early
+ * signals are outputs as well. */
 bool order_takes_output(const struct order *order, uint32_t index, struct text output);
 /* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. Steps that wait for another attempt, or
  * for an operator, keep theirs; undos run one after the other, so they leave room for one. */
@@ -208,6 +237,7 @@ struct arena;
 /* A deep copy that lives wholly in `arena`. */
 void order_details_copy(const struct order_details *details, struct arena *arena,
                         struct order_details *ret_details);
+struct text_list text_list_copy(struct text_list list, struct arena *arena);
 /* A deep copy that lives wholly in `arena` (what no longer is referenced is left behind). */
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order);
 

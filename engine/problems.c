@@ -16,10 +16,28 @@ static const char *waiting_problem(const struct step *step, bool ended)
     struct wait wait = step_wait(step);
     if (ended)
         return "an order has ended, but a step has not";
-    if (wait.until <= 0 || wait.until > time_max || wait.since != 0)
+    if (wait.until < (wait.kind == WAIT_TIME) || wait.until > time_max || wait.since != 0)
         return "a step is Waiting without a time, or in a queue";
     if (step->direction != DIRECTION_DO || step->effect != EFFECT_NONE)
         return "a step is Waiting that has an effect, or is being undone";
+    return NULL;
+}
+
+/* Of a step that has had a signal, or waits for one. */
+static const char *awaiting_problem(const struct step *step)
+{
+    const struct awaiting *awaiting = step->awaiting;
+    bool asks = !text_empty(awaiting->group) || awaiting->options.count > 0 ||
+                !text_empty(awaiting->question);
+    bool early = step_has_early_signal(step);
+    if (step->direction != DIRECTION_DO)
+        return "a step has had a signal that is being undone";
+    if (asks && step->state != STEP_WAITING)
+        return "a step asks for a signal, but is not Waiting";
+    if (early && step->state != STEP_PENDING)
+        return "a step has an early signal, but is not Pending";
+    if (early && awaiting->signals == 0)
+        return "a step has a signal that was not received";
     return NULL;
 }
 
@@ -40,6 +58,8 @@ static const char *step_problem(const struct step *step, bool ended)
         return "a step is Processing or has an effect, but no attempt was made";
     if (step->state == STEP_PROCESSING && text_empty(step->agent))
         return "a step is Processing without an agent";
+    if (step->awaiting != NULL && awaiting_problem(step) != NULL)
+        return awaiting_problem(step);
     if (step->state == STEP_WAITING)
         return waiting_problem(step, ended);
     if (step_wait(step).kind != WAIT_NONE && step->state != STEP_PENDING)

@@ -63,11 +63,13 @@ struct workflow_step {
     const struct expression *when; /* begins only if it is true, else it is skipped; NULL: always */
     const struct text *agents; /* of a task: at least 1; any of them can do it. Other kinds: none */
     uint32_t agent_count;
-    const struct expression_template *input;  /* of a task: what its requests carry; NULL: all */
-    const struct expression_template *output; /* of a task: what it keeps; NULL: what it answered */
-    const struct expression *until;           /* of a task: done only if it is true; NULL: always */
-    const struct expression_template *set;    /* of a Set: its output */
-    struct {                                  /* of a Fail */
+    const struct expression_template *input; /* of a task: what its requests carry; NULL: all */
+    /* Of a task, what it keeps of the answer; of an Await, of the signal. NULL: all. Done only if
+     * `until` is true of it; NULL: always. */
+    const struct expression_template *output;
+    const struct expression *until;
+    const struct expression_template *set; /* of a Set: its output */
+    struct {                               /* of a Fail */
         struct text error;
         const struct expression_template *message; /* NULL: none */
     } fail;
@@ -76,7 +78,12 @@ struct workflow_step {
         const struct expression *timestamp;
         int64_t spread_ms;
     } wait;
-    int64_t timeout_ms;
+    struct {                      /* of an Await */
+        struct text from;         /* the group whose signals alone count; empty: anyone's */
+        struct text_list options; /* one of which its payload chooses; none: it is any JSON */
+        const struct expression_template *question; /* NULL: none */
+    } await;
+    int64_t timeout_ms;       /* of an Await: from its turn on; 0: as long as the order has */
     int64_t max_extension_ms; /* how much longer an attempt may last through ExtendStep */
     struct retry_policy retry;
     const struct catcher *catchers;
@@ -102,7 +109,7 @@ static inline struct text workflow_step_agent(const struct workflow_step *step)
 /* Whether the step can be Waiting. */
 static inline bool workflow_step_waits(const struct workflow_step *step)
 {
-    return step->wait.seconds != NULL || step->wait.timestamp != NULL;
+    return step->kind == STEP_KIND_WAIT || step->kind == STEP_KIND_AWAIT;
 }
 
 struct workflow {

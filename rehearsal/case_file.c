@@ -155,6 +155,8 @@ static void read_case(const struct case_reader *reader, const struct yaml_node *
                           ret_case->answers[DIRECTION_UNDO]);
     if (fields.of[CASE_FIELD_OPERATOR] != NULL)
         case_read_acts(reader, fields.of[CASE_FIELD_OPERATOR], ret_case);
+    if (fields.of[CASE_FIELD_SIGNALS] != NULL)
+        case_read_signals(reader, fields.of[CASE_FIELD_SIGNALS], ret_case);
     if (fields.of[CASE_FIELD_EXPECT] != NULL)
         case_read_expected(reader, fields.of[CASE_FIELD_EXPECT], &ret_case->expected);
 }

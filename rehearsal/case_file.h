@@ -7,7 +7,13 @@
 #include "engine/engine.h"
 #include "workflow/field_table.h"
 
-enum { CASES_MAX = 1000, CASE_NAME_BYTES_MAX = 200, CASE_ACTS_MAX = 64, CASE_ANSWERS_MAX = 1000 };
+enum {
+    CASES_MAX = 1000,
+    CASE_NAME_BYTES_MAX = 200,
+    CASE_ACTS_MAX = 64,
+    CASE_SIGNALS_MAX = 64,
+    CASE_ANSWERS_MAX = 1000
+};
 
 /* The fields of these files. */
 extern const struct field_table case_fields;
@@ -42,6 +48,16 @@ struct case_act {
     bool nothing_applied;
 };
 
+/* What comes for a step that awaits it. */
+struct case_signal {
+    int64_t at_ms; /* after the order was submitted; -1: as soon as the step waits */
+    struct text step;
+    struct text payload; /* canonical JSON */
+    struct text id;
+    struct text by;
+    struct text_list groups;
+};
+
 /* Of one step. Texts are empty, and the others negative, where nothing is expected. */
 struct case_step_expected {
     int state; /* enum step_state */
@@ -73,6 +89,8 @@ struct test_case {
     struct case_answers answers[DIRECTION_COUNT][WORKFLOW_STEPS_MAX];
     const struct case_act *acts;
     uint32_t act_count;
+    const struct case_signal *signals;
+    uint32_t signal_count;
     struct case_expected expected;
 };
 

@@ -32,6 +32,9 @@ void case_read_answers(const struct case_reader *reader, const struct yaml_node 
 /* case_acts.c: Operator. */
 void case_read_acts(const struct case_reader *reader, const struct yaml_node *node,
                     struct test_case *ret_case);
+/* case_signals.c: Signals. */
+void case_read_signals(const struct case_reader *reader, const struct yaml_node *node,
+                       struct test_case *ret_case);
 /* case_expect.c: Expect. */
 void case_read_expected(const struct case_reader *reader, const struct yaml_node *node,
                         struct case_expected *ret_expected);

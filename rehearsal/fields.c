@@ -43,7 +43,7 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
                          BIT(WORKFLOW) | BIT(CASES), 0, NULL, 0},
     [CASE_PLACE_CASE] = {"a case",
                          BIT(COMMENT) | BIT(NAME) | BIT(INPUT) | BIT(ORDER) | BIT(ANSWERS) |
-                             BIT(UNDO_ANSWERS) | BIT(OPERATOR) | BIT(EXPECT),
+                             BIT(UNDO_ANSWERS) | BIT(OPERATOR) | BIT(SIGNALS) | BIT(EXPECT),
                          BIT(NAME) | BIT(EXPECT), 0, NULL, 0},
     [CASE_PLACE_ANSWER] = {"an answer",
                            BIT(COMMENT) | BIT(OUTPUT) | BIT(ERROR) | BIT(MESSAGE) | BIT(EFFECT) |
@@ -54,6 +54,10 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
                             BIT(OUTPUT) | BIT(INPUT) | BIT(ERROR) | BIT(NEW_KEY) |
                             BIT(NOTHING_APPLIED),
                         BIT(COMMAND), 0, acts, sizeof(acts) / sizeof(acts[0])},
+    [CASE_PLACE_SIGNAL] = {"a signal",
+                           BIT(COMMENT) | BIT(STEP) | BIT(AT_SECONDS) | BIT(PAYLOAD) | BIT(ID) |
+                               BIT(BY) | BIT(GROUPS),
+                           BIT(STEP) | BIT(PAYLOAD), 0, NULL, 0},
     [CASE_PLACE_EXPECT] = {"Expect",
                            BIT(COMMENT) | BIT(STATE) | BIT(REASON) | BIT(STEPS) | BIT(PATH) |
                                BIT(ATTEMPTS) | BIT(INPUTS) | BIT(UNDO_INPUTS) | BIT(OUTPUTS) |
@@ -65,7 +69,6 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
 static const struct foreign_field foreign[] = {
     {TEXT_CONST("Tests"), "the tests of a file are listed in Cases"},
     {TEXT_CONST("Mocks"), "Answers says what agents answer"},
-    {TEXT_CONST("Signals"), "no step of a workflow waits for signals"},
     {TEXT_CONST("Assert"), "Expect says what has to come of it"},
 };
 

@@ -28,6 +28,7 @@ struct rehearsal_run {
     int64_t now;
     int64_t decisions;
     uint32_t acts_done;
+    uint64_t signals_sent; /* a set of the case's */
     uint32_t answers_taken[DIRECTION_COUNT][WORKFLOW_STEPS_MAX];
     uint64_t seen[DIRECTION_COUNT]; /* steps that are in the path */
     struct pending *pending;
@@ -284,6 +285,42 @@ static const struct case_act *next_act(const struct rehearsal_run *run, int64_t 
     return act;
 }
 
+/* ---- signals ---- */
+
+/* The next one that comes until then, or -1. One without a time comes as soon as its step waits. */
+static int next_signal(const struct rehearsal_run *run, int64_t until, int64_t *ret_at)
+{
+    const struct order *order = &run->result->order;
+    int found = -1;
+    for (uint32_t i = 0; i < run->test->signal_count && run->result->accepted; i++) {
+        const struct case_signal *signal = &run->test->signals[i];
+        int step = order_find_step(order, signal->step);
+        bool waits = step >= 0 && order->steps[step].state == STEP_WAITING;
+        int64_t at = signal->at_ms >= 0 ? REHEARSAL_START_MS + signal->at_ms : run->now;
+        bool comes = signal->at_ms >= 0 || waits;
+        if ((run->signals_sent >> i & 1) != 0 || !comes || at > until)
+            continue;
+        until = at - 1; /* of those of one time the first */
+        *ret_at = at;
+        found = (int)i;
+    }
+    return found;
+}
+
+static void command_of_signal(const struct rehearsal_run *run, const struct case_signal *signal,
+                              struct command *ret_cmd)
+{
+    struct text id = run->test->details.order_id;
+    *ret_cmd = (struct command){.kind = COMMAND_SIGNAL_ORDER,
+                                .order_id = id,
+                                .signal_order = {.order_id = id,
+                                                 .step = signal->step,
+                                                 .id = signal->id,
+                                                 .payload = signal->payload,
+                                                 .by = signal->by,
+                                                 .groups = signal->groups}};
+}
+
 static void advance_clock(struct rehearsal_run *run, int64_t to)
 {
     if (to > run->now)
@@ -302,6 +339,14 @@ static bool take_next(struct rehearsal_run *run, struct command *ret_cmd, bool *
     int64_t due_at =
         pending != NULL && pending->due_at <= deadline.due_at ? pending->due_at : deadline.due_at;
     *ret_send = true;
+    int64_t signal_at = 0;
+    int signal = next_signal(run, due_at < act_at ? due_at : act_at, &signal_at);
+    if (signal >= 0) {
+        run->signals_sent |= UINT64_C(1) << signal;
+        advance_clock(run, signal_at);
+        command_of_signal(run, &run->test->signals[signal], ret_cmd);
+        return true;
+    }
     if (act != NULL && (act_at != INT64_MAX ? act_at <= due_at : rests)) {
         run->acts_done++;
         advance_clock(run, act_at != INT64_MAX ? act_at : run->now);

@@ -26,9 +26,10 @@ enum field_kind {
     FIELD_HASH,       /* struct content_hash <- union of null (all zeros) and fixed(16) */
     FIELD_DECIMAL,    /* struct decimal <- bytes, decimal(18, 4) */
     FIELD_RECORD,     /* a struct within the struct <- record */
-    FIELD_POINTER,    /* a pointer to a struct in the arena <- record */
+    FIELD_POINTER,    /* a pointer to a struct in the arena <- record; OPTIONAL: NULL <- null */
     FIELD_OPTIONAL,   /* a struct and a bool (`count`) <- union of null and record */
     FIELD_ARRAY,      /* a pointer and a count <- array of records; limit = elements */
+    FIELD_TEXTS,      /* a struct text_list <- array of string; limit = elements */
     FIELD_COUNTERS,   /* uint32_t[limit] <- array of int, without trailing zeros */
     FIELD_ATTRIBUTES, /* a pointer and a count <- map of string; limit = elements */
     FIELD_EVENTS,     /* a pointer and a count <- array of a union of events */
@@ -169,6 +170,11 @@ static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint3
         FIELD_AS(#member, FIELD_ARRAY, need, type, member), .count = offsetof(type, count_member), \
                                                             LIMITS(limits), .sub = &(binding)      \
     }
+#define F_TEXTS(type, member, limits)                             \
+    {                                                             \
+        FIELD_AS(#member, FIELD_TEXTS, OPTIONAL, type, member),   \
+            .count = offsetof(type, member.count), LIMITS(limits) \
+    }
 #define BINDING(type, table)                                                                 \
     {                                                                                        \
         .size = sizeof(type), .fields = (table), .count = sizeof(table) / sizeof((table)[0]) \
@@ -178,6 +184,7 @@ static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint3
 extern const struct record_binding binding_order_details;
 extern const struct record_binding binding_order_row;
 extern const struct record_binding binding_step_row;
+extern const struct record_binding binding_awaiting; /* what a step waits for */
 
 /* binding_events.c */
 extern const struct record_binding binding_decision;

@@ -81,6 +81,7 @@ static const struct field_binding order_amended_fields[] = {
 #define ATTEMPT_FIELD(payload) REF_FIELDS(REQUIRED, struct payload),
 #define TEXT_FIELD(payload, need, field, limits) F_TEXT(need, struct payload, field, limits),
 #define JSON_FIELD(payload, need, field, limits) F_JSON(need, struct payload, field, limits),
+#define TEXTS_FIELD(payload, field, limits) F_TEXTS(struct payload, field, limits),
 #define BOOL_FIELD(payload, need, field) F_BOOL(need, struct payload, field),
 #define U32_FIELD(payload, need, field) F_U32(need, struct payload, field),
 #define U32_FIELD_BELOW(payload, need, field, below) \

@@ -35,6 +35,17 @@ static const struct field_binding details_fields[] = {
 };
 const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);
 
+static const struct field_binding awaiting_fields[] = {
+    F_TEXT(OPTIONAL, struct awaiting, group, NAME_BYTES),
+    F_TEXTS(struct awaiting, options, OPTIONS),
+    F_TEXT(OPTIONAL, struct awaiting, question, QUESTION_BYTES),
+    F_TEXT(OPTIONAL, struct awaiting, signal_id, SIGNAL_ID_BYTES),
+    F_U32(OPTIONAL, struct awaiting, signals),
+    F_JSON(OPTIONAL, struct awaiting, payload, SIGNAL_BYTES),
+    F_TEXT(OPTIONAL, struct awaiting, by, WHO_BYTES),
+};
+const struct record_binding binding_awaiting = BINDING(struct awaiting, awaiting_fields);
+
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES),
     F_TEXT(REQUIRED, struct step, agent, NAME_BYTES),
@@ -64,6 +75,7 @@ static const struct field_binding step_fields[] = {
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES),
     F_JSON(OPTIONAL, struct step, input, STEP_INPUT_BYTES),
+    {FIELD_AS("wait", FIELD_POINTER, OPTIONAL, struct step, awaiting), .sub = &binding_awaiting},
 };
 const struct record_binding binding_step_row = BINDING(struct step, step_fields);
 

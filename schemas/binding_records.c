@@ -18,6 +18,7 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
         ORDER_ID_FIELD(struct type),
 #define TEXT_FIELD(type, need, name, limits) F_TEXT(need, struct type, name, limits),
 #define JSON_FIELD(type, need, name, limits) F_JSON(need, struct type, name, limits),
+#define TEXTS_FIELD(type, name, limits) F_TEXTS(struct type, name, limits),
 #define BOOL_FIELD(type, need, name) F_BOOL(need, struct type, name),
 #define U32_FIELD(type, need, name) F_U32(need, struct type, name),
 #define I64_FIELD(type, need, name) F_I64(need, struct type, name),
@@ -174,6 +175,7 @@ static const struct field_binding status_fields[] = {
     F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES),
     F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS, step_change),
     F_JSON(OPTIONAL, struct status_update, output, STEP_OUTPUT_BYTES),
+    F_TEXT(OPTIONAL, struct status_update, question, QUESTION_BYTES),
 };
 static const struct record_binding status_update = BINDING(struct status_update, status_fields);
 

@@ -155,13 +155,24 @@ static void append_step_resubmitted(struct sentence *sentence, const struct even
 
 static void append_step_passed(struct sentence *sentence, const struct event *event)
 {
+    const struct step_passed *passed = &event->step_passed;
     append_step(sentence, event);
+    append_text(sentence, " by a signal of ", passed->by);
+    append_text(sentence, " with the id ", passed->signal_id);
 }
 
+/* "Approve waits for a signal of managers until ...: Refund 200 EUR? (approve, decline)" */
 static void append_step_waiting(struct sentence *sentence, const struct event *event)
 {
+    const struct step_waiting *waiting = &event->step_waiting;
     append_step(sentence, event);
-    append_time(sentence, " until ", event->step_waiting.due_at);
+    append(sentence, "%s", waiting->for_signal ? " for a signal" : "");
+    append_text(sentence, " of ", waiting->group);
+    append_time(sentence, " until ", waiting->due_at);
+    append_text(sentence, ": ", waiting->question);
+    for (uint32_t i = 0; i < waiting->options.count; i++)
+        append_text(sentence, i == 0 ? " (" : ", ", waiting->options.items[i]);
+    append(sentence, "%s", waiting->options.count > 0 ? ")" : "");
 }
 
 /* It waits for an agent, or, since no time, for a Decision that has the time for it. */
@@ -244,6 +255,16 @@ static void append_order_amended(struct sentence *sentence, const struct event *
         append_text(sentence, i == 0 ? "; " : ", ", amended->steps[i].name);
     if (amended->step_count > 0)
         append(sentence, amended->step_count == 1 ? " begins again" : " begin again");
+}
+
+static void append_signal_received(struct sentence *sentence, const struct event *event)
+{
+    const struct signal_received *received = &event->signal_received;
+    append(sentence, "%s for %.*s", event_words(event->kind), TEXT_ARG(received->step));
+    append_text(sentence, " from ", received->by);
+    append_text(sentence, " with the id ", received->signal_id);
+    append(sentence, received->kept ? ", before the step's turn, which takes it"
+                                    : ", of which the step's Until is not true");
 }
 
 static void append_order_processed(struct sentence *sentence, const struct event *event)

@@ -73,9 +73,9 @@ void store_batch_put_history(struct store_batch *batch, struct text order_id, in
                              struct text record);
 /* All history of the order up to and with this offset, what the batch holds of it included. */
 void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through);
-/* Secondary indexes of the console, newest first. Numbers are in keys: they never change. The
- * first ones hold the time of an order's last change, and are written again with each; the last
- * three hold the time when it was accepted, and are written once. */
+/* Secondary indexes of the console, newest first. Numbers are in keys: they never change. Most
+ * hold the time of an order's last change, and are written again with each; those of the
+ * submission hold the time when it was accepted, and are written once. */
 enum store_index {
     INDEX_STATE = 0,
     INDEX_STEP = 1,
@@ -84,9 +84,10 @@ enum store_index {
     INDEX_WORKFLOW = 4,
     INDEX_ALERT = 5,
     INDEX_PAUSED = 6,
-    INDEX_SUBMITTED = 7, /* all orders */
+    INDEX_SUBMITTED = 7, /* of the submission, as the next two: all orders */
     INDEX_CUSTOMER = 8,
     INDEX_ATTRIBUTE = 9, /* "name=value", one row for each attribute */
+    INDEX_GROUP = 10,    /* of the last change: whose signal a step awaits */
     STORE_INDEX_COUNT
 };
 /* A value as the index holds it: a text of up to 255 bytes as it is; of a longer one the first 240

@@ -72,7 +72,8 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
         ret_longest[i] = step_compilers[draft->step.kind].longest_ms(&draft->step);
-        if (draft->step.timeout_ms > compiler->timeout_ms && !compiler->values.deployed) {
+        bool tries = draft->step.agent_count > 0;
+        if (tries && draft->step.timeout_ms > compiler->timeout_ms && !compiler->values.deployed) {
             problems_add_error(
                 problems, draft->mark,
                 "one attempt of step %.*s may take %s, longer than the whole order (%s)",
@@ -81,8 +82,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
         } else if (ret_longest[i] > compiler->timeout_ms) {
             problems_add_warning(problems, draft->mark,
                                  "step %.*s%s%s may take %s, longer than the whole order (%s)",
-                                 TEXT_ARG(draft->step.name),
-                                 draft->step.agent_count > 0 ? " with all its retries" : "",
+                                 TEXT_ARG(draft->step.name), tries ? " with all its retries" : "",
                                  draft->step.max_extension_ms > 0 ? " and extensions" : "",
                                  duration_text(ret_longest[i], own), whole);
             reported = true;

@@ -89,6 +89,8 @@ static void compile(struct workflow_compiler *compiler, const struct yaml_node *
     if (compiler->draft_count > 0)
         workflow->output = compile_output(compiler, fields.of[FIELD_OUTPUT]);
     workflow_check_graph(compiler);
+    if (compiler->values.notes != NULL)
+        workflow_check_options(compiler, workflow->output);
 
     struct workflow_step *steps =
         ARENA_ARRAY(compiler->values.arena, struct workflow_step, compiler->draft_count);

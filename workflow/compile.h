@@ -79,6 +79,9 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
                                struct arena *scratch);
 /* Before the draft's other expressions. */
 void compile_when(struct workflow_compiler *compiler, struct draft *draft);
+/* In `more`: output and error do not stand there. */
+#define NAMES_WITHOUT_STEPS (UINT32_C(1) << 31)
+_Static_assert(EXPRESSION_NAME_COUNT < 31, "it stands for nothing else");
 /* NULL without a node, or after a problem. `more`: names besides those that stand everywhere.
  * `most`: see compile_template(). */
 const struct expression_template *compile_step_template(struct workflow_compiler *compiler,
@@ -115,6 +118,11 @@ bool workflow_find_before(const struct workflow_compiler *compiler,
                           uint64_t ret_before[WORKFLOW_STEPS_MAX]);
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);
+
+/* ---- check_options.c ---- */
+/* Notes on Awaits whose choice decides nothing. `output`: of the workflow, or NULL. */
+void workflow_check_options(struct workflow_compiler *compiler,
+                            const struct expression_template *output);
 
 /* ---- check_timeouts.c ---- */
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */

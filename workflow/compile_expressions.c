@@ -22,10 +22,12 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
 {
     struct expression_place *place = &compiler->place;
     bool whole = index >= compiler->draft_count;
+    uint32_t of_steps = 1U << NAME_OUTPUT | 1U << NAME_ERROR;
+    uint32_t fewer = (more & NAMES_WITHOUT_STEPS) != 0 ? NAMES_WITHOUT_STEPS | of_steps : 0;
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         place->known[i].before = whole || (place->before[index] & BIT(i)) != 0;
     return (struct expression_names){
-        .allowed = EXPRESSION_NAMES_ALWAYS | more,
+        .allowed = (EXPRESSION_NAMES_ALWAYS | more) & ~fewer,
         .steps = place->known,
         .step_count = compiler->draft_count,
         .input = place->input,

@@ -253,7 +253,7 @@ static void add_fail(struct value *value, const struct workflow_step *step)
 /* "60 s", "until input.due, spread over 300 s" */
 static void add_wait(struct value *value, const struct workflow_step *step)
 {
-    if (!workflow_step_waits(step)) {
+    if (step->kind != STEP_KIND_WAIT) {
         add(value, "none");
         return;
     }
@@ -267,6 +267,29 @@ static void add_wait(struct value *value, const struct workflow_step *step)
     }
 }
 
+/* "a signal of managers, approve or decline: Refund ${input.amount} EUR?" */
+static void add_await(struct value *value, const struct workflow_step *step)
+{
+    const struct text_list *options = &step->await.options;
+    if (step->kind != STEP_KIND_AWAIT) {
+        add(value, "none");
+        return;
+    }
+    add(value, "a signal");
+    if (!text_empty(step->await.from))
+        add(value, " of %.*s", TEXT_ARG(step->await.from));
+    for (uint32_t i = 0; i < options->count; i++)
+        add(value, "%s%.*s",
+            i == 0                   ? ", "
+            : i + 1 < options->count ? ", "
+                                     : " or ",
+            TEXT_ARG(options->items[i]));
+    if (step->await.question != NULL) {
+        add(value, ": ");
+        add_text_template(value, step->await.question);
+    }
+}
+
 /* ---- fields ---- */
 
 enum diff_field {
@@ -276,6 +299,7 @@ enum diff_field {
     SET,
     FAIL,
     WAIT,
+    AWAIT,
     INPUT,
     OUTPUT,
     UNTIL,
@@ -300,6 +324,7 @@ static const char *const step_fields[FIELDS] = {
     [SET] = "Set",
     [FAIL] = "Fail",
     [WAIT] = "Wait",
+    [AWAIT] = "Await",
     [INPUT] = "Input",
     [OUTPUT] = "Output",
     [UNTIL] = "Until",
@@ -356,6 +381,9 @@ static void add_field(struct value *value, const struct workflow *workflow, uint
         return;
     case WAIT:
         add_wait(value, step);
+        return;
+    case AWAIT:
+        add_await(value, step);
         return;
     case INPUT:
         add_template(value, step->input);

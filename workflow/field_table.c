@@ -87,7 +87,7 @@ static int find_field(const struct field_table *table, struct text name, uint32_
     return -1;
 }
 
-/* "a step has no Agent, Agents, Set, Fail or Wait" */
+/* "a step has no Agent, Agents, Set, Fail, Wait or Await" */
 static void report_none(const struct field_table *table, uint64_t one_of, uint32_t place,
                         struct mark mark, struct workflow_problems *problems)
 {

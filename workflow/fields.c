@@ -94,6 +94,10 @@ static const struct field_place places[PLACE_COUNT] = {
                     BIT(FIELD_COMMENT) | BIT(FIELD_SECONDS) | BIT(FIELD_TIMESTAMP) |
                         BIT(FIELD_SPREAD_SECONDS),
                     0, BIT(FIELD_SECONDS) | BIT(FIELD_TIMESTAMP), NULL, 0},
+    [PLACE_AWAIT] = {"Await of a step",
+                     BIT(FIELD_COMMENT) | BIT(FIELD_FROM) | BIT(FIELD_OPTIONS) |
+                         BIT(FIELD_QUESTION),
+                     0, 0, NULL, 0},
     [PLACE_RETRIER] = {"a retrier",
                        BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
                            BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
@@ -107,7 +111,7 @@ static const struct field_place places[PLACE_COUNT] = {
 static const struct foreign_field foreign[] = {
     {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
     {TEXT_CONST("States"), "the steps are listed in Steps"},
-    {TEXT_CONST("Type"), "Agent, Set, Fail or Wait says what a step does"},
+    {TEXT_CONST("Type"), "Agent, Set, Fail, Wait or Await says what a step does"},
     {TEXT_CONST("SecondsPath"), "Seconds is an expression, such as input.delay"},
     {TEXT_CONST("TimestampPath"), "Timestamp is an expression, such as input.due"},
     {TEXT_CONST("Resource"), "Agent names the agent that does the step"},

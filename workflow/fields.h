@@ -13,6 +13,7 @@ enum workflow_place {
     PLACE_COMPENSATE,
     PLACE_FAIL,
     PLACE_WAIT,
+    PLACE_AWAIT,
     PLACE_RETRIER,
     PLACE_CATCHER,
     PLACE_COUNT

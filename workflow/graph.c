@@ -119,6 +119,8 @@ static struct text kind_detail(const struct workflow_step *step)
 {
     if (step->wait.seconds != NULL)
         return step->wait.seconds->source;
+    if (!text_empty(step->await.from))
+        return step->await.from;
     return step->wait.timestamp != NULL ? step->wait.timestamp->source : step->fail.error;
 }
 
@@ -241,7 +243,7 @@ static void picture_text(struct picture *picture, const struct workflow *workflo
 
 /* ---- DOT ---- */
 
-/* A Fail is a stop sign. */
+/* A Fail is a stop sign; an Await takes something in. */
 static struct text shape_of(enum step_kind kind)
 {
     switch (kind) {
@@ -251,6 +253,8 @@ static struct text shape_of(enum step_kind kind)
         return TEXT(", shape=octagon");
     case STEP_KIND_WAIT:
         return TEXT(", shape=oval");
+    case STEP_KIND_AWAIT:
+        return TEXT(", shape=parallelogram");
     case STEP_KIND_TASK:
     case STEP_KIND_COUNT:
         break;

@@ -17,6 +17,8 @@ static const struct {
 } filters[] = {
     {"state", "state", NULL},
     {"step", "step", NULL},
+    {"waiting-for", "waiting_for", NULL},
+    {"group", "group", NULL},
     {"error", "error", NULL},
     {"workflow", "workflow", NULL},
     {"workflow-version", "workflow_version", NULL},

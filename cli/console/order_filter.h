@@ -7,23 +7,27 @@
 #include "cli/console/console_client.h"
 
 /* For a verb's table of flags. */
-#define ORDER_FILTER_FLAGS                                                                  \
-    {"state", "STATE",                                                                      \
-     "Only Pending, Processing, Processed, Compensating, Compensated or Error."},           \
-        {"error", "CODE", "Only orders cancelled, compensated or in Error for this code."}, \
-        {"workflow", "NAME", "Only orders of this workflow."},                              \
-        {"workflow-version", "N", "Only orders of this version; with --workflow."},         \
-        {"alert", NULL, "Only orders with an open alert."},                                 \
-        {"paused", NULL, "Only orders that an operator paused."},                           \
-        {"customer", "CUSTOMER", "Only orders of this customer."},                          \
-        {"attribute", "NAME=VALUE",                                                         \
-         "Only orders with this attribute. May be repeated: all of them match."},           \
-        {"prefix", "TEXT", "Only orders whose ids begin with this."},                       \
-        {"since", "TIME",                                                                   \
-         "Only orders submitted since then: a time such as 2010-12-01T08:26:00Z, or "       \
-         "an age: 30m, 1h, 7d. An order is submitted when the scheduler accepts it."},      \
-    {                                                                                       \
-        "until", "TIME", "Only orders submitted before then."                               \
+#define ORDER_FILTER_FLAGS                                                                        \
+    {"state", "STATE",                                                                            \
+     "Only Pending, Processing, Processed, Compensating, Compensated or Error."},                 \
+        {"waiting-for", "STEP", "Only orders in which this step waits, for a time or a signal."}, \
+        {"group", "GROUP",                                                                        \
+         "Only orders in which a step, or that of --waiting-for, waits for a signal of this "     \
+         "group."},                                                                               \
+        {"error", "CODE", "Only orders cancelled, compensated or in Error for this code."},       \
+        {"workflow", "NAME", "Only orders of this workflow."},                                    \
+        {"workflow-version", "N", "Only orders of this version; with --workflow."},               \
+        {"alert", NULL, "Only orders with an open alert."},                                       \
+        {"paused", NULL, "Only orders that an operator paused."},                                 \
+        {"customer", "CUSTOMER", "Only orders of this customer."},                                \
+        {"attribute", "NAME=VALUE",                                                               \
+         "Only orders with this attribute. May be repeated: all of them match."},                 \
+        {"prefix", "TEXT", "Only orders whose ids begin with this."},                             \
+        {"since", "TIME",                                                                         \
+         "Only orders submitted since then: a time such as 2010-12-01T08:26:00Z, or "             \
+         "an age: 30m, 1h, 7d. An order is submitted when the scheduler accepts it."},            \
+    {                                                                                             \
+        "until", "TIME", "Only orders submitted before then."                                     \
     }
 #define ORDER_FILTER_STEP_FLAG                                                        \
     {                                                                                 \

@@ -171,6 +171,47 @@ static void print_steps(struct cli *cli, const json_t *order)
         print_details(cli, step, width, &any_detail);
 }
 
+/* "approve, decline" */
+static json_t *options_of(const json_t *options)
+{
+    size_t i;
+    const json_t *option;
+    json_t *text = json_string("");
+    json_array_foreach(options, i, option) {
+        json_t *longer = json_sprintf("%s%s%s", json_string_value(text), i > 0 ? ", " : "",
+                                      json_string_value(option));
+        json_decref(text);
+        text = longer;
+    }
+    return text;
+}
+
+static const struct output_column wait_columns[] = {
+    {"AWAITS", "step", output_value, false},       {"OF", "group", output_value, false},
+    {"UNTIL", "due_at", output_value, false},      {"OPTIONS", "options", options_of, false},
+    {"QUESTION", "question", output_value, false}, {0},
+};
+
+/* What `reeve signal` may answer. */
+static void print_waits(struct cli *cli, const json_t *order)
+{
+    size_t i;
+    json_t *wait;
+    struct output *output = NULL;
+    json_array_foreach(json_object_get(order, "waiting_for"), i, wait) {
+        if (strcmp(field_text(wait, "for"), "signal") != 0)
+            continue;
+        if (output == NULL) {
+            output = output_new(cli, wait_columns);
+            output_compact(output, LINE_COLUMNS);
+            fputc('\n', cli->out);
+        }
+        output_row(output, json_incref(wait));
+    }
+    if (output != NULL)
+        output_finish(output, EXIT_CODE_OK);
+}
+
 static const struct output_column line_columns[] = {
     {"SKU", "sku", output_value, false},
     {"QUANTITY", "quantity", output_value, true},
@@ -275,6 +316,7 @@ static int print(struct cli *cli, const json_t *order)
         return code;
     output_fields(cli, fields, TITLE_COLUMNS, order);
     print_steps(cli, order);
+    print_waits(cli, order);
     print_lines(cli, order);
     return EXIT_CODE_OK;
 }

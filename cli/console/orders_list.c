@@ -21,8 +21,8 @@ static json_t *until(const char *what, const json_t *time)
 }
 
 /* Why the step is in progress: "attempt 2", "Error", "retry in 12s", "waiting for an agent",
- * "passes in 3d". */
-static json_t *step_progress(const json_t *step)
+ * "passes in 3d", "waits for managers". `wait`: what waiting_for says of it, or NULL. */
+static json_t *step_progress(const json_t *step, const json_t *wait)
 {
     bool runs = strcmp(field_text(step, "state"), "Processing") == 0;
     const json_t *retry_at = json_object_get(step, "retry_at");
@@ -32,24 +32,39 @@ static json_t *step_progress(const json_t *step)
         return json_string("waiting for an agent");
     if (!runs && json_is_string(retry_at))
         return until("retry", retry_at);
+    if (strcmp(field_text(wait, "for"), "signal") == 0)
+        return json_sprintf("waits for %s", json_is_string(json_object_get(wait, "group"))
+                                                ? field_text(wait, "group")
+                                                : "a signal");
     if (json_is_string(json_object_get(step, "due_at")))
         return until("passes", json_object_get(step, "due_at"));
     return json_sprintf("attempt %lld", field_int(step, "attempt"));
 }
 
+static const json_t *wait_of(const json_t *order, const char *step)
+{
+    size_t i;
+    const json_t *wait;
+    json_array_foreach(json_object_get(order, "waiting_for"), i, wait) {
+        if (strcmp(field_text(wait, "step"), step) == 0)
+            return wait;
+    }
+    return NULL;
+}
+
 /* "TakePayment: attempt 2, undo of ReserveStock: retry in 12s" */
-static json_t *steps_in_progress(const json_t *steps)
+static json_t *steps_in_progress(const json_t *order)
 {
     char text[STEPS_SIZE] = "";
     size_t i;
     size_t size = 0;
     const json_t *step;
-    json_array_foreach(steps, i, step) {
+    json_array_foreach(json_object_get(order, "active_steps"), i, step) {
         const char *name = json_string_value(json_object_get(step, "step"));
         bool undo = strcmp(field_text(step, "direction"), "undo") == 0;
         if (name == NULL || size >= sizeof(text))
             continue;
-        json_t *progress = step_progress(step);
+        json_t *progress = step_progress(step, wait_of(order, name));
         int written = snprintf(text + size, sizeof(text) - size, "%s%s%s: %s", size > 0 ? ", " : "",
                                undo ? "undo of " : "", name, json_string_value(progress));
         size += written > 0 ? (size_t)written : 0;
@@ -78,7 +93,7 @@ static const struct output_column columns[] = {
     {"CUSTOMER", "customer", output_value, false},
     {"AGE", "accepted_at", output_age, true},
     {"CHANGED", "updated_at", output_age, true},
-    {"IN PROGRESS", "active_steps", steps_in_progress, false},
+    {"IN PROGRESS", "", steps_in_progress, false},
     {"REASON", "reason_code", output_value, false},
     {0},
 };

@@ -17,6 +17,8 @@ struct step_data step_data_of(const struct step *step)
                                          step->state == STEP_SKIPPED || step->state == STEP_CAUGHT};
     data.inputs[step->direction] = input_of(step->input, step->generation[step->direction]);
     data.due_at = step->state == STEP_WAITING ? step_wait(step).until : 0;
+    data.awaits = step->state == STEP_WAITING && step->awaiting != NULL;
+    data.asks = data.awaits && !text_empty(step->awaiting->group);
     return data;
 }
 
@@ -39,17 +41,31 @@ static const char *follow_start(struct step_data *data, const struct step_starte
     return differs ? "gets another input than the attempts before it under the same key" : NULL;
 }
 
-/* A step passes at its moment and not before, in whichever Decision. */
+/* A step passes at its moment and not before, in whichever Decision; or with a signal, and then at
+ * any time. Of itself it fails only where no signal came in its time. */
 static const char *follow_moment(struct step_data *data, const struct event *event,
                                  int64_t decided_at)
 {
+    const struct step_waiting *waiting = &event->step_waiting;
     bool waits = event->kind == EVENT_STEP_WAITING;
-    bool early = event->kind == EVENT_STEP_PASSED && decided_at < data->due_at;
-    bool over = waits && event->step_waiting.due_at <= decided_at;
-    bool twice = waits && data->due_at != 0;
-    data->due_at = waits ? event->step_waiting.due_at : 0;
+    bool awaits = waits && waiting->for_signal;
+    bool early = event->kind == EVENT_STEP_PASSED && !data->awaits && decided_at < data->due_at;
+    bool hasty = event->kind == EVENT_STEP_FAILED_UNSTARTED && data->awaits &&
+                 text_empty(event->step_failed_unstarted.by) &&
+                 (data->due_at == 0 || decided_at < data->due_at);
+    bool by_hand = data->asks && (event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
+                                  event->kind == EVENT_STEP_SKIPPED_BY_HAND);
+    bool over = waits && waiting->due_at <= decided_at && (waiting->due_at != 0 || !awaits);
+    bool twice = waits && (data->due_at != 0 || data->awaits);
+    data->due_at = waits ? waiting->due_at : 0;
+    data->awaits = awaits;
+    data->asks = awaits && !text_empty(waiting->group);
     if (early)
         return "passes before its moment";
+    if (hasty)
+        return "fails, but awaits a signal for longer";
+    if (by_hand)
+        return "is ended by hand, but awaits a signal of a group";
     if (twice)
         return "waits, but does already";
     return over ? "waits for a moment that has passed" : NULL;
@@ -74,5 +90,6 @@ void step_data_begin_again(struct step_data *data)
 {
     data->finished = false;
     data->due_at = 0;
+    data->awaits = data->asks = false;
     step_data_forget_input(data);
 }

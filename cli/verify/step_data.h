@@ -17,7 +17,9 @@ struct step_input {
 struct step_data {
     bool finished; /* Processed, Skipped or Caught: the steps after it may begin */
     struct step_input inputs[DIRECTION_COUNT];
-    int64_t due_at; /* the moment that it waits for; 0: none */
+    int64_t due_at; /* the moment that it waits for, or until which it awaits a signal; 0: none */
+    bool awaits;    /* it waits for a signal */
+    bool asks;      /* of a group, whose signals alone count */
 };
 
 struct step_data step_data_of(const struct step *step);

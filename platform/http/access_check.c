@@ -269,7 +269,7 @@ const char *http_user(const struct http_exchange *exchange)
 }
 
 uint32_t http_user_groups(const struct http_exchange *exchange,
-                          struct text ret_groups[HTTP_USER_GROUPS_MAX])
+                          struct text ret_groups[USER_GROUPS_MAX])
 {
     const struct http_server *server = exchange->server;
     bool known = server != NULL && server->access != NULL && exchange->identity.user[0] != '\0';

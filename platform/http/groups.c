@@ -74,10 +74,10 @@ static enum error_class parse(const char *path, struct text content, struct http
             return error_set(ret_error, CODE_CONFIG, "%s, line %u: %s", path, number, wrong);
     }
     sort(groups);
-    for (size_t i = HTTP_USER_GROUPS_MAX; i < groups->count; i++) {
-        if (text_equal(groups->of[i].user, groups->of[i - HTTP_USER_GROUPS_MAX].user))
+    for (size_t i = USER_GROUPS_MAX; i < groups->count; i++) {
+        if (text_equal(groups->of[i].user, groups->of[i - USER_GROUPS_MAX].user))
             return error_set(ret_error, CODE_CONFIG, "%s: %.*s is in more than %d groups", path,
-                             TEXT_ARG(groups->of[i].user), HTTP_USER_GROUPS_MAX);
+                             TEXT_ARG(groups->of[i].user), USER_GROUPS_MAX);
     }
     return ERROR_OK;
 }
@@ -108,7 +108,7 @@ void http_groups_deinit(struct http_groups *groups)
 }
 
 uint32_t http_groups_of_user(const struct http_groups *groups, const char *user,
-                             struct text ret_groups[HTTP_USER_GROUPS_MAX])
+                             struct text ret_groups[USER_GROUPS_MAX])
 {
     size_t first = 0;
     uint32_t count = 0;
@@ -121,7 +121,7 @@ uint32_t http_groups_of_user(const struct http_groups *groups, const char *user,
             end = middle;
     }
     for (size_t i = first; i < groups->count && text_equal(groups->of[i].user, name); i++) {
-        assert(count < HTTP_USER_GROUPS_MAX); /* it was checked when the file was read */
+        assert(count < USER_GROUPS_MAX); /* it was checked when the file was read */
         ret_groups[count++] = groups->of[i].group;
     }
     return count;

@@ -9,6 +9,7 @@
 #define PLATFORM_HTTP_GROUPS_H
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
 
 #include <stddef.h>
@@ -16,8 +17,7 @@
 
 enum {
     HTTP_GROUP_FILE_MAX = 1024 * 1024, /* bytes */
-    HTTP_MEMBERS_MAX = 20000,          /* users of all groups together */
-    HTTP_USER_GROUPS_MAX = 8           /* groups of one user */
+    HTTP_MEMBERS_MAX = 20000           /* users of all groups together; of each: USER_GROUPS_MAX */
 };
 
 struct http_member {
@@ -40,6 +40,6 @@ void http_groups_deinit(struct http_groups *groups);
 
 /* How many, sorted; borrowed from `groups`. */
 uint32_t http_groups_of_user(const struct http_groups *groups, const char *user,
-                             struct text ret_groups[HTTP_USER_GROUPS_MAX]);
+                             struct text ret_groups[USER_GROUPS_MAX]);
 
 #endif

@@ -126,7 +126,7 @@ const char *http_user(const struct http_exchange *exchange);
 /* The groups of that user by the group file, sorted; borrowed until the handler returns. Returns
  * how many. */
 uint32_t http_user_groups(const struct http_exchange *exchange,
-                          struct text ret_groups[HTTP_USER_GROUPS_MAX]);
+                          struct text ret_groups[USER_GROUPS_MAX]);
 /* Whether it came with a token that is right. */
 bool http_authenticated(const struct http_exchange *exchange);
 /* Whether the token of the request, if it is bound, is bound to this value (bindings.h). */

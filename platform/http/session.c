@@ -70,7 +70,7 @@ static void set_cookie(struct http_exchange *exchange, const char *id, int secon
 
 static json_t *groups_of(const struct http_exchange *exchange)
 {
-    struct text groups[HTTP_USER_GROUPS_MAX];
+    struct text groups[USER_GROUPS_MAX];
     uint32_t count = http_user_groups(exchange, groups);
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)

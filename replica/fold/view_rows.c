@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-enum { INDEX_ROWS_MAX = WORKFLOW_STEPS_MAX + STORE_INDEX_COUNT };
+enum { INDEX_ROWS_MAX = 2 * WORKFLOW_STEPS_MAX + STORE_INDEX_COUNT };
 
 static uint32_t index_rows_of(const struct order *order, struct index_row rows[INDEX_ROWS_MAX])
 {
@@ -23,8 +23,11 @@ static uint32_t index_rows_of(const struct order *order, struct index_row rows[I
     if (order->paused_at != 0)
         rows[count++] = (struct index_row){INDEX_PAUSED, {0}, at};
     for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
-        if (step_is_active(&order->steps[i]))
-            rows[count++] = (struct index_row){INDEX_STEP, order->steps[i].name, at};
+        const struct step *step = &order->steps[i];
+        if (step_is_active(step))
+            rows[count++] = (struct index_row){INDEX_STEP, step->name, at};
+        if (!text_empty(step_awaited_group(step)))
+            rows[count++] = (struct index_row){INDEX_GROUP, step_awaited_group(step), at};
     }
     assert(count <= INDEX_ROWS_MAX);
     return count;

@@ -35,7 +35,7 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
                               struct arena *arena, struct record *ret_record,
                               struct error *ret_error);
 
-/* The order_id and reply_to of a SubmitOrder or CancelOrder that codec_decode() refused, as far as
+/* The order_id and reply_to of a submission that codec_decode() refused, as far as
  * they can be read; empty if not. They point into `bytes`, which may be of any size, and are not
  * validated. */
 void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,

@@ -461,6 +461,7 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
     case OP_UNION:
     case OP_OPTIONAL:
     case OP_OPTIONAL_FIXED:
+    case OP_OPTIONAL_POINTER:
         return read_union(reader, op, base);
     case OP_SET32:
     case OP_SET64:

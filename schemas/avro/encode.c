@@ -129,6 +129,18 @@ static void write_optional(const struct op *op, const uint8_t *base, struct buff
         avro_plan_encode(branches->list[1].plan, base, buffer);
 }
 
+static void write_optional_pointer(const struct op *op, const uint8_t *base, struct buffer *buffer)
+{
+    const struct branches *branches = op->branches;
+    const uint8_t *target;
+    assert(branches->count == 2 && branches->list[0].plan->count == 0); /* null first: our schema */
+    memcpy(&target, base + op->offset, sizeof(target));
+    room(buffer, VARINT_MAX);
+    write_long(buffer, target != NULL ? 1 : 0);
+    if (target != NULL)
+        avro_plan_encode(branches->list[1].plan, base, buffer);
+}
+
 static void write_optional_fixed(const struct op *op, const uint8_t *member, struct buffer *buffer)
 {
     static const struct content_hash none;
@@ -219,6 +231,9 @@ static inline void execute(const struct op *op, const uint8_t *base, struct buff
         return;
     case OP_OPTIONAL_FIXED:
         write_optional_fixed(op, member, buffer);
+        return;
+    case OP_OPTIONAL_POINTER:
+        write_optional_pointer(op, base, buffer);
         return;
     case OP_SET_TRUE:
         return; /* the branch was chosen by the flag */

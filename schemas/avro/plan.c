@@ -212,9 +212,10 @@ static bool compile_union(struct compiler *compiler, const struct avro_type *typ
         branches[i].plan = plan_of(compiler, &branch);
         branches[i].name = avro_kind_name(type->members[i]->kind);
     }
-    enum op_code code = field->kind == FIELD_OPTIONAL ? OP_OPTIONAL
-                        : field->kind == FIELD_HASH   ? OP_OPTIONAL_FIXED
-                                                      : OP_UNION;
+    enum op_code code = field->kind == FIELD_OPTIONAL  ? OP_OPTIONAL
+                        : field->kind == FIELD_HASH    ? OP_OPTIONAL_FIXED
+                        : field->kind == FIELD_POINTER ? OP_OPTIONAL_POINTER
+                                                       : OP_UNION;
     struct op *op = add(compiler, list, code, field->name);
     op->size = field->size;
     op->offset = base + field->offset;
@@ -281,6 +282,15 @@ static bool compile_elements(struct compiler *compiler, const struct avro_type *
             return false;
         op->size = sizeof(struct attribute);
         op->bytes_min = items->bytes_min + 1;
+    } else if (field->kind == FIELD_TEXTS) {
+        static const struct field_binding item = {.name = "items",
+                                                  .kind = FIELD_TEXT,
+                                                  .required = true,
+                                                  .size = sizeof(struct text),
+                                                  LIMITS(TEXT_ITEM_BYTES)};
+        if (!compile_field(compiler, items, &item, 0, &list))
+            return false;
+        op->size = sizeof(struct text);
     } else {
         assert(field->kind == FIELD_ARRAY);
         if (items->kind != AVRO_KIND_RECORD)
@@ -338,6 +348,7 @@ static enum op_code code_of(const struct avro_type *type, const struct field_bin
         code = OP_POINTER, fits = type->kind == AVRO_KIND_RECORD;
         break;
     case FIELD_ARRAY:
+    case FIELD_TEXTS:
         code = OP_ARRAY, fits = type->kind == AVRO_KIND_ARRAY;
         break;
     case FIELD_COUNTERS:

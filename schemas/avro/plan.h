@@ -24,15 +24,16 @@ enum op_code {
     OP_ENUM,  /* values[index] */
     OP_FIXED, /* size bytes */
     OP_DECIMAL,
-    OP_POINTER,        /* sub: the struct of `size` bytes */
-    OP_PART,           /* sub: one field of a struct of `size` bytes; NULL: zeros */
-    OP_ARRAY,          /* sub: an element of `size` bytes; limit: elements; bytes_min: of one */
-    OP_COUNTERS,       /* limit: elements */
-    OP_ATTRIBUTES,     /* sub: the value; limit: elements */
-    OP_EVENTS,         /* branches; limit: elements */
-    OP_UNION,          /* branches: of any type, what they write is in their plans */
-    OP_OPTIONAL,       /* the same, and `count` is the flag: encoding needs to know */
-    OP_OPTIONAL_FIXED, /* the same; null stands for `size` zeros */
+    OP_POINTER,          /* sub: the struct of `size` bytes */
+    OP_PART,             /* sub: one field of a struct of `size` bytes; NULL: zeros */
+    OP_ARRAY,            /* sub: an element of `size` bytes; limit: elements; bytes_min: of one */
+    OP_COUNTERS,         /* limit: elements */
+    OP_ATTRIBUTES,       /* sub: the value; limit: elements */
+    OP_EVENTS,           /* branches; limit: elements */
+    OP_UNION,            /* branches: of any type, what they write is in their plans */
+    OP_OPTIONAL,         /* the same, and `count` is the flag: encoding needs to know */
+    OP_OPTIONAL_FIXED,   /* the same; null stands for `size` zeros */
+    OP_OPTIONAL_POINTER, /* the same; null stands for NULL */
     /* write a member only: the writer does not have it */
     OP_SET32, /* value */
     OP_SET64, /* value */

@@ -295,6 +295,25 @@ static bool decode_attributes(const struct json_place *at, uint32_t limit,
     return true;
 }
 
+static bool decode_texts(const struct json_place *at, uint32_t limit, struct text_list *ret_list)
+{
+    struct json_items items;
+    uint32_t count = 0;
+    if (at->kind != JSON_KIND_LIST)
+        return expected(at, "a list: [...]");
+    struct text *texts = new_list(at, limit, sizeof(*texts), &count);
+    if (texts == NULL)
+        return false;
+    json_items_begin(&items, at->value);
+    for (uint32_t i = 0; json_items_next(&items, NULL); i++) {
+        struct json_place element = place_within(at, (struct text){0}, i, items.value);
+        if (!decode_text(&element, TEXT_ITEM_BYTES_MAX, &texts[i]))
+            return false;
+    }
+    *ret_list = (struct text_list){texts, count};
+    return true;
+}
+
 static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_t *ret_counters)
 {
     struct json_items items;
@@ -370,10 +389,14 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     case FIELD_RECORD:
         return decode_fields(at, field->sub, NULL, member);
     case FIELD_POINTER:
+        if (at->kind == JSON_KIND_NULL && !field->required)
+            return true;
         return decode_fields(at, field->sub, NULL,
                              binding_part_made(record, field->offset, field->sub->size, at->arena));
     case FIELD_OPTIONAL:
         return decode_optional(at, field->sub, member, count);
+    case FIELD_TEXTS:
+        return decode_texts(at, field->limit, member);
     case FIELD_COUNTERS:
         return decode_counters(at, field->limit, member);
     case FIELD_EVENTS: /* only owners write them */

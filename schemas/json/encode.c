@@ -123,6 +123,14 @@ static json_t *encode_counters(const uint32_t *counters, uint32_t count)
     return array;
 }
 
+static json_t *encode_texts(const struct text_list *list)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < list->count; i++)
+        json_array_append_new(array, json_codec_text(list->items[i]));
+    return array;
+}
+
 static json_t *encode_attributes(const struct attribute *attributes, uint32_t count)
 {
     json_t *object = json_object();
@@ -225,12 +233,14 @@ static json_t *encode_field(const struct field_binding *field, const uint8_t *re
     case FIELD_RECORD:
         return json_codec_encode(field->sub, member, flags);
     case FIELD_POINTER:
-        return json_codec_encode(field->sub, pointed, flags);
+        return pointed != NULL ? json_codec_encode(field->sub, pointed, flags) : json_null();
     case FIELD_OPTIONAL:
         return *(const bool *)(record + field->count) ? json_codec_encode(field->sub, member, flags)
                                                       : json_null();
     case FIELD_ARRAY:
         return encode_array(field->sub, pointed, count, flags);
+    case FIELD_TEXTS:
+        return encode_texts(member);
     case FIELD_COUNTERS:
         return encode_counters(member, field->limit);
     case FIELD_ATTRIBUTES:

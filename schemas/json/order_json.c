@@ -18,6 +18,30 @@ static void put_details(json_t *object, const struct order_details *details)
     json_codec_add(object, &binding_order_details, details, lists, 0);
 }
 
+/* The steps that wait for a moment or a signal, with what those who may send it need to know. */
+static json_t *waits_of(const struct order *order)
+{
+    static const char *const names[] = {"group", "question", NULL};
+    static const char *const lists[] = {"options", NULL};
+    static const struct awaiting none;
+    json_t *waits = json_array();
+    for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state != STEP_WAITING)
+            continue;
+        struct wait wait = step_wait(step);
+        const struct awaiting *awaiting = step->awaiting != NULL ? step->awaiting : &none;
+        json_t *object = json_object();
+        json_codec_put(object, "step", json_codec_text(step->name));
+        json_codec_put(object, "for", json_string(wait.kind == WAIT_SIGNAL ? "signal" : "time"));
+        json_codec_put(object, "due_at", json_codec_time_or_null(wait.until));
+        json_codec_add(object, &binding_awaiting, awaiting, names, JSON_CODEC_NULLS);
+        json_codec_add(object, &binding_awaiting, awaiting, lists, 0);
+        json_array_append_new(waits, object);
+    }
+    return waits;
+}
+
 static void put_state(json_t *object, const struct order *order, int32_t partition)
 {
     ADD(object, &binding_order_details, &order->details, "order_id");
@@ -27,13 +51,14 @@ static void put_state(json_t *object, const struct order *order, int32_t partiti
     ADD(object, &binding_order_row, order, "accepted_at", "updated_at", "ended_at", "complete_by",
         "alert_open", "cancelled", "reason_code", "reason", "reason_by", "paused_at", "paused_by",
         "pause_reason");
+    json_codec_put(object, "waiting_for", waits_of(order));
 }
 
 /* Of a step that waits for a moment, its row's retry_at is that moment. */
 static void put_wait(json_t *object, const struct step *step)
 {
     struct wait wait = step_wait(step);
-    bool timed = wait.kind == WAIT_TIME;
+    bool timed = step->state == STEP_WAITING;
     json_codec_put(object, "retry_at", json_codec_time_or_null(timed ? 0 : wait.until));
     json_codec_put(object, "queued_at", json_codec_time_or_null(wait.since));
     json_codec_put(object, "due_at", json_codec_time_or_null(timed ? wait.until : 0));

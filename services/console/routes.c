@@ -17,9 +17,9 @@ static bool is_open(struct http_exchange *exchange, void *userdata)
     return false;
 }
 
-#define FILTERS                                                                        \
-    "state", "step", "error", "workflow", "workflow_version", "customer", "attribute", \
-        "id_prefix", "since", "until", "alert", "paused"
+#define FILTERS                                                                                   \
+    "state", "step", "waiting_for", "group", "error", "workflow", "workflow_version", "customer", \
+        "attribute", "id_prefix", "since", "until", "alert", "paused"
 #define ORDER "/api/orders/{id}"
 #define DEAD_LETTER "/api/dead-letters/{partition}/{offset}"
 #define VERSION "/api/workflows/{name}/{version}"
@@ -64,9 +64,11 @@ static const struct {
     }
 #define GET(name, path, open, query, summary, call) HANDLER(name, NULL, call)
 #define POST(name, path, body, body_max, summary, call) HANDLER(name, body, call)
+#define SIGNAL(name, path, body, body_max, summary, call) HANDLER(name, body, call)
 #include "services/console/routes.def"
 #undef GET
 #undef POST
+#undef SIGNAL
 
 #define GET(name, path, open, names, text, call) \
     {.method = "GET",                            \
@@ -77,10 +79,15 @@ static const struct {
      .query = (names),                           \
      .repeats = "attribute",                     \
      .summary = (text)},
-#define POST(name, path, names, bytes, text, call)                          \
+#define POST(name, path, names, bytes, text, call) \
+    CHANGE(HTTP_OPERATE, NULL, name, path, names, bytes, text)
+#define SIGNAL(name, path, names, bytes, text, call) \
+    CHANGE(HTTP_VIEW, "for everyone, or for their groups", name, path, names, bytes, text)
+#define CHANGE(needs, which, name, path, names, bytes, text)                \
     {.method = "POST",                                                      \
      .pattern = (path),                                                     \
-     .permission = HTTP_OPERATE,                                            \
+     .permission = (needs),                                                 \
+     .only = (which),                                                       \
      .handler = on_##name,                                                  \
      .is_open = is_open,                                                    \
      .query = HTTP_NO_NAMES,                                                \

@@ -3,6 +3,7 @@
  *
  *     POST /orders               {"order_id": ..., ...}  (submission_json.h)
  *     POST /orders/{id}/cancel   {"reason": ..., "by": ..., "reply_to": ...}, or no body
+ *     POST /orders/{id}/signals/{step}   {"id": ..., "payload": ...}  (signal_json.h)
  *
  * 202 {"order_id", "workflow_version", "partition", "offset"} once the command is acknowledged
  * on that position of the commands topic; 400 {"error", "message"} when it is refused. 503:
@@ -14,18 +15,27 @@
 #include "schemas/json/json_codec.h"
 #include "schemas/json/submission_json.h"
 #include "services/submission/order_lookup.h"
+#include "services/submission/signals.h"
 #include "services/submission/submission.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096, DETAIL_SIZE = 1024, CANCEL_BYTES_MAX = 64 * 1024 };
+enum {
+    ANSWER_MS = 15000,
+    BLOCK_SIZE = 4096,
+    DETAIL_SIZE = 1024,
+    CANCEL_BYTES_MAX = 64 * 1024,
+    SIGNAL_BODY_MAX = 16 * 1024 + 2 * SIGNAL_BYTES_MAX /* with blanks */
+};
+
+enum request_kind { REQUEST_ORDER, REQUEST_CANCEL, REQUEST_SIGNAL };
 
 struct http_submission {
     struct http_pending pending; /* to come: the acknowledgement of its command */
     struct http_api *api;
-    bool is_cancel;
+    enum request_kind kind;
     bool waits;                     /* for a refresh (ticket) */
     bool looked_up;                 /* whether the console knows the order */
     struct order_lookup_call *call; /* while it is asked */
@@ -35,6 +45,7 @@ struct http_submission {
     union {
         struct order_details details;
         struct cancel_order cancel;
+        struct signal_order signal;
     };
     struct text order_id;
     uint32_t workflow_version;
@@ -89,7 +100,7 @@ static void answer_accepted(struct http_submission *request, int64_t offset)
                              (size_t)request->order_id.size, "partition", partition, "offset",
                              (json_int_t)offset);
     assert(body != NULL);
-    if (!request->is_cancel)
+    if (request->kind == REQUEST_ORDER)
         json_object_set_new(body, "workflow_version", json_integer(request->workflow_version));
     http_respond_json(exchange, 202, body);
 }
@@ -138,23 +149,51 @@ static void answer_differs(struct http_submission *request, const char *field)
     http_respond_problem(http_pending_take(&request->pending), problem);
 }
 
-/* If it cannot be found out now, the scheduler decides, as without a console. */
-static void on_known(void *ctx, int status, const json_t *body, const char *why)
+static void on_submitted_before(struct http_submission *request, const json_t *order)
 {
-    struct http_submission *request = ctx;
     struct order_details details = request->details;
     char field[ORDER_DIFFERENCE_SIZE] = "";
-    (void)why;
-    request->call = NULL;
     details.content_hash = details_content_hash(&details);
-    if (status == 200 && order_lookup_is_of(body, request->pending.exchange))
-        order_difference(&details, body, field);
+    if (order_lookup_is_of(order, request->pending.exchange))
+        order_difference(&details, order, field);
     if (field[0] == '\0') {
         validate_request(request);
     } else {
         metrics_add(request->api->submission->metrics.refused_http, 1);
         answer_differs(request, field);
     }
+}
+
+/* `order` NULL: there is none. */
+static void on_signalled(struct http_submission *request, const json_t *order)
+{
+    struct error error;
+    int status = 404;
+    if (order != NULL)
+        status = signal_status_by(order, &request->signal, request->pending.exchange, &error);
+    else
+        error_set(&error, CODE_UNKNOWN_ORDER, "order %.*s does not exist",
+                  TEXT_ARG(request->order_id));
+    if (status == 0) {
+        validate_request(request);
+    } else {
+        metrics_add(request->api->submission->metrics.refused_http, 1);
+        http_pending_fail(&request->pending, status, error.code, "%s", error.message);
+    }
+}
+
+/* If it cannot be found out now, the scheduler decides, as without a console. */
+static void on_known(void *ctx, int status, const json_t *body, const char *why)
+{
+    struct http_submission *request = ctx;
+    (void)why;
+    request->call = NULL;
+    if (request->kind == REQUEST_SIGNAL && (status == 200 || status == 404))
+        on_signalled(request, status == 200 ? body : NULL);
+    else if (request->kind == REQUEST_ORDER && status == 200)
+        on_submitted_before(request, body);
+    else
+        validate_request(request);
     http_pending_settle(&request->pending);
 }
 
@@ -162,7 +201,7 @@ static void on_known(void *ctx, int status, const json_t *body, const char *why)
 static bool look_up(struct http_submission *request)
 {
     struct order_lookup *lookup = request->api->submission->lookup;
-    if (lookup == NULL || request->is_cancel || request->looked_up)
+    if (lookup == NULL || request->kind == REQUEST_CANCEL || request->looked_up)
         return false;
     request->looked_up = true;
     request->call = order_lookup_get(lookup, request->order_id, 0, on_known, request);
@@ -175,7 +214,7 @@ static void accept(struct http_submission *request, struct validation *validatio
     assert(request->pending.to_come == 0 && !request->waits);
     if (look_up(request))
         return;
-    if (!request->is_cancel)
+    if (request->kind == REQUEST_ORDER)
         request->workflow_version = validation->command.submit_order.workflow_version;
     if (submission_append(submission, &validation->command, on_appended, request, 0,
                           &validation->error) == ERROR_OK)
@@ -192,17 +231,29 @@ static void wait_for(struct http_submission *request, struct refresh *refresh)
     request->ticket = refresh_ticket(refresh);
 }
 
+static void validate_content(struct http_submission *request, struct validation *ret_validation)
+{
+    const struct validator *validator = &request->api->submission->validator;
+    struct arena *arena = &request->heap.arena;
+    switch (request->kind) {
+    case REQUEST_ORDER:
+        validate_order(validator, &request->details, request->fresh, arena, ret_validation);
+        break;
+    case REQUEST_CANCEL:
+        validate_cancel(validator, &request->cancel, request->fresh, arena, ret_validation);
+        break;
+    case REQUEST_SIGNAL:
+        validate_signal(validator, &request->signal, request->fresh, arena, ret_validation);
+        break;
+    }
+}
+
 static void validate_request(struct http_submission *request)
 {
     struct submission *submission = request->api->submission;
     struct validation validation;
     request->waits = false;
-    if (request->is_cancel)
-        validate_cancel(&submission->validator, &request->cancel, request->fresh,
-                        &request->heap.arena, &validation);
-    else
-        validate_order(&submission->validator, &request->details, request->fresh,
-                       &request->heap.arena, &validation);
+    validate_content(request, &validation);
     switch (validation.outcome) {
     case VALIDATION_ACCEPT:
         accept(request, &validation);
@@ -249,14 +300,14 @@ static bool is_full(const struct http_api *api, struct http_exchange *exchange)
 
 /* NULL: answered. */
 static struct http_submission *request_new(struct http_api *api, struct http_exchange *exchange,
-                                           bool is_cancel)
+                                           enum request_kind kind)
 {
     if (!http_pendings_admit(&api->pendings, exchange) || is_full(api, exchange))
         return NULL;
     struct http_submission *request = calloc(1, sizeof(*request));
     assert(request != NULL);
     request->api = api;
-    request->is_cancel = is_cancel;
+    request->kind = kind;
     heap_arena_init(&request->heap, BLOCK_SIZE);
     http_pending_begin(&api->pendings, &request->pending, exchange, ANSWER_MS);
     return request;
@@ -308,7 +359,7 @@ static void take_order(struct http_submission *request)
 
 static void on_order(struct http_exchange *exchange, void *userdata)
 {
-    struct http_submission *request = request_new(userdata, exchange, false);
+    struct http_submission *request = request_new(userdata, exchange, REQUEST_ORDER);
     if (request == NULL)
         return;
     take_order(request);
@@ -353,10 +404,35 @@ static void take_cancel(struct http_submission *request)
 
 static void on_cancel(struct http_exchange *exchange, void *userdata)
 {
-    struct http_submission *request = request_new(userdata, exchange, true);
+    struct http_submission *request = request_new(userdata, exchange, REQUEST_CANCEL);
     if (request == NULL)
         return;
     take_cancel(request);
+    http_pending_settle(&request->pending);
+}
+
+static void take_signal(struct http_submission *request)
+{
+    struct error error = {0};
+    struct http_exchange *exchange = request->pending.exchange;
+    request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
+    if (signal_read(exchange, request->order_id, &request->heap.arena, &request->signal, &error) !=
+        ERROR_OK) {
+        refuse(request, &error);
+        return;
+    }
+    if (is_outside(request, request->signal.reply_to))
+        return;
+    count_bytes(request, http_body(exchange));
+    validate_request(request);
+}
+
+static void on_signal(struct http_exchange *exchange, void *userdata)
+{
+    struct http_submission *request = request_new(userdata, exchange, REQUEST_SIGNAL);
+    if (request == NULL)
+        return;
+    take_signal(request);
     http_pending_settle(&request->pending);
 }
 
@@ -377,6 +453,15 @@ static const struct http_route rows[] = {
      .body_max = CANCEL_BYTES_MAX,
      .only = "of its own orders",
      .summary = "cancel an order"},
+    {.method = "POST",
+     .pattern = "/orders/{id}/signals/{step}",
+     .permission = HTTP_SUBMIT,
+     .handler = on_signal,
+     .query = HTTP_NO_NAMES,
+     .body = signal_fields,
+     .body_max = SIGNAL_BODY_MAX,
+     .only = "of its own orders, or for its groups",
+     .summary = "send a step the signal that it waits for"},
 };
 const struct http_routes http_api_routes = HTTP_ROUTES(rows);
 

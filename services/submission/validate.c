@@ -161,6 +161,26 @@ void validate_cancel(const struct validator *validator, const struct cancel_orde
         validate_cancel_content(arena, ret_validation);
 }
 
+/* ---- signals ---- */
+
+static void validate_signal_content(struct arena *arena, struct validation *validation)
+{
+    struct command *cmd = &validation->command;
+    command_make_canonical(cmd, arena);
+    bool valid = command_check(cmd, &validation->error) == ERROR_OK;
+    validation->outcome = valid ? VALIDATION_ACCEPT : VALIDATION_REFUSE;
+}
+
+void validate_signal(const struct validator *validator, const struct signal_order *signal,
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation)
+{
+    *ret_validation =
+        (struct validation){.command = {.kind = COMMAND_SIGNAL_ORDER, .signal_order = *signal}};
+    if (check_id(signal->order_id, ret_validation) &&
+        check_reply(validator, signal->reply_to, fresh, ret_validation))
+        validate_signal_content(arena, ret_validation);
+}
+
 /* ---- records ---- */
 
 static bool was_cut(const struct submitted_record *record)
@@ -238,27 +258,29 @@ void validate_record(const struct validator *validator, const struct submitted_r
     *ret_validation = (struct validation){.outcome = VALIDATION_REFUSE};
     if (!decode(validator, submitted, fresh, arena, &record, ret_validation))
         return;
-    bool is_order = record.kind == RECORD_SUBMIT_ORDER;
-    if (!is_order && record.kind != RECORD_CANCEL_ORDER) {
+    if (!record_kind_is_submission(record.kind)) {
         error_set(&ret_validation->error, CODE_NOT_ACCEPTED,
-                  "expected SubmitOrder or CancelOrder, not %s", record_kind_name(record.kind));
+                  "expected SubmitOrder, CancelOrder or SignalOrder, not %s",
+                  record_kind_name(record.kind));
         return;
     }
-    ret_validation->command = record.command;
-    struct text order_id =
-        is_order ? record.command.submit_order.order_id : record.command.cancel_order.order_id;
-    struct text reply_to =
-        is_order ? record.command.submit_order.reply_to : record.command.cancel_order.reply_to;
-    if (!check_id(order_id, ret_validation) ||
-        !check_reply(validator, reply_to, fresh, ret_validation) ||
+    struct command *cmd = &ret_validation->command;
+    *cmd = record.command;
+    if (!check_id(cmd->order_id, ret_validation) ||
+        !check_reply(validator, command_reply_to(cmd), fresh, ret_validation) ||
         !check_key(submitted, ret_validation))
         return;
-    if (is_order) {
-        ret_validation->command.submit_order.submitted_at = submitted->appended_at;
-        ret_validation->command.submit_order.submitted_by = TEXT(""); /* only tokens prove it */
+    if (cmd->kind == COMMAND_SUBMIT_ORDER) {
+        cmd->submit_order.submitted_at = submitted->appended_at;
+        cmd->submit_order.submitted_by = TEXT(""); /* only tokens prove it */
         validate_content(validator, fresh, arena, ret_validation);
-    } else {
-        ret_validation->command.cancel_order.submitted_by = TEXT("");
+    } else if (cmd->kind == COMMAND_CANCEL_ORDER) {
+        cmd->cancel_order.submitted_by = TEXT("");
         validate_cancel_content(arena, ret_validation);
+    } else {
+        cmd->signal_order.submitted_by = TEXT("");
+        cmd->signal_order.groups = (struct text_list){0}; /* as only who knows the sender does */
+        cmd->signal_order.by = TEXT(BY_APPLICATION);
+        validate_signal_content(arena, ret_validation);
     }
 }

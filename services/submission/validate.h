@@ -60,5 +60,8 @@ void validate_order(const struct validator *validator, const struct order_detail
                     unsigned fresh, struct arena *arena, struct validation *ret_validation);
 void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
                      unsigned fresh, struct arena *arena, struct validation *ret_validation);
+/* The same of a signal; for tests, as long as none comes by HTTP. */
+void validate_signal(const struct validator *validator, const struct signal_order *signal,
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation);
 
 #endif

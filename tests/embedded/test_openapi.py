@@ -32,6 +32,13 @@ Version: 1
 Steps:
   - {Name: Decline, Fail: {Error: Declined}, OnExhausted: error}
 """
+ASKS = """
+Name: asks
+Version: 1
+TimeoutSeconds: 600
+Steps:
+  - {Name: Approve, Await: {Options: [approve, decline], Question: Ship it?}}
+"""
 WHY = {"reason": "as the customer asked"}
 LOST = ("lost-1", "lost-2", "lost-3", "lost-4")  # the carrier refuses them
 QUEUED = ("queued-1", "queued-2", "queued-3")  # their agent is paused
@@ -157,6 +164,7 @@ REFUSING = {
     "completeStep": "a number of more than 40 digits",
     "deployWorkflow": "a text that is not a workflow",
     "replayDeadLetter": "bytes that are not a record",
+    "signalOrder": "a number of more than 40 digits",
     "submitOrder": "a total of more than 18 digits",
 }
 
@@ -291,6 +299,7 @@ class DescriptionTest(unittest.TestCase):
         self.world.submit("amended-1", "declines")
         wait_for("amended-1 is in Error", lambda: self.world.order("amended-1")["state"] == "Error")
         self.command("amend", "amended-1", input={"amount": 12.5})
+        self.answer_a_question()
         self.command("resume", "lost-1")
         self.command("resubmit", "lost-1", step="ShipOrder")
         self.command("complete", "lost-2", step="ShipOrder", output={"tracking": "T17"})
@@ -307,6 +316,20 @@ class DescriptionTest(unittest.TestCase):
         self.command("compensate", "queued-2")
         self.command("fail", "queued-3", step="First", error_name="LorryLost")
         self.ask("console", "POST", "/api/agents/{name}/resume", WHY, name="noop")
+
+    def answer_a_question(self):
+        signals = "/api/orders/{id}/signals/{step}"
+        self.ask("console", "POST", "/api/workflows", {"source": ASKS, "activate": True})
+        for order in ("asked-1", "asked-2"):
+            self.world.submit(order, "asks")
+            wait_for(f"{order} asks", lambda o=order: self.world.order(o).get("waiting_for"))
+        self.ask("console", "GET", "/api/orders/{id}", id="asked-1")
+        self.ask("console", "GET", "/api/orders", waiting_for="Approve")
+        answer = {"choice": "approve", "comment": "soon"}
+        self.ask("console", "POST", signals, answer, id="asked-1", step="Approve")
+        self.ask("console", "POST", signals, answer, id="asked-1", step="Approve", status=409)
+        self.ask("console", "POST", signals, answer, id="lost-1", step="Aprove", status=404)
+        self.ask("console", "POST", signals, {"choice": 1}, id="lost-1", step="A", status=400)
 
     def deal_with_dead_letters(self):
         self.ask("console", "GET", "/api/dead-letters", limit=1)
@@ -338,6 +361,11 @@ class DescriptionTest(unittest.TestCase):
         ask("POST", "/orders", {**order, "workflow": "nope"}, status=400)
         ask("GET", "/orders/{id}", id="nope", status=404)
         ask("POST", "/orders/{id}/cancel", {"reason": "a mistake"}, id="sub-1", status=202)
+        signals = "/orders/{id}/signals/{step}"
+        ask("POST", signals, {"payload": 1}, id="asked-2", step="Nope", status=404)
+        ask("POST", signals, {"choice": "approve"}, id="asked-2", step="Approve", status=202)
+        ask("POST", signals, {"payload": 1}, id="sub-1", step="First", status=409)
+        ask("POST", signals, {"id": "x"}, id="sub-1", step="First", status=400)
         callback = "/v1/callbacks/{agent}/{order}/{step}/{direction}/{attempt}"
         where = {"agent": "carrier", "order": "done-1", "step": "ShipOrder", "direction": "do"}
         for body in ({"outcome": "done", "output": {"tracking": "T17"}},

@@ -116,12 +116,15 @@ EVENTS = [
         {"name": "CheckCredit", "agent": "credit", "retries_used": [],
          "new_key": False}],
         "moves_retries": True, "by": "ann", "reason": "it was wrong"}),
-    ("StepPassed", {**ref(34), "output": '{"total":7}'}),
+    ("StepPassed", {**ref(34), "output": '{"total":7}', "signal_id": "m-2", "by": "ann"}),
     ("StepCaught", {**ref(35), "reason": "a Catch matches Declined"}),
     ("OrderAmended", {"input": '{"amount":12.5}', "steps": [
         {"name": "Total", "generation": 0}, {"name": "TakePayment", "generation": 2}],
         "by": "ann", "reason": "a typing error"}),
-    ("StepWaiting", {**ref(37), "due_at": at(38)}),
+    ("StepWaiting", {**ref(37), "due_at": at(38), "for_signal": True, "group": "managers",
+                     "options": ["approve", "decline"], "question": "Refund 7 EUR?"}),
+    ("SignalReceived", {"step": "Approve", "signal_id": "m-3",
+                        "payload": '{"status":"pending"}', "by": "bob", "kept": True}),
 ]
 
 DECISION = {
@@ -158,7 +161,7 @@ def row_step(name, agent, **fields):
         "effect": "none", "undo_effect": "none", "do_generation": 0, "undo_generation": 0,
         "retries_used": [], "started_version": 0, "completed_version": 0, "started_at": 0,
         "inputs": 0, "workflow_version": 0, "ended_at": 0, "output": "",
-        "error_name": "", "error_message": "", "input": "", **fields}
+        "error_name": "", "error_message": "", "input": "", "wait": None, **fields}
 
 
 ORDER_ROW = {
@@ -176,7 +179,10 @@ ORDER_ROW = {
             do_generation=93, undo_generation=94, retries_used=[0, 2, 0, 1], started_version=95,
             completed_version=96, started_at=at(22), inputs=97, workflow_version=98,
             ended_at=at(23), output="[1]",
-            error_name="Declined", error_message="no money", input='{"amount":100.1}'),
+            error_name="Declined", error_message="no money", input='{"amount":100.1}',
+            wait={"group": "managers", "options": ["approve", "decline"],
+                  "question": "Refund 7 EUR?", "signal_id": "m-4", "signals": 99,
+                  "payload": '{"ok":true}', "by": "eve"}),
         row_step("BookCarrier", "carrier", retries_used=[1, 2, 3, 4, 5, 6, 7, 8])],
     "alert_open": True, "cancelled": True, "reason_code": "Cancelled", "reason": "ordered twice",
     "reason_by": "ann", "paused_at": at(46), "paused_by": "carol", "pause_reason": "a stocktaking",
@@ -212,6 +218,9 @@ RECORDS = {
     "MigrateOrder": {**ID, "workflow": "order-fulfilment", "from_version": 3, "version": 4,
                      "by": "ann", "reason": "it was wrong"},
     "AmendOrder": {**ID, "input": '{"amount":12.5}', "by": "ann", "reason": "a typing error"},
+    "SignalOrder": {**ID, "step": "Approve", "id": "m-1", "payload": '{"choice":"approve"}',
+                    "by": "ann", "groups": ["managers", "clerks"],
+                    "reply_to": "orders.replies.shop", "submitted_by": "shop"},
     "Claim": {"claim_id": uid(1), "instance": "scheduler-1", "claimed_at": at(4),
               "partition_count": 12, "reset": None, "format": 5},
     "Claim-reset": {"claim_id": uid(2), "instance": "scheduler-2", "claimed_at": at(5),
@@ -249,7 +258,7 @@ RECORDS = {
         "steps": [
             {**ref(1, "ReserveStock", "do"), "state": "Processed", "error_name": ""},
             {**ref(2), "state": "Error", "error_name": "Declined"}],
-        "output": '{"paid":true}'},
+        "output": '{"paid":true}', "question": "Refund 7 EUR?"},
     "OperatorAlert": {
         **ID, "raised": True, "code": "PaymentDeclined", "message": "look at it",
         "step": "TakePayment", "by": "bob", "order_version": 81, "partition": 10,

@@ -48,6 +48,20 @@ static const char *details_difference(const struct order_details *a, const struc
     return goods_difference(goods_or_none(a->goods), goods_or_none(b->goods));
 }
 
+static const char *awaiting_difference(const struct awaiting *a, const struct awaiting *b)
+{
+    SAME_TEXT(group);
+    SAME_TEXT(question);
+    SAME_TEXT(payload);
+    SAME_TEXT(by);
+    SAME_TEXT(signal_id);
+    SAME(signals);
+    SAME(options.count);
+    for (uint32_t i = 0; i < a->options.count; i++)
+        SAME_TEXT(options.items[i]);
+    return NULL;
+}
+
 static const char *step_difference(const struct step *a, const struct step *b)
 {
     SAME_TEXT(name);
@@ -78,7 +92,9 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME_TEXT(output);
     SAME_TEXT(error_name);
     SAME_TEXT(error_message);
-    return NULL;
+    if ((a->awaiting == NULL) != (b->awaiting == NULL))
+        return "awaiting";
+    return a->awaiting != NULL ? awaiting_difference(a->awaiting, b->awaiting) : NULL;
 }
 
 const char *order_difference(const struct order *a, const struct order *b)

@@ -46,6 +46,37 @@ static void add_json(struct line *line, const char *before, struct text json)
                  json.data);
 }
 
+/* " by ann #m-1" */
+static void add_sender(struct line *line, struct text by, struct text id)
+{
+    if (!text_empty(by))
+        line_add(line, " by %.*s", TEXT_ARG(by));
+    if (!text_empty(id))
+        line_add(line, " #%.*s", TEXT_ARG(id));
+}
+
+/* " signal of managers approve|decline \"Refund 7?\" +60000" */
+static void add_waiting(struct line *line, const struct step_waiting *waiting, int64_t decided_at)
+{
+    line_add(line, "%s", waiting->for_signal ? " signal" : "");
+    if (!text_empty(waiting->group))
+        line_add(line, " of %.*s", TEXT_ARG(waiting->group));
+    for (uint32_t i = 0; i < waiting->options.count; i++)
+        line_add(line, "%s%.*s", i == 0 ? " " : "|", TEXT_ARG(waiting->options.items[i]));
+    if (!text_empty(waiting->question))
+        line_add(line, " \"%.*s\"", TEXT_ARG(waiting->question));
+    if (waiting->due_at != 0)
+        line_add(line, " +%lld", (long long)(waiting->due_at - decided_at));
+}
+
+static void add_signal(struct line *line, const struct signal_received *received)
+{
+    line_add(line, "(%.*s%s", TEXT_ARG(received->step), received->kept ? " kept" : "");
+    add_json(line, " ", received->payload);
+    add_sender(line, received->by, received->signal_id);
+    line_add(line, ")");
+}
+
 static void add_step_event(struct line *line, const struct event *event, int64_t decided_at)
 {
     add_ref(line, event_ref(event));
@@ -57,8 +88,10 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
         add_json(line, " with ", event->step_started.input);
     if (event->kind == EVENT_STEP_PASSED)
         add_json(line, " ", event->step_passed.output);
+    if (event->kind == EVENT_STEP_PASSED)
+        add_sender(line, event->step_passed.by, event->step_passed.signal_id);
     if (event->kind == EVENT_STEP_WAITING)
-        line_add(line, " +%lld", (long long)(event->step_waiting.due_at - decided_at));
+        add_waiting(line, &event->step_waiting, decided_at);
     if (event->kind == EVENT_STEP_QUEUED)
         add_queued(line, &event->step_queued, decided_at);
     if (event->kind == EVENT_STEP_EXTENDED)
@@ -102,6 +135,8 @@ static void add_event(struct line *line, const struct event *event, int64_t deci
     }
     if (event->kind == EVENT_ORDER_DEADLINE_SET)
         line_add(line, "(+%lld)", (long long)(event->order_deadline_set.complete_by - decided_at));
+    if (event->kind == EVENT_SIGNAL_RECEIVED)
+        add_signal(line, &event->signal_received);
     if (event->kind == EVENT_ORDER_AMENDED)
         add_amended(line, &event->order_amended);
     if (event->kind == EVENT_ORDER_PROCESSED)

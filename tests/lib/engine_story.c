@@ -15,7 +15,7 @@
 enum {
     STORY_DECISIONS_MAX = 200,
     VERSIONS_MAX = 4,
-    WORDS_MAX = 8,
+    WORDS_MAX = 12,
     RETRY_MS_MIN = 100,
     RETRY_MS_MAX = 5000
 };
@@ -210,6 +210,37 @@ static struct migrate_order migration_of(struct story *story, const struct words
     return asked;
 }
 
+/* The word behind this one, or empty. */
+static struct text behind(struct story *story, const struct words *words, const char *word)
+{
+    for (int i = 2; i + 1 < WORDS_MAX; i++) {
+        if (is(words->at[i], word))
+            return keep(story, words->at[i + 1]);
+    }
+    return TEXT("");
+}
+
+/* signal STEP PAYLOAD [#ID] [by WHO] [of GROUP] [as TOKEN], or with BYTES bytes for the payload */
+static struct signal_order signal_of(struct story *story, const struct words *words)
+{
+    struct text *groups = ARENA_ARRAY(&story->memory.arena, struct text, 2);
+    groups[0] = TEXT("everyone");
+    groups[1] = behind(story, words, "of");
+    struct signal_order signal = {.order_id = TEXT("o-1"),
+                                  .step = keep(story, words->at[1]),
+                                  .payload = is(words->at[3], "bytes") ? output_of(story, words)
+                                                                       : keep(story, words->at[2]),
+                                  .by = behind(story, words, "by"),
+                                  .groups = {groups, has(words, "of") ? 2 : 0},
+                                  .reply_to = TEXT("orders.replies.signals"),
+                                  .submitted_by = behind(story, words, "as")};
+    for (int i = 3; i < WORDS_MAX; i++) {
+        if (words->at[i][0] == '#')
+            signal.id = keep(story, words->at[i] + 1);
+    }
+    return signal;
+}
+
 static enum command_kind kind_of(const char *word)
 {
     static const struct {
@@ -225,7 +256,7 @@ static enum command_kind kind_of(const char *word)
         {"complete", COMMAND_COMPLETE_STEP}, {"skip", COMMAND_SKIP_STEP},
         {"fail-step", COMMAND_FAIL_STEP},    {"pause", COMMAND_PAUSE_ORDER},
         {"resume", COMMAND_RESUME_ORDER},    {"migrate", COMMAND_MIGRATE_ORDER},
-        {"amend", COMMAND_AMEND_ORDER},
+        {"amend", COMMAND_AMEND_ORDER},      {"signal", COMMAND_SIGNAL_ORDER},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(kinds[i].word, word))
@@ -300,10 +331,8 @@ static struct command command_of(struct story *story, const struct words *words)
                                            TEXT("anna"), why};
         break;
     case COMMAND_PAUSE_ORDER:
+    case COMMAND_RESUME_ORDER: /* their fields are the same */
         cmd.pause_order = (struct pause_order){id, TEXT("anna"), why};
-        break;
-    case COMMAND_RESUME_ORDER:
-        cmd.resume_order = (struct resume_order){id, TEXT("anna"), why};
         break;
     case COMMAND_MIGRATE_ORDER:
         cmd.migrate_order = migration_of(story, words);
@@ -312,10 +341,12 @@ static struct command command_of(struct story *story, const struct words *words)
         cmd.amend_order =
             (struct amend_order){id, keep(story, words->at[1]), TEXT("anna"), TEXT("typing error")};
         break;
-    case COMMAND_UNDECODABLE:
-        cmd.undecodable = garbage_of(words);
+    case COMMAND_SIGNAL_ORDER:
+        cmd.signal_order = signal_of(story, words);
         break;
+    case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
+        cmd.undecodable = garbage_of(words);
         break;
     }
     return cmd;

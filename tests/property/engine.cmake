@@ -19,9 +19,11 @@ reeve_test(engine-property
         engine_rules_data.c
         engine_rules_migrate.c
         engine_rules_route.c
+        engine_rules_signal.c
         engine_rules_step.c
         engine_rules_verdict.c
         engine_senders.c
+        engine_signals.c
         engine_terms.c
         engine_terms_evaluate.c
         engine_world.c

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 enum { DATA_SIZE = 512, SET_EXCEEDED = 9000, INPUT_EXCEEDED = 33000, MESSAGE_EXCEEDED = 1100 };
+enum { SIGNAL_EXCEEDED = 66000 };
 
 /* ---- making ---- */
 
@@ -28,11 +29,16 @@ static void add_number(struct dice *dice, struct data *data)
     add(data, text);
 }
 
-static const char *const words[] = {"go", "stop", "wait"};
+static const char *const words[DATA_WORDS] = {"go", "stop", "wait"};
+
+struct text data_word_at(uint32_t index)
+{
+    return text_of(words[index % DATA_WORDS]);
+}
 
 struct text data_word(struct dice *dice)
 {
-    return text_of(words[dice_roll(dice, 3)]);
+    return data_word_at(dice_roll(dice, DATA_WORDS));
 }
 
 static void add_scalar(struct dice *dice, struct data *data)
@@ -161,6 +167,26 @@ struct text data_input(struct dice *dice, struct arena *arena, bool big)
     if (big && dice_percent(dice, 5))
         return big_input(dice, arena);
     return dice_percent(dice, 10) ? (struct text){0} : any(dice, arena);
+}
+
+struct text data_long_text(uint32_t bytes, struct arena *arena)
+{
+    char *text = arena_bytes(arena, bytes);
+    assert(bytes >= 2);
+    memset(text, 'x', bytes);
+    text[0] = text[bytes - 1] = '"';
+    return (struct text){text, bytes};
+}
+
+struct text data_signal(struct dice *dice, struct arena *arena)
+{
+    uint32_t roll = dice_roll(dice, 100);
+    if (roll == 0)
+        return data_long_text(SIGNAL_EXCEEDED, arena);
+    if (roll < 3)
+        return data_truncated(70000, arena);
+    struct text input = data_input(dice, arena, roll < 40);
+    return text_empty(input) ? TEXT("null") : input;
 }
 
 /* ---- reading ---- */

@@ -18,7 +18,13 @@ struct text data_input(struct dice *dice, struct arena *arena, bool big);
 /* The input with one of its members changed, added or gone. In the arena. */
 struct text data_amended(struct dice *dice, struct arena *arena, struct text input);
 /* One of the texts that data has, without quotes. */
+enum { DATA_WORDS = 3 };
 struct text data_word(struct dice *dice);
+struct text data_word_at(uint32_t index);
+/* What a signal brings: any data, null, or what is too large. */
+struct text data_signal(struct dice *dice, struct arena *arena);
+/* A text of that size, with its quotes. */
+struct text data_long_text(uint32_t bytes, struct arena *arena);
 /* What a step keeps of `bytes` that are too many. In the arena. */
 struct text data_truncated(uint32_t bytes, struct arena *arena);
 /* Whether it stands for an output that was too large. */

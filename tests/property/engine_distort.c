@@ -27,6 +27,8 @@ static void distort_time(struct event *event)
         event->step_waiting.due_at = 0;
     else if (event->kind == EVENT_STEP_FAILED)
         event->step_failed.not_yet = !event->step_failed.not_yet;
+    else if (event->kind == EVENT_SIGNAL_RECEIVED)
+        event->signal_received.kept = !event->signal_received.kept;
 }
 
 /* One field of the Decision is another one than it was. */
@@ -65,8 +67,11 @@ static struct command any_command(struct dice *dice, const struct order *order)
     const struct step *step = &order->steps[dice_roll(dice, order->step_count)];
     struct text id = order->details.order_id;
     struct text by = TEXT("another writer");
+    static const struct text managers[] = {TEXT_CONST("managers")};
+    struct text_list groups = {managers, 1};
     struct command cmd = {.order_id = id};
-    cmd.kind = (enum command_kind)(COMMAND_CANCEL_ORDER + dice_roll(dice, COMMAND_AMEND_ORDER - 1));
+    cmd.kind =
+        (enum command_kind)(COMMAND_CANCEL_ORDER + dice_roll(dice, COMMAND_SIGNAL_ORDER - 1));
     if (cmd.kind == COMMAND_CANCEL_ORDER)
         cmd.cancel_order = (struct cancel_order){.order_id = id, .by = by};
     else if (cmd.kind == COMMAND_REPORT_STEP)
@@ -105,6 +110,13 @@ static struct command any_command(struct dice *dice, const struct order *order)
     else if (cmd.kind == COMMAND_AMEND_ORDER)
         cmd.amend_order =
             (struct amend_order){.order_id = id, .input = TEXT("{\"n\":1}"), .by = by};
+    else if (cmd.kind == COMMAND_SIGNAL_ORDER)
+        cmd.signal_order = (struct signal_order){
+            .order_id = id,
+            .step = step->name,
+            .payload = dice_percent(dice, 50) ? TEXT("{\"choice\":\"go\"}") : TEXT("{\"n\":1}"),
+            .by = by,
+            .groups = groups};
     else
         cmd.extend_step = (struct extend_step){.order_id = id,
                                                .step = step->name,

@@ -158,7 +158,7 @@ static void emit_effects(const struct decision *decision)
     enum event_kind first = decision->events[0].kind;
     bool silent = only_queued || !decision_changes_order(decision) || first == EVENT_ORDER_PAUSED ||
                   first == EVENT_ORDER_PAUSE_ENDED || first == EVENT_ORDER_MIGRATED ||
-                  first == EVENT_ORDER_AMENDED;
+                  first == EVENT_ORDER_AMENDED || first == EVENT_SIGNAL_RECEIVED;
     history_expect(effects.has_status || silent, "a change without a status");
     history_expect(!only_queued || !effects.has_status, "a status of what is as before");
 }

@@ -2,6 +2,7 @@
 #include "tests/property/engine_mappings.h"
 
 #include "engine/expression/evaluate.h"
+#include "tests/property/engine_data.h"
 #include "workflow/expression.h"
 
 #include <assert.h>
@@ -52,8 +53,10 @@ static struct expression_names names_at(struct drawing *drawing, uint32_t index,
     for (uint32_t i = 0; i < workflow->step_count; i++)
         drawing->known[i] = (struct expression_known_step){
             drawing->steps[i].name, (before >> i & 1) != 0, continues(&drawing->steps[i])};
+    bool signal = result && drawing->steps[index].kind == STEP_KIND_AWAIT;
+    uint32_t of_steps = signal ? 1U << NAME_OUTPUT | 1U << NAME_ERROR : 0;
     return (struct expression_names){
-        .allowed = EXPRESSION_NAMES_ALWAYS | (result ? 1U << NAME_RESULT : 0),
+        .allowed = (EXPRESSION_NAMES_ALWAYS | (result ? 1U << NAME_RESULT : 0)) & ~of_steps,
         .steps = drawing->known,
         .step_count = workflow->step_count,
     };
@@ -72,6 +75,15 @@ static struct term_place place_at(struct drawing *drawing, uint32_t index, bool 
             place.errors[place.error_count++] = step->name;
     }
     return place;
+}
+
+/* As a signal arrives, nothing is known of other steps. */
+static struct term_place place_of_signal(const struct drawing *drawing, uint32_t index)
+{
+    return (struct term_place){.dice = drawing->dice,
+                               .arena = drawing->arena,
+                               .result = true,
+                               .choice = drawing->steps[index].await.options.count > 0};
 }
 
 /* ---- compiling ---- */
@@ -149,6 +161,7 @@ static void compile_step(struct drawing *drawing, uint32_t index)
     step->output = compile(drawing, index, true, false, &trees->output);
     step->compensate.input = compile(drawing, index, true, false, &trees->undo_input);
     step->fail.message = compile(drawing, index, false, true, &trees->message);
+    step->await.question = compile(drawing, index, false, true, &trees->question);
     step->set = compile(drawing, index, false, false, &trees->set);
 }
 
@@ -210,6 +223,44 @@ static void draw_wait(struct drawing *drawing, uint32_t index)
         trees->seconds = term_seconds(&place);
 }
 
+struct text mappings_group(struct dice *dice)
+{
+    return dice_percent(dice, 50) ? TEXT("managers") : TEXT("clerks");
+}
+
+/* Two or three. */
+static struct text_list draw_options(const struct drawing *drawing)
+{
+    struct text *options = ARENA_ARRAY(drawing->arena, struct text, DATA_WORDS);
+    uint32_t first = dice_roll(drawing->dice, DATA_WORDS);
+    uint32_t count = DATA_WORDS - dice_roll(drawing->dice, 2);
+    for (uint32_t i = 0; i < count; i++)
+        options[i] = data_word_at(first + i);
+    return (struct text_list){options, count};
+}
+
+static void draw_await(struct drawing *drawing, uint32_t index)
+{
+    struct workflow_step *step = &drawing->steps[index];
+    struct mappings *trees = &drawing->mapped->steps[index];
+    struct term_place place = place_at(drawing, index, false);
+    bool limited = drawing->mapped->workflow.timeout_ms > 0; /* as a whole */
+    memset(&step->await, 0, sizeof(step->await));
+    if (dice_percent(drawing->dice, 45))
+        step->await.from = mappings_group(drawing->dice);
+    if (dice_percent(drawing->dice, 45))
+        step->await.options = draw_options(drawing);
+    if (dice_percent(drawing->dice, 50))
+        trees->question = term_message(&place);
+    step->timeout_ms =
+        limited && dice_percent(drawing->dice, 40) ? 0 : 500 + dice_roll(drawing->dice, 20000);
+    struct term_place of_signal = place_of_signal(drawing, index);
+    if (dice_percent(drawing->dice, 40))
+        trees->until = term_condition(&of_signal);
+    if (dice_percent(drawing->dice, 30))
+        trees->output = term_template(&of_signal);
+}
+
 static void draw_until(struct drawing *drawing, uint32_t index)
 {
     struct mappings *trees = &drawing->mapped->steps[index];
@@ -243,6 +294,8 @@ static void draw_step(struct drawing *drawing, uint32_t index)
         draw_fail(drawing, index);
     else if (step->kind == STEP_KIND_WAIT)
         draw_wait(drawing, index);
+    else if (step->kind == STEP_KIND_AWAIT)
+        draw_await(drawing, index);
     else
         draw_task(drawing, index);
 }
@@ -257,17 +310,19 @@ static void take_agents(struct drawing *drawing, uint32_t index, enum step_kind 
     step->timeout_ms = step->max_extension_ms = 0;
     step->retry.count = 0;
     step->has_compensate = false;
+    memset(&step->await, 0, sizeof(step->await));
 }
 
 static void draw_kind(struct drawing *drawing, uint32_t index)
 {
     uint32_t roll = dice_roll(drawing->dice, 100);
-    if (drawing->steps[index].pivot || roll >= 34)
+    if (drawing->steps[index].pivot || roll >= 44)
         return;
     take_agents(drawing, index,
                 roll < 13   ? STEP_KIND_SET
                 : roll < 20 ? STEP_KIND_FAIL
-                            : STEP_KIND_WAIT);
+                : roll < 34 ? STEP_KIND_WAIT
+                            : STEP_KIND_AWAIT);
 }
 
 /* Most steps take all the time that they have, and what follows goes on. */
@@ -373,7 +428,8 @@ const struct workflow *mappings_of_version(struct dice *dice, struct arena *aren
         struct mappings *trees = &drawing.mapped->steps[i];
         if (drawing.steps[i].kind == STEP_KIND_SET && drawing.steps[i].set == NULL)
             trees->set = term_template(&nowhere);
-        else if (drawing.steps[i].kind == STEP_KIND_WAIT && !workflow_step_waits(&drawing.steps[i]))
+        else if (drawing.steps[i].kind == STEP_KIND_WAIT && drawing.steps[i].wait.seconds == NULL &&
+                 drawing.steps[i].wait.timestamp == NULL)
             trees->seconds = term_seconds(&nowhere);
         else
             continue;

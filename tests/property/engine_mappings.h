@@ -15,6 +15,7 @@ struct mappings {
     const struct term *set;
     const struct term *message;
     const struct term *until;
+    const struct term *question;
     const struct term *seconds;
     struct text timestamp; /* a time as an expression; empty: none */
     int64_t moment;        /* the same; -1: it is not a time */
@@ -32,6 +33,8 @@ static inline const struct mapped_workflow *mapped_of(const struct workflow *wor
     return (const struct mapped_workflow *)workflow;
 }
 
+/* A group of users that an Await may ask: there are two. */
+struct text mappings_group(struct dice *dice);
 /* The workflow, some of whose steps have conditions and mappings, and some are without agents. In
  * the arena. */
 const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
@@ -42,7 +45,7 @@ const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
 const struct workflow *mappings_of_version(struct dice *dice, struct arena *arena,
                                            const struct workflow *other,
                                            const struct workflow *before, struct text corrected);
-/* Whether two Inputs, or two Untils, say the same. */
+/* Whether two Inputs, Untils or Outputs say the same. */
 bool mappings_same_input(const struct term *a, const struct term *b, struct arena *arena);
 
 #endif

@@ -258,6 +258,8 @@ static void order_event(struct rules *rules, const struct event *event)
         rules_migrated(rules, &event->order_migrated);
     else if (event->kind == EVENT_ORDER_AMENDED)
         rules_amended(rules, &event->order_amended);
+    else if (event->kind == EVENT_SIGNAL_RECEIVED)
+        rules_signal_received(rules, &event->signal_received);
     else if (event->kind == EVENT_ALERT_RAISED) {
         RULE(rules, rules->alerts_open++ == 0, "a second alert");
     } else if (event->kind == EVENT_ALERT_CLOSED) {
@@ -278,7 +280,8 @@ static bool queues(const struct rules *rules, uint32_t index, enum direction dir
 
 static bool could_start(const struct rules *rules, const struct way *way)
 {
-    bool waits = way->state == WAY_WAITING || way->state == WAY_TIMED;
+    bool waits = way->state == WAY_WAITING || way->state == WAY_TIMED ||
+                 (way->state == WAY_AWAITING && way->retry_at != 0);
     return way->queued || way->state == WAY_FRESH || way->state == WAY_RESUBMITTED ||
            (waits && way->retry_at <= rules->decision->decided_at);
 }
@@ -300,6 +303,8 @@ static void check_forward(struct rules *rules)
         left = left || way->state != WAY_DONE;
         RULE(rules, way->state != WAY_FAILED && way->state != WAY_EXHAUSTED,
              "nothing follows the failure of step %u", i);
+        RULE(rules, way->state != WAY_AWAITING || way->retry_at != 0 || rules->complete_by != 0,
+             "step %u awaits a signal for ever", i);
         bool put_off = rules_time_is_up(rules) && (way->state == WAY_WAITING || way->queued);
         RULE(rules,
              !could_start(rules, way) || !rules_predecessors_done(rules, i) || put_off ||
@@ -441,6 +446,8 @@ static enum event_kind first_event(struct rules *rules)
         return EVENT_ORDER_MIGRATED;
     case COMMAND_AMEND_ORDER:
         return EVENT_ORDER_AMENDED;
+    case COMMAND_SIGNAL_ORDER:
+        return rules_signal_event(rules);
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;
@@ -463,11 +470,13 @@ static void follow_events(struct rules *rules)
         else
             order_event(rules, event);
     }
-    /* A request for more time starts nothing, nor does a pause. */
-    bool alone = rules->cmd->kind == COMMAND_EXTEND_STEP || rules->cmd->kind == COMMAND_PAUSE_ORDER;
+    /* A request for more time starts nothing, nor does a pause, or a signal that passes none. */
+    bool alone = rules->cmd->kind == COMMAND_EXTEND_STEP ||
+                 rules->cmd->kind == COMMAND_PAUSE_ORDER || first == EVENT_SIGNAL_RECEIVED;
     if (!alone)
         check_rest(rules);
-    RULE(rules, !alone || decision->event_count == 1, "more than an extension or a pause");
+    RULE(rules, !alone || decision->event_count == 1,
+         "more than an extension, a pause or a signal");
 }
 
 void rules_expire(struct rules *rules)

@@ -14,9 +14,10 @@
 enum way_state {
     WAY_FRESH,
     WAY_RUNNING,
-    WAY_FAILED,  /* until the Decision ends, or during compensation until it is undone */
-    WAY_WAITING, /* for its next attempt */
-    WAY_TIMED,   /* for its moment, `retry_at` */
+    WAY_FAILED,   /* until the Decision ends, or during compensation until it is undone */
+    WAY_WAITING,  /* for its next attempt */
+    WAY_TIMED,    /* for its moment, `retry_at` */
+    WAY_AWAITING, /* for a signal, until `retry_at`; 0: as long as the order has */
     WAY_EXHAUSTED,
     WAY_RESUBMITTED,
     WAY_DONE
@@ -41,6 +42,15 @@ struct way {
     struct text input; /* what Input made for its attempts; empty: nothing yet, or nothing at all */
 };
 
+/* What is known of those to an Await. */
+struct rules_signals {
+    uint32_t count;     /* recorded */
+    struct text newest; /* its id; empty: it had none, or there was none */
+    struct text early;  /* what the step's output becomes; empty: none came before its turn */
+    struct text early_by;
+    struct text_list early_groups; /* of its sender */
+};
+
 struct rules_step {
     struct way ways[DIRECTION_COUNT];
     struct text agent; /* of the last request */
@@ -51,7 +61,8 @@ struct rules_step {
     bool asked_again;       /* under another key, though its service had succeeded */
     struct text output;     /* what the step keeps; empty: null */
     struct text error_name; /* of its latest failure */
-    bool spent;             /* the time of its expressions in this Decision */
+    struct rules_signals signals;
+    bool spent; /* the time of its expressions in this Decision */
     uint64_t started_version;
     uint64_t applied_version;
 };
@@ -175,6 +186,52 @@ enum rare {
     RARE_UNTIL_TRUE,
     RARE_UNTIL_FAULT,
     RARE_UNTIL_DIFFERS,
+    RARE_AWAITS,
+    RARE_AWAITS_QUESTION,
+    RARE_QUESTION_FAULT,
+    RARE_AWAITS_AS_LONG_AS_THE_ORDER,
+    RARE_AWAITS_AGAIN,
+    RARE_AWAIT_TIMED_OUT,
+    RARE_AWAIT_TIMED_OUT_PAUSED,
+    RARE_AWAIT_SKIPPED,
+    RARE_AWAIT_BY_HAND,
+    RARE_NEEDS_SIGNAL,
+    RARE_SIGNAL_UNKNOWN_ORDER,
+    RARE_SIGNAL_HIDDEN,
+    RARE_SIGNAL_REPEATED,
+    RARE_SIGNAL_REPEATED_AFTER_END,
+    RARE_SIGNAL_AFTER_END,
+    RARE_SIGNAL_WHILE_UNDOING,
+    RARE_SIGNAL_UNKNOWN_STEP,
+    RARE_SIGNAL_TOO_LATE,
+    RARE_SIGNAL_TO_ERROR,
+    RARE_SIGNAL_NOT_ALLOWED,
+    RARE_SIGNAL_NOT_ALLOWED_EARLY,
+    RARE_SIGNAL_NO_OPTION,
+    RARE_SIGNAL_UNTIL_FAULT,
+    RARE_SIGNAL_OUTPUT_FAULT,
+    RARE_SIGNAL_TOO_LARGE,
+    RARE_SIGNAL_ANSWER_TOO_LARGE,
+    RARE_SIGNAL_SECOND_EARLY,
+    RARE_SIGNAL_TOO_MANY,
+    RARE_SIGNAL_NOT_YET,
+    RARE_SIGNAL_NOT_YET_EARLY,
+    RARE_SIGNAL_EARLY,
+    RARE_SIGNAL_PASSES,
+    RARE_SIGNAL_PASSES_GROUP,
+    RARE_SIGNAL_PASSES_PAUSED,
+    RARE_SIGNAL_PASSES_IN_ERROR,
+    RARE_SIGNAL_PASSES_OVERDUE,
+    RARE_EARLY_TAKEN,
+    RARE_EARLY_TAKEN_GROUP,
+    RARE_EARLY_DROPPED,
+    RARE_AWAIT_MIGRATED,
+    RARE_EARLY_MIGRATED,
+    RARE_SIGNALS_FORGOTTEN,
+    RARE_AWAIT_DIFFERS,
+    RARE_AMENDED_AWAITING,
+    RARE_AMENDED_ANSWERED,
+    RARE_AMENDED_EARLY,
     RARE_COUNT
 };
 const char *rare_name(enum rare rare);
@@ -206,6 +263,11 @@ struct rules {
     bool routing_unknown;          /* there is one, or not: what depends on it is not checked */
     bool no_expressions;           /* the engine's input */
     uint32_t at;                   /* its event */
+    struct {                       /* what comes of an accepted SignalOrder */
+        bool ready;                /* Until is true of it */
+        struct text result;
+        struct text output;
+    } signal;
     char wrong[400];
 };
 
@@ -279,6 +341,26 @@ bool rules_time_is_up(const struct rules *rules);
 void rules_deferred(struct rules *rules, uint32_t index, const struct step_queued *event);
 const struct mappings *rules_mappings(const struct rules *rules, const struct workflow *workflow,
                                       uint32_t index);
+
+struct term_scope rules_scope(const struct rules *rules, bool *spent, struct text result);
+struct text rules_without_null(struct text json);
+
+/* ---- engine_rules_signal.c ---- */
+
+const char *rules_signal_verdict(struct rules *rules, const struct signal_order *asked);
+/* The first event of an accepted one. */
+enum event_kind rules_signal_event(const struct rules *rules);
+void rules_signal_received(struct rules *rules, const struct signal_received *event);
+/* The step waits for it, or has an early one. */
+void rules_signal_passes(struct rules *rules, uint32_t index, const struct step_passed *event);
+void rules_early_taken(struct rules *rules, uint32_t index, const struct step_passed *event);
+/* An early one is lost. `all`: the step is finished, and nothing is known of its signals. */
+void rules_drop_signals(struct rules *rules, uint32_t index, bool all);
+void rules_check_awaits(struct rules *rules, uint32_t index, const struct step_waiting *event);
+void rules_await_over(struct rules *rules, uint32_t index,
+                      const struct step_failed_unstarted *event);
+/* Whether those who were asked, or have answered early, would be asked the same in the target. */
+bool rules_awaits_the_same(struct rules *rules, uint32_t index, uint32_t to);
 
 /* ---- engine_rules_route.c ---- */
 

@@ -56,6 +56,7 @@ static bool reads(const struct rules *rules, uint32_t index, struct amendment am
            term_differs(trees->undo_input, false, amendment) ||
            term_differs(trees->set, false, amendment) ||
            term_differs(trees->message, false, amendment) ||
+           term_differs(trees->question, false, amendment) ||
            term_differs(trees->until, false, amendment) ||
            term_differs(trees->seconds, false, amendment);
 }
@@ -92,14 +93,26 @@ const char *rules_amend_verdict(struct rules *rules, const struct amend_order *a
 
 /* ---- which steps begin again ---- */
 
-/* By its When, as a kind without attempts, or as its expressions failed; or it waits for a
- * moment. */
+static bool has_early(const struct rules *rules, uint32_t index)
+{
+    return !text_empty(rules->steps[index].signals.early);
+}
+
+/* For a moment or a signal. */
+static bool waits(const struct way *way)
+{
+    return way->state == WAY_TIMED || way->state == WAY_AWAITING;
+}
+
+/* By its When, as a kind without attempts, or as its expressions failed; or it waits, or has been
+ * answered early. */
 static bool finished_by_data(const struct rules *rules, uint32_t index)
 {
     const struct rules_step *step = &rules->steps[index];
     const struct way *way = &step->ways[DIRECTION_DO];
-    if ((way->state != WAY_DONE && way->state != WAY_TIMED) || way->attempt > 0 ||
-        way->effect != EFFECT_NONE || step->by_hand)
+    bool begun = way->state == WAY_DONE || waits(way) || has_early(rules, index);
+    bool by_hand = step->by_hand && !has_early(rules, index); /* that is of another time */
+    if (!begun || way->attempt > 0 || way->effect != EFFECT_NONE || by_hand)
         return false;
     const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
     if (step->skipped && !step->caught)
@@ -111,7 +124,7 @@ static bool stays(const struct rules *rules, uint32_t index)
 {
     const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
     return way->effect != EFFECT_NONE ||
-           ((way->state == WAY_DONE || way->state == WAY_TIMED) && !finished_by_data(rules, index));
+           ((way->state == WAY_DONE || waits(way)) && !finished_by_data(rules, index));
 }
 
 /* The steps before this one, directly or not. */
@@ -141,14 +154,19 @@ static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
     const struct rules_step *step = &rules->steps[index];
     const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
     bool asked_only = step->skipped && !step->caught;
+    bool signalled = rules->workflow->steps[index].kind == STEP_KIND_AWAIT &&
+                     (term_differs(trees->question, false, amendment) ||
+                      term_differs(trees->until, false, amendment) ||
+                      term_differs(trees->output, false, amendment));
     return term_differs(trees->when, false, amendment) ||
-           (!asked_only && (term_differs(trees->set, false, amendment) ||
+           (!asked_only && (signalled || term_differs(trees->set, false, amendment) ||
                             term_differs(trees->message, false, amendment) ||
                             term_differs(trees->input, false, amendment) ||
                             term_differs(trees->seconds, false, amendment)));
 }
 
-/* It reads what changes, or comes after one that does and is decided again. */
+/* It reads what changes, or comes after one that does and is decided again. Of an early signal
+ * nothing was made of the steps before. */
 static void decide_again(const struct rules *rules, struct amendment amendment,
                          bool ret_decided[WORKFLOW_STEPS_MAX])
 {
@@ -163,8 +181,9 @@ static void decide_again(const struct rules *rules, struct amendment amendment,
         uint64_t before = 0;
         add_before(rules, i, &before);
         ret_decided[i] = reads_it[i];
+        bool follows = may[i] && !has_early(rules, i);
         for (uint32_t j = 0; j < rules->workflow->step_count; j++)
-            ret_decided[i] = ret_decided[i] || (may[i] && (before >> j & 1) != 0 && reads_it[j]);
+            ret_decided[i] = ret_decided[i] || (follows && (before >> j & 1) != 0 && reads_it[j]);
     }
 }
 
@@ -173,7 +192,7 @@ static bool is_under_way(const struct rules *rules, uint32_t index)
     const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
     bool pending = way->state == WAY_FRESH || way->state == WAY_WAITING ||
                    way->state == WAY_RESUBMITTED || way->state == WAY_FAILED;
-    return pending && way->effect == EFFECT_NONE &&
+    return pending && way->effect == EFFECT_NONE && !has_early(rules, index) &&
            (way->attempt > 0 || way->queued || (way->state == WAY_WAITING && way->retry_at != 0));
 }
 
@@ -183,12 +202,16 @@ static void begin_again(struct rules *rules, uint32_t index, bool decided)
     struct way *way = &step->ways[DIRECTION_DO];
     rules->rare[decided ? RARE_AMENDED_DECIDED : RARE_AMENDED_WAITING]++;
     rules->rare[RARE_AMENDED_TIMED] += way->state == WAY_TIMED;
+    rules->rare[RARE_AMENDED_AWAITING] += way->state == WAY_AWAITING;
+    rules->rare[RARE_AMENDED_ANSWERED] += way->state == WAY_DONE && step->signals.count > 0;
+    rules->rare[RARE_AMENDED_EARLY] += has_early(rules, index);
     if (decided) {
         uint32_t generation = way->generation;
         *step = (struct rules_step){.agent = step->agent};
         way->generation = generation;
         return;
     }
+    step->signals = (struct rules_signals){0};
     way->generation += way->attempt > 0;
     way->queued = false;
     way->queued_at = 0;

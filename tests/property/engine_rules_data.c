@@ -35,7 +35,7 @@ static struct term_step step_of(const void *of, struct text name)
     };
 }
 
-static struct term_scope scope_of(const struct rules *rules, bool *spent, struct text result)
+struct term_scope rules_scope(const struct rules *rules, bool *spent, struct text result)
 {
     return (struct term_scope){
         .arena = rules->arena,
@@ -55,7 +55,7 @@ static struct text error_of(enum fault fault)
                                 : TEXT("States.QueryEvaluationError");
 }
 
-static struct text without_null(struct text json)
+struct text rules_without_null(struct text json)
 {
     return text_equal(json, TEXT("null")) ? (struct text){0} : json;
 }
@@ -95,7 +95,7 @@ enum turn_kind { TURN_SKIPS, TURN_FAILS, TURN_PASSES, TURN_WAITS, TURN_STARTS };
 struct turn {
     enum turn_kind kind;
     struct text error_name;
-    struct text json; /* the output of a step that passes */
+    struct text json; /* the output of a step that passes, or the question of one that waits */
     int64_t moment;   /* of one that waits, without the part of SpreadSeconds */
     enum rare rare;
 };
@@ -111,7 +111,7 @@ static struct turn turn_of_set(struct term_scope *scope, const struct mappings *
     struct text json;
     if (!term_json(scope, trees->set, SET_BYTES_MAX, &json, &fault))
         return fails(fault, RARE_SET_FAULT);
-    return (struct turn){.kind = TURN_PASSES, .json = without_null(json), .rare = RARE_SET};
+    return (struct turn){.kind = TURN_PASSES, .json = rules_without_null(json), .rare = RARE_SET};
 }
 
 static struct turn turn_of_fail(struct term_scope *scope, const struct mappings *trees,
@@ -147,6 +147,25 @@ static struct turn turn_of_wait(const struct rules *rules, struct term_scope *sc
                          .rare = trees->seconds != NULL ? RARE_WAITS : RARE_WAITS_UNTIL};
 }
 
+/* What came early counts at once, and nothing is asked. */
+static struct turn turn_of_await(const struct rules *rules, uint32_t index,
+                                 struct term_scope *scope, const struct mappings *trees)
+{
+    const struct rules_signals *signals = &rules->steps[index].signals;
+    int64_t timeout = rules->workflow->steps[index].timeout_ms;
+    int64_t due = timeout > 0 ? rules->decision->decided_at + timeout : 0;
+    struct turn turn = {.kind = TURN_WAITS, .moment = due, .rare = RARE_AWAITS};
+    enum fault fault;
+    if (!text_empty(signals->early))
+        return (struct turn){.kind = TURN_PASSES,
+                             .json = rules_without_null(signals->early),
+                             .rare = RARE_EARLY_TAKEN};
+    if (trees->question != NULL &&
+        !term_text(scope, trees->question, QUESTION_BYTES_MAX, &turn.json, &fault))
+        return fails(fault, RARE_QUESTION_FAULT);
+    return turn;
+}
+
 /* A When is asked each time, until an attempt may have had an effect. */
 static struct turn turn_of(struct rules *rules, uint32_t index)
 {
@@ -154,7 +173,7 @@ static struct turn turn_of(struct rules *rules, uint32_t index)
     const struct way *way = &step->ways[DIRECTION_DO];
     const struct workflow_step *plan = &rules->workflow->steps[index];
     const struct mappings *trees = mappings_at(rules, index);
-    struct term_scope scope = scope_of(rules, &step->spent, (struct text){0});
+    struct term_scope scope = rules_scope(rules, &step->spent, (struct text){0});
     bool asked = trees->when != NULL && !way->queued && way->effect == EFFECT_NONE;
     enum fault fault = FAULT_NONE;
     bool yes = true;
@@ -169,6 +188,8 @@ static struct turn turn_of(struct rules *rules, uint32_t index)
         return turn_of_fail(&scope, trees, plan->fail.error);
     if (plan->kind == STEP_KIND_WAIT)
         return turn_of_wait(rules, &scope, trees);
+    if (plan->kind == STEP_KIND_AWAIT)
+        return turn_of_await(rules, index, &scope, trees);
     return (struct turn){.kind = TURN_STARTS};
 }
 
@@ -193,6 +214,7 @@ void rules_skipped_by_when(struct rules *rules, uint32_t index, const struct ste
     rules->rare[turn.rare]++;
     rules->rare[RARE_WHEN_AFTER_ATTEMPT] += step->ways[DIRECTION_DO].attempt > 0;
     step->ways[DIRECTION_DO].state = WAY_DONE;
+    rules_drop_signals(rules, index, true);
     step->skipped = true;
     step->by_hand = false;
 }
@@ -221,8 +243,10 @@ static void moment_comes(struct rules *rules, const struct way *way,
 void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting *event)
 {
     struct way *way = &rules->steps[index].ways[DIRECTION_DO];
-    int64_t spread = rules->workflow->steps[index].wait.spread_ms;
+    bool awaits = rules->workflow->steps[index].kind == STEP_KIND_AWAIT;
+    int64_t spread = awaits ? 0 : rules->workflow->steps[index].wait.spread_ms;
     RULE(rules, event->ref.direction == DIRECTION_DO, "an undo waits for a moment");
+    RULE(rules, event->for_signal == awaits, "step %u waits for something else", index);
     rules_check_turn(rules, index, DIRECTION_DO);
     check_time(rules, index);
     struct turn turn = turn_of(rules, index);
@@ -230,10 +254,15 @@ void rules_waits(struct rules *rules, uint32_t index, const struct step_waiting 
     RULE(rules, turn.kind == TURN_WAITS && later >= 0 && later <= spread,
          "step %u waits until %lld, not until %lld", index, (long long)event->due_at,
          (long long)turn.moment);
+    RULE(rules, text_equal(event->question, turn.json), "step %u asks %.*s, not %.*s", index,
+         TEXT_ARG(event->question), TEXT_ARG(turn.json));
     rules->rare[turn.rare]++;
     rules->rare[RARE_WAIT_SPREAD] += later > 0;
-    rules->rare[RARE_WAITS_AGAIN] += way->failures > 0 || way->state == WAY_RESUBMITTED;
-    way->state = WAY_TIMED;
+    rules->rare[awaits ? RARE_AWAITS_AGAIN : RARE_WAITS_AGAIN] +=
+        way->failures > 0 || way->state == WAY_RESUBMITTED;
+    if (awaits)
+        rules_check_awaits(rules, index, event);
+    way->state = awaits ? WAY_AWAITING : WAY_TIMED;
     way->retry_at = event->due_at;
     rules->steps[index].by_hand = false;
 }
@@ -244,6 +273,8 @@ void rules_passed(struct rules *rules, uint32_t index, const struct step_passed 
     struct way *way = &step->ways[DIRECTION_DO];
     if (way->state == WAY_TIMED) {
         moment_comes(rules, way, event);
+    } else if (way->state == WAY_AWAITING) {
+        rules_signal_passes(rules, index, event);
     } else {
         rules_check_turn(rules, index, DIRECTION_DO);
         check_time(rules, index);
@@ -252,6 +283,8 @@ void rules_passed(struct rules *rules, uint32_t index, const struct step_passed 
              "step %u is set to %.*s, not to %.*s", index, TEXT_ARG(event->output),
              TEXT_ARG(turn.json));
         rules->rare[turn.rare]++;
+        if (turn.rare == RARE_EARLY_TAKEN)
+            rules_early_taken(rules, index, event);
         rules->rare[RARE_SET_AGAIN] +=
             turn.rare == RARE_SET && (way->failures > 0 || way->state == WAY_RESUBMITTED);
     }
@@ -271,7 +304,8 @@ static bool input_of(struct rules *rules, uint32_t index, enum direction directi
     const struct mappings *trees = mappings_at(rules, index);
     bool undo = direction == DIRECTION_UNDO;
     const struct term *tree = undo && trees->undo_input != NULL ? trees->undo_input : trees->input;
-    struct term_scope scope = scope_of(rules, &step->spent, undo ? step->output : (struct text){0});
+    struct term_scope scope =
+        rules_scope(rules, &step->spent, undo ? step->output : (struct text){0});
     enum fault fault;
     *ret_input = (struct text){0};
     if (tree == NULL || !text_empty(step->ways[direction].input))
@@ -304,8 +338,8 @@ static bool gives_the_same(struct rules *rules, const struct term *tree, struct 
                            struct text input)
 {
     bool spent[2] = {false, false};
-    struct term_scope before = scope_of(rules, &spent[0], result);
-    struct term_scope after = scope_of(rules, &spent[1], result);
+    struct term_scope before = rules_scope(rules, &spent[0], result);
+    struct term_scope after = rules_scope(rules, &spent[1], result);
     struct text made[2] = {{0}, {0}};
     enum fault faults[2] = {FAULT_NONE, FAULT_NONE};
     before.disabled = after.disabled = false;
@@ -347,6 +381,10 @@ void rules_failed_unstarted(struct rules *rules, uint32_t index,
 {
     enum direction direction = event->ref.direction;
     struct turn turn = {.kind = TURN_STARTS};
+    if (rules->steps[index].ways[direction].state == WAY_AWAITING) {
+        rules_await_over(rules, index, event);
+        return;
+    }
     rules_check_turn(rules, index, direction);
     if (direction == DIRECTION_DO) {
         check_time(rules, index);
@@ -377,7 +415,7 @@ static bool output_of(struct rules *rules, uint32_t index, struct text *ret_outp
     const struct mappings *trees = mappings_at(rules, index);
     const struct term *tree = trees->output;
     struct text answer = rules->cmd->report_step.output;
-    struct term_scope scope = scope_of(rules, &step->spent, answer);
+    struct term_scope scope = rules_scope(rules, &step->spent, answer);
     enum fault fault;
     bool ready = true;
     *ret_output = answer;
@@ -395,7 +433,7 @@ static bool output_of(struct rules *rules, uint32_t index, struct text *ret_outp
     }
     if (ret_output->size > STEP_OUTPUT_BYTES_MAX)
         *ret_output = data_truncated(ret_output->size, rules->arena);
-    *ret_output = without_null(*ret_output);
+    *ret_output = rules_without_null(*ret_output);
     return true;
 }
 
@@ -428,7 +466,7 @@ void rules_check_order_output(struct rules *rules, const struct order_processed 
 {
     const struct term *tree = rules->mapped ? mapped_of(rules->workflow)->output : NULL;
     bool spent = false;
-    struct term_scope scope = scope_of(rules, &spent, (struct text){0});
+    struct term_scope scope = rules_scope(rules, &spent, (struct text){0});
     struct text output = {0};
     struct text error_name = {0};
     enum fault fault = FAULT_NONE;
@@ -436,7 +474,7 @@ void rules_check_order_output(struct rules *rules, const struct order_processed 
         error_name = error_of(fault);
         output = (struct text){0};
     }
-    RULE(rules, text_equal(event->output, without_null(output)),
+    RULE(rules, text_equal(event->output, rules_without_null(output)),
          "the order's Output is %.*s, not %.*s", TEXT_ARG(event->output), TEXT_ARG(output));
     RULE(rules,
          text_empty(error_name)

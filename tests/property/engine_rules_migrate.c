@@ -46,6 +46,19 @@ static bool waits_again(const struct way *way)
            (way->state == WAY_WAITING || way->state == WAY_RESUBMITTED || way->state == WAY_FRESH);
 }
 
+/* The step may be of another kind from now on, unless it counts: then its signals are forgotten. */
+static void move_signals(struct rules *rules, struct rules_step *step)
+{
+    enum way_state state = step->ways[DIRECTION_DO].state;
+    bool early = !text_empty(step->signals.early);
+    rules->rare[RARE_AWAIT_MIGRATED] += state == WAY_AWAITING;
+    rules->rare[RARE_EARLY_MIGRATED] += early;
+    if (state == WAY_AWAITING || state == WAY_DONE || early)
+        return;
+    rules->rare[RARE_SIGNALS_FORGOTTEN] += step->signals.count > 0;
+    step->signals = (struct rules_signals){0};
+}
+
 /* Steps that waited are looked at again. */
 void rules_migrated(struct rules *rules, const struct order_migrated *event)
 {
@@ -79,6 +92,7 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event)
         if (way->state == WAY_WAITING)
             way->retry_at = 0;
         rules->rare[RARE_WAIT_MIGRATED] += way->state == WAY_TIMED;
+        move_signals(rules, &steps[i]);
     }
     memcpy(rules->steps, steps, sizeof(steps));
     rules->workflow = target;

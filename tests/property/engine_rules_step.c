@@ -342,12 +342,15 @@ static void skipped(struct rules *rules, uint32_t index, const struct step_marke
     }
     rules->rare[RARE_QUEUED_SKIPPED] += step->ways[DIRECTION_DO].queued;
     rules->rare[RARE_WAIT_SKIPPED] += state == WAY_TIMED;
+    rules->rare[RARE_AWAIT_SKIPPED] += state == WAY_AWAITING;
     RULE(rules,
          state == WAY_FRESH || state == WAY_RESUBMITTED || state == WAY_WAITING ||
-             state == WAY_TIMED || state == WAY_FAILED || step->ways[DIRECTION_DO].queued,
+             state == WAY_TIMED || state == WAY_AWAITING || state == WAY_FAILED ||
+             step->ways[DIRECTION_DO].queued,
          "step %u is not to be skipped", index);
     RULE(rules, !rules_to_undo(rules, index), "step %u is skipped, but it is to be undone", index);
     RULE(rules, !step->skipped, "step %u is skipped twice", index);
+    rules_drop_signals(rules, index, true);
     step->skipped = true;
 }
 
@@ -379,6 +382,15 @@ static void resubmitted(struct rules *rules, uint32_t index, const struct step_r
 
 /* ---- by hand: whether it may be is the verdict's to say ---- */
 
+static void passed_by_hand(struct rules *rules, uint32_t index, enum way_state before)
+{
+    RULE(rules, text_empty(rules->workflow->steps[index].await.from),
+         "step %u is passed by hand, without its group", index);
+    rules->rare[RARE_WAIT_BY_HAND] += before == WAY_TIMED;
+    rules->rare[RARE_AWAIT_BY_HAND] += before == WAY_AWAITING;
+    rules_drop_signals(rules, index, true);
+}
+
 static void completed_by_hand(struct rules *rules, uint32_t index,
                               const struct step_completed_by_hand *event)
 {
@@ -394,7 +406,7 @@ static void completed_by_hand(struct rules *rules, uint32_t index,
         return;
     }
     rules->rare[RARE_COMPLETED]++;
-    rules->rare[RARE_WAIT_BY_HAND] += before == WAY_TIMED;
+    passed_by_hand(rules, index, before);
     rules->rare[RARE_COMPLETED_UNSTARTED] += way->attempt == 0;
     way->effect = EFFECT_APPLIED;
     step->output = event->output;
@@ -409,6 +421,7 @@ static void skipped_by_hand(struct rules *rules, uint32_t index,
     RULE(rules, event->ref.direction == DIRECTION_DO, "an undo is skipped");
     RULE(rules, way->state != WAY_RUNNING && way->state != WAY_DONE && !step->skipped,
          "skipped by hand while it runs, or after its end");
+    passed_by_hand(rules, index, way->state);
     rules->rare[RARE_SKIPPED_BY_HAND]++;
     rules->rare[RARE_SKIP_VOUCHED] += way->effect == EFFECT_UNKNOWN;
     way->effect = EFFECT_NONE;
@@ -429,6 +442,7 @@ static void failed_unstarted(struct rules *rules, uint32_t index,
          event->failure_count, way->failures);
     way->state = WAY_FAILED;
     way->queued = false;
+    rules_drop_signals(rules, index, false);
     rules->steps[index].error_name = event->error_name;
     rules->steps[index].by_hand = by_hand;
     rules->steps[index].turned = event->ref.direction == DIRECTION_UNDO;
@@ -464,6 +478,7 @@ void rules_step_event(struct rules *rules, const struct event *event)
         RULE(rules, way->state == WAY_FAILED && ref->direction == DIRECTION_DO,
              "caught, but not failed");
         way->state = WAY_DONE;
+        rules_drop_signals(rules, at, true);
         rules->steps[at].skipped = rules->steps[at].caught = true;
     } else if (event->kind == EVENT_STEP_SKIPPED)
         skipped(rules, at, &event->step_marked);

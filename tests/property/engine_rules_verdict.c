@@ -107,10 +107,20 @@ static const char *by_hand(struct rules *rules, struct text name, struct way **r
     return NULL;
 }
 
+/* What a group is to decide, no operator passes. */
+static const char *pass_by_hand(struct rules *rules, struct text name, struct way **ret_way)
+{
+    const char *verdict = by_hand(rules, name, ret_way);
+    if (verdict != NULL || text_empty(rules->workflow->steps[rules_index(rules, name)].await.from))
+        return verdict;
+    rules->rare[RARE_NEEDS_SIGNAL]++;
+    return "NeedsSignal";
+}
+
 static const char *complete(struct rules *rules, const struct complete_step *asked)
 {
     struct way *way = NULL;
-    const char *verdict = by_hand(rules, asked->step, &way);
+    const char *verdict = pass_by_hand(rules, asked->step, &way);
     if (verdict == NULL && rules->phase == PHASE_BACKWARD && !text_empty(asked->output))
         return "NoOutput";
     return verdict;
@@ -119,7 +129,7 @@ static const char *complete(struct rules *rules, const struct complete_step *ask
 static const char *skip(struct rules *rules, const struct skip_step *asked)
 {
     struct way *way = NULL;
-    const char *verdict = by_hand(rules, asked->step, &way);
+    const char *verdict = pass_by_hand(rules, asked->step, &way);
     if (verdict != NULL)
         return verdict;
     if (rules->phase == PHASE_BACKWARD || way->effect == EFFECT_APPLIED)
@@ -237,9 +247,11 @@ static const char *start(struct rules *rules, const struct start_step *asked, in
         return "Paused";
     if (way->queued)
         return leave_queue(rules, (uint32_t)rules_index(rules, asked->step), asked->direction, now);
-    if ((way->state != WAY_WAITING && way->state != WAY_TIMED) || way->retry_at != asked->retry_at)
+    bool timed = way->state == WAY_WAITING || way->state == WAY_TIMED ||
+                 (way->state == WAY_AWAITING && way->retry_at != 0);
+    if (!timed || way->retry_at != asked->retry_at)
         return "Stale";
-    rules->rare[RARE_WAIT_EARLY] += way->state == WAY_TIMED && now < way->retry_at;
+    rules->rare[RARE_WAIT_EARLY] += way->state != WAY_WAITING && now < way->retry_at;
     return now >= way->retry_at ? NULL : "NotYetDue";
 }
 
@@ -308,6 +320,10 @@ static bool same_step(struct rules *rules, uint32_t index, uint32_t to, bool act
         rules->rare[RARE_KIND_DIFFERS]++;
         return false;
     }
+    if (plan->kind == STEP_KIND_AWAIT && !rules_awaits_the_same(rules, index, to)) {
+        rules->rare[RARE_AWAIT_DIFFERS]++;
+        return false;
+    }
     if (!acts || plan->kind != STEP_KIND_TASK)
         return true;
     if (!mappings_same_input(rules_mappings(rules, rules->workflow, index)->input,
@@ -332,6 +348,7 @@ static bool same_steps(struct rules *rules)
         const struct way *way = &step->ways[DIRECTION_DO];
         bool running = way->state == WAY_RUNNING;
         bool counts = running || way->state == WAY_DONE || way->state == WAY_TIMED ||
+                      way->state == WAY_AWAITING || !text_empty(step->signals.early) ||
                       step->skipped || way->effect != EFFECT_NONE;
         int to = rules_target_index(rules, rules->workflow->steps[i].name);
         if (to < 0 && (counts || way->attempt > 0 || way->state == WAY_EXHAUSTED))
@@ -401,6 +418,8 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
         return time_out(rules, &cmd->time_out_order, now);
     case COMMAND_EXTEND_STEP:
         return extend(rules, &cmd->extend_step, now);
+    case COMMAND_SIGNAL_ORDER:
+        return rules_signal_verdict(rules, &cmd->signal_order);
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

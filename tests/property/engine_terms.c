@@ -50,8 +50,12 @@ static struct term *root(struct term_place *place)
 
 static struct term *path(struct term_place *place, const char *last)
 {
+    static const char *const answers[] = {"choice", "choice", "by", "comment"};
     struct term *term = root(place);
-    add_members(place, term, last);
+    if (term->kind == TERM_RESULT && place->choice)
+        term->text = answers[dice_roll(place->dice, 4)];
+    else
+        add_members(place, term, last);
     return term;
 }
 

@@ -57,6 +57,7 @@ struct term_place {
     struct text errors[TERM_STEPS_MAX]; /* of these, those that may be caught */
     uint32_t error_count;
     bool result;
+    bool choice;   /* the result is the answer to an Await with Options */
     bool variable; /* private */
 };
 

@@ -13,6 +13,7 @@ reeve_library(reeve-test-ownership
         engine_rules_data.c
         engine_rules_migrate.c
         engine_rules_route.c
+        engine_rules_signal.c
         engine_rules_step.c
         engine_rules_verdict.c
         engine_terms.c

@@ -4,6 +4,9 @@
 from checker_stories import *  # noqa: F403
 
 HEIR = at(15, "Compensating", *UNDOING)
+ASKED_MANAGERS = [
+    at(0, "Processing", *begun(AWAITS), started("S")),
+    at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53, "managers"))]
 RETRIED = [START, at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 20, 0))]
 PAUSED = [*FORWARD, HEIR, at(20, "Compensating", failed("B"), skipped("B", 1),
                              undo("A", NOW + 20))]
@@ -296,6 +299,49 @@ UNDOS = {
         at(0, "Processing", *begun(DECIDES), caught("A")))),
     "a step passes that has an agent": ("I4: passes without a Set", log(
         at(0, "Processing", *begun(), passed("A")))),
+    "a step asks another group": ("I28: asks anyone", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53)))),
+    "a step awaits a signal for too long": ("I10: waits until", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 54, "managers")))),
+    "an operator passes what a group is to pass": ("I28: ended by hand, but awaits managers", log(
+        *ASKED_MANAGERS, at(9, "Processing", completed("W", 0)))),
+    "an operator skips what a group is to pass": ("I28: ended by hand, but awaits managers", log(
+        *ASKED_MANAGERS, at(9, "Processing", of_step("StepSkippedByHand", "W", 0, by="ann",
+                                                     reason="")))),
+    "a signal passes two steps": ("I23: passes with", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(2, "Processing", signal("V", "1", True)),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53, "managers")),
+        at(6, "Processed", passed("W", "2", "ann"), passed("V", "2", "ann"), PROCESSED))),
+    "a second early signal is kept": ("I23: keeps a second signal", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(2, "Processing", signal("V", "1", True)), at(3, "Processing", signal("V", "2", True)))),
+    "a step that has a signal awaits one": ("I23: awaits a signal that it has", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(2, "Processing", signal("W", "2", True)),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53, "managers")))),
+    "a step gives up before its time is over": ("I8: its time is over at", log(
+        *ASKED_MANAGERS, at(52, "Processing", unstarted("W", "States.Timeout"), caught("W"),
+                            awaiting("V")))),
+    "a signal counts while its order is undone": ("I9: passes while the order is Compensating", log(
+        *ASKED_MANAGERS, at(9, "Compensating", *UNDOING, passed("W", "2", "ann")))),
+    "a signal is received while its order is undone": ("I9: receives a signal while", log(
+        *ASKED_MANAGERS, at(9, "Compensating", *UNDOING, signal("W", "1", False)))),
+    "a signal is received by a step that has an agent": ("I4: receives a signal without", log(
+        at(0, "Processing", *begun(AWAITS)), at(1, "Processing", signal("S", "1", True)))),
+    "a signal is received by a step that has passed": ("I23: receives a signal, but is", log(
+        *ASKED_MANAGERS, at(9, "Processing", passed("W", "2", "ann"), awaiting("V")),
+        at(10, "Processing", signal("W", "1", False)))),
+    "a signal is lost": ("I23: does not keep a signal without an Until", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(1, "Processing", signal("V", "1", False)))),
+    "a step that awaits a signal fails of itself": ("I10: Broken of a step that waits", log(
+        *ASKED_MANAGERS, at(53, "Processing", unstarted("W", "Broken")))),
+    "an Await waits for a moment": ("I4: waits for a signal, or not", log(
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(3, "Processing", succeeded("S"), waiting("W", NOW + 53)))),
     "a step waits that has an agent": ("I4: waits without a Wait", log(
         at(0, "Processing", *begun(), waiting("A", NOW + 9)))),
     "a step waits for what has passed": ("I10: a moment that has passed", log(

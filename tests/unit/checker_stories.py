@@ -58,6 +58,12 @@ WAITS = {"Name": "waits", "Version": 1, "Defaults": {"TimeoutSeconds": 0.1}, "St
     {"Name": "A", "Agent": "one", "Until": "result.ready", "Retry": [
         {"ErrorEquals": ["States.NotYet"], "IntervalSeconds": 0.01, "MaxAttempts": 2,
          "JitterStrategy": "NONE"}, {"ErrorEquals": ["States.ALL"], "MaxAttempts": 1}]}]}
+AWAITS = {"Name": "awaits", "Version": 1, "TimeoutSeconds": 60,
+          "Defaults": {"TimeoutSeconds": 0.1}, "Steps": [
+    {"Name": "S", "Agent": "one"},
+    {"Name": "W", "Await": {"From": "managers"}, "TimeoutSeconds": 0.05, "Until": "result > 1",
+     "Catch": [{"ErrorEquals": ["States.Timeout"], "Next": "$continue"}]},
+    {"Name": "V", "Await": {}}]}
 UNDO_MS = {"two": {"A": 200, "B": 100}, "parallel": {"A": 100, "B": 100}}
 
 
@@ -80,7 +86,7 @@ OTHER_WAITS = {**WAITS, "Version": 2, "Steps": [
     {"Name": "W", "Wait": {"Seconds": 1}}, *WAITS["Steps"][1:]]}
 # The first definition counts.
 WORKFLOWS = deploy(THREE, BARE, TWO, PIVOT, REFUSED_PIVOT, PARALLEL, DECIDES, ASKS, AMENDS, WAITS,
-                   OTHER_WAITS, OTHER_INPUT, {**TWO, "Steps": []})
+                   AWAITS, OTHER_WAITS, OTHER_INPUT, {**TWO, "Steps": []})
 
 
 # ---- events ----
@@ -152,12 +158,22 @@ def skipped(step, attempt=0, reason="never started"):
     return of_step("StepSkipped", step, attempt, reason=reason)
 
 
-def passed(step, output="1"):
-    return of_step("StepPassed", step, 0, output=output)
+def passed(step, output="1", by="", signal_id=""):
+    return of_step("StepPassed", step, 0, output=output, by=by, signal_id=signal_id)
 
 
 def waiting(step, until):
-    return of_step("StepWaiting", step, 0, due_at=until)
+    return of_step("StepWaiting", step, 0, due_at=until, for_signal=False, group="", options=[],
+                   question="")
+
+
+def awaiting(step, until=0, group=""):
+    return {**waiting(step, until), "for_signal": True, "group": group}
+
+
+def signal(step, payload, kept, by="ann", signal_id=""):
+    return {"_type": "SignalReceived", "step": step, "payload": payload, "kept": kept, "by": by,
+            "signal_id": signal_id}
 
 
 def not_yet(step, attempt=1, **more):

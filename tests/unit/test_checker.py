@@ -120,6 +120,19 @@ GOOD = {
         at(100, "Processing", not_yet("A"), retry("A", NOW + 110, 0)),
         at(110, "Processing", started("A", 2, NOW + 110, generation=1)),
         at(115, "Processed", succeeded("A", 2), PROCESSED)],
+    "signals come early, too soon, and in a pause": [
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(1, "Processing", signal("W", "0", False)),
+        at(2, "Processing", signal("V", "null", True, signal_id="v")),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53, "managers")),
+        at(4, "Processing", signal("W", "1", False)), at(5, "Processing", mark("OrderPaused")),
+        at(6, "Processing", passed("W", "2", "ann")),
+        at(7, "Processed", mark("OrderPauseEnded"), passed("V", "", "ann", "v"), PROCESSED)],
+    "the time of a step that awaits a signal is over": [
+        at(0, "Processing", *begun(AWAITS), started("S")),
+        at(3, "Processing", succeeded("S"), awaiting("W", NOW + 53, "managers")),
+        at(53, "Processing", unstarted("W", "States.Timeout"), caught("W"), awaiting("V")),
+        at(60, "Processed", passed("V", "1", "bob"), PROCESSED)],
     "a step that waits is skipped when the order turns back": [
         UNTIL_LATER, at(9, "Compensated", *UNDOING, skipped("W"), skipped("V"), skipped("A"),
                         COMPENSATED)],

@@ -2,11 +2,13 @@
 #include "services/console/api/operator_commands.h"
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
 #include "schemas/json/json_codec.h"
+#include "schemas/json/signal_json.h"
 #include "services/console/api/api.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
@@ -24,6 +26,7 @@ struct operator_command {
     struct operator_commands *commands;
     int32_t partition;
     int64_t offset; /* of the command; unknown while it is not acknowledged */
+    bool is_signal;
     struct early {
         int64_t command_offset;
         json_t *decision;
@@ -59,33 +62,60 @@ static void free_command(struct http_pending *pending)
 
 /* ---- answers ---- */
 
-/* The event by which a command was refused, or NULL. */
-static const json_t *find_rejection(const json_t *decision)
+static bool is_refusal(const char *kind)
+{
+    static const enum event_kind refusals[] = {EVENT_COMMAND_REJECTED, EVENT_COMMAND_DEAD_LETTERED};
+    bool is = false;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+        is = is || strcmp(kind, event_kind_name(refusals[i])) == 0;
+    return is;
+}
+
+/* The event by which a command was refused, or became a dead letter; NULL: it was carried out. */
+static const json_t *find_refusal(const json_t *decision)
 {
     size_t i;
     const json_t *event;
     json_array_foreach(json_object_get(decision, "events"), i, event) {
         const char *kind = json_string_value(json_object_get(event, "kind"));
-        if (kind != NULL && strcmp(kind, event_kind_name(EVENT_COMMAND_REJECTED)) == 0)
+        if (kind != NULL && is_refusal(kind))
             return json_object_get(event, "data");
     }
     return NULL;
 }
 
+/* A signal that came before changes nothing. The others do not depend on the order's state. */
+static int status_of(const struct operator_command *command, const char *code)
+{
+    static const struct {
+        enum error_code code;
+        int status;
+    } of_signals[] = {{CODE_SIGNAL_REPEATED, 200},
+                      {CODE_NOT_ALLOWED, 403},
+                      {CODE_UNKNOWN_ORDER, 404},
+                      {CODE_UNKNOWN_STEP, 404}};
+    for (size_t i = 0; i < sizeof(of_signals) / sizeof(of_signals[0]); i++) {
+        if (command->is_signal && text_equal(text_of(code), error_code_text(of_signals[i].code)))
+            return of_signals[i].status;
+    }
+    return 409;
+}
+
 static void resolve(struct operator_command *command, const json_t *decision)
 {
     struct http_exchange *exchange = http_pending_take(&command->pending);
-    const json_t *rejection = find_rejection(decision);
+    const json_t *refusal = find_refusal(decision);
     assert(exchange != NULL);
     json_t *body = json_incref((json_t *)(uintptr_t)decision);
-    if (rejection == NULL) {
+    const char *code = json_string_value(json_object_get(refusal, "code"));
+    const char *reason = json_string_value(json_object_get(refusal, "reason"));
+    int status = refusal != NULL ? status_of(command, code) : 200;
+    if (status == 200) {
         http_respond_json(exchange, 200, body);
         return;
     }
-    const char *code = json_string_value(json_object_get(rejection, "code"));
-    const char *reason = json_string_value(json_object_get(rejection, "reason"));
     json_t *problem =
-        http_problem_new(409, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
+        http_problem_new(status, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
                          text_of(reason != NULL ? reason : ""));
     json_codec_put(problem, "decision", body);
     http_respond_problem(exchange, problem);
@@ -135,6 +165,15 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     http_pending_settle(pending);
 }
 
+/* The order of a command that became a dead letter is only known by its key. */
+static struct text order_of(const struct decision *decision)
+{
+    const struct event *first = &decision->events[0];
+    if (decision->event_count > 0 && first->kind == EVENT_COMMAND_DEAD_LETTERED)
+        return first->command_dead_lettered.key;
+    return decision->order_id;
+}
+
 static bool is_about(const struct operator_command *command, int32_t partition,
                      const struct decision *decision)
 {
@@ -142,7 +181,7 @@ static bool is_about(const struct operator_command *command, int32_t partition,
         return false;
     return is_appending(command)
                ? text_equal((struct text){command->order_id, command->order_id_size},
-                            decision->order_id)
+                            order_of(decision))
                : command->offset == decision->command_offset;
 }
 
@@ -254,6 +293,7 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
     command->partition = broker_partition_of(cmd->order_id, commands->cluster->partition_count);
     memcpy(command->order_id, cmd->order_id.data, cmd->order_id.size);
     command->order_id_size = cmd->order_id.size;
+    command->is_signal = cmd->kind == COMMAND_SIGNAL_ORDER;
     if (cluster_append(commands->cluster, BROKER_PRODUCER_LOG, commands->cluster->topics.commands,
                        command->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd,
                        on_appended, command, 0, &error) != ERROR_OK) {
@@ -290,6 +330,54 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
                  LOG_TEXT("by", request_body_text(body, "by", &commands->heap.arena)));
         append(commands, exchange, &cmd);
     }
+}
+
+/* ---- signals ---- */
+
+/* Who sends it is whom the server knows; only without authentication, the body says who. */
+static enum error_class read_signal(struct http_exchange *exchange, const char *const fields[],
+                                    struct text order_id, struct arena *arena,
+                                    struct text groups[USER_GROUPS_MAX], struct command *ret_cmd,
+                                    struct error *ret_error)
+{
+    struct json_value body;
+    struct command cmd = {.kind = COMMAND_SIGNAL_ORDER, .order_id = order_id};
+    struct signal_order *signal = &cmd.signal_order;
+    if (request_body_read(exchange, arena, &body, ret_error) != ERROR_OK ||
+        signal_json_read(body, fields, arena, signal, ret_error) != ERROR_OK ||
+        !check_text(body, "by", true, arena, ret_error))
+        return ERROR_REJECT;
+    signal->step = text_of(http_param(exchange, "step"));
+    signal->groups = (struct text_list){groups, http_user_groups(exchange, groups)};
+    signal->order_id = order_id;
+    if (!name_valid(signal->step))
+        return error_set(ret_error, CODE_BAD_FIELD, "the step must be " NAME_EXPECTED);
+    command_make_canonical(&cmd, arena);
+    if (command_check(&cmd, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    *ret_cmd = cmd;
+    return ERROR_OK;
+}
+
+void operator_commands_serve_signal(struct operator_commands *commands, const char *const fields[],
+                                    struct http_exchange *exchange)
+{
+    struct text order_id;
+    struct text groups[USER_GROUPS_MAX];
+    struct command cmd;
+    struct error error;
+    if (!api_read_order_id(exchange, &order_id) ||
+        !http_pendings_admit(&commands->pendings, exchange))
+        return;
+    heap_arena_reset(&commands->heap);
+    if (read_signal(exchange, fields, order_id, &commands->heap.arena, groups, &cmd, &error) !=
+        ERROR_OK) {
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
+        return;
+    }
+    log_info("signal", LOG_TEXT("order", order_id), LOG_TEXT("step", cmd.signal_order.step),
+             LOG_TEXT("by", cmd.signal_order.by));
+    append(commands, exchange, &cmd);
 }
 
 uint32_t operator_commands_outstanding(const struct operator_commands *commands)

@@ -5,8 +5,9 @@
  *     POST /api/orders/{id}/{verb}    {"by": "ann", "reason": "bank is back", ...}
  *
  * The verbs are those of engine/commands.def; a body holds what the command's record holds.
- * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
- * no Decision came in time: the command stays in the log and will be decided. */
+ * 200 with the Decision; 409 with its code and reason when the command was rejected or became a
+ * dead letter; 504 when no Decision came in time: the command stays in the log and will be
+ * decided. */
 #ifndef SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 #define SERVICES_CONSOLE_API_OPERATOR_COMMANDS_H
 
@@ -19,6 +20,7 @@ struct operator_commands;
 enum {
     OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
     OPERATOR_COMMAND_WAIT_MS = 30000,
+    SIGNAL_BODY_MAX = 16 * 1024 + 2 * SIGNAL_BYTES_MAX,               /* with blanks */
     OPERATOR_COMMAND_BODY_MAX = 16 * 1024 + 2 * ORDER_INPUT_BYTES_MAX /* with blanks */
 };
 
@@ -33,6 +35,11 @@ void operator_commands_drain(struct operator_commands *commands);
  * those that the body may have; ends with NULL. */
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
                              const char *const fields[], struct http_exchange *exchange);
+/* The same for POST /api/orders/{id}/signals/{step} (schemas/json/signal_json.h), which is not only
+ * for operators. 200 also for a signal that the step has had; 403 when it is for another group; 404
+ * when there is no such order, or no such step that waits for signals. */
+void operator_commands_serve_signal(struct operator_commands *commands, const char *const fields[],
+                                    struct http_exchange *exchange);
 /* An admitted Decision, just folded from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);

@@ -101,6 +101,8 @@ static bool read_filters(struct http_exchange *exchange, struct search *search)
     uint32_t state = 0;
     if (!http_query_enum(exchange, "state", &order_state_names, &search->has_state, &state) ||
         !http_query_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
+        !http_query_text(exchange, "waiting_for", NAME_BYTES_MAX, &search->waiting_for) ||
+        !http_query_text(exchange, "group", NAME_BYTES_MAX, &search->group) ||
         !http_query_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
         !read_workflow(exchange, search) ||
         !http_query_text(exchange, "customer", CUSTOMER_BYTES_MAX, &search->customer) ||

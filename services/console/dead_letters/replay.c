@@ -159,6 +159,8 @@ static struct text sign(struct record *record, const struct broker_record *lette
     /* A report or an alert without a name says nothing about who acted. */
     if (signature != NULL && ((is_command && !reports) || !text_empty(*signature)))
         *signature = by;
+    if (record->kind == RECORD_SIGNAL_ORDER) /* those of another sender */
+        record->command.signal_order.groups = (struct text_list){0};
     if (submitter != NULL)
         *submitter = submitter_of(letter, record->kind, codec, arena);
     codec_encode(codec, record->kind, is_command ? (void *)&record->command : fields_of(record),

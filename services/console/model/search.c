@@ -102,6 +102,20 @@ static bool step_matches(const struct order *order, struct text name)
     return index >= 0 && step_is_active(&order->steps[index]);
 }
 
+/* Whether a step waits as the search says: the one that it names, for the group that it names. */
+static bool wait_matches(const struct search *search, const struct order *order)
+{
+    bool matches = text_empty(search->waiting_for) && text_empty(search->group);
+    for (uint32_t i = 0; i < order->step_count && !order_ended(order) && !matches; i++) {
+        const struct step *step = &order->steps[i];
+        matches =
+            step->state == STEP_WAITING &&
+            (text_empty(search->waiting_for) || text_equal(search->waiting_for, step->name)) &&
+            (text_empty(search->group) || text_equal(search->group, step_awaited_group(step)));
+    }
+    return matches;
+}
+
 /* Whether the order has the attribute "name=value". Either may hold a '='. */
 static bool attribute_matches(const struct order_details *details, struct text wanted)
 {
@@ -145,7 +159,7 @@ bool search_matches(const struct search *search, const struct order *order)
         return false;
     if (!text_empty(search->error) && !text_equal(search->error, order->reason_code))
         return false;
-    if (!details_match(search, &order->details))
+    if (!details_match(search, &order->details) || !wait_matches(search, order))
         return false;
     return text_empty(search->step) || step_matches(order, search->step);
 }
@@ -345,6 +359,7 @@ void search_page_deinit(struct search_page *page)
 static bool is_counted(const struct search *search)
 {
     return !search->alert_open && !search->paused && text_empty(search->step) &&
+           text_empty(search->waiting_for) && text_empty(search->group) &&
            text_empty(search->error) && text_empty(search->customer) &&
            search->attribute_count == 0 && text_empty(search->id_prefix) && !search->has_since &&
            !search->has_until;

@@ -49,8 +49,10 @@ struct search {
     enum order_state state;
     bool alert_open;
     bool paused;
-    struct text step;  /* runs, waits or is in Error */
-    struct text error; /* why it is cancelled, compensated or in Error */
+    struct text step;        /* runs, waits or is in Error */
+    struct text waiting_for; /* this step waits for a moment or a signal */
+    struct text group;       /* a step, or that one, waits for a signal of the group */
+    struct text error;       /* why it is cancelled, compensated or in Error */
     struct text workflow;
     uint32_t workflow_version; /* of that workflow; 0: any */
     struct text customer;

@@ -13,7 +13,7 @@ enum {
     /* A filter that matches more is taken to match this part of all orders. */
     PART_OF_VALUE = 8,
     PART_OF_RANGE = 4,
-    CANDIDATES_MAX = 6 + SEARCH_ATTRIBUTES_MAX + 3
+    CANDIDATES_MAX = 8 + SEARCH_ATTRIBUTES_MAX + 3
 };
 
 struct filter_index {
@@ -49,6 +49,10 @@ static void list_candidates(const struct search *search, struct filter_indexes *
         add(ret_candidates, SEARCH_BY_CHANGE, INDEX_PAUSED, NULL);
     if (!text_empty(search->step))
         add(ret_candidates, SEARCH_BY_CHANGE, INDEX_STEP, &search->step);
+    if (!text_empty(search->waiting_for))
+        add(ret_candidates, SEARCH_BY_CHANGE, INDEX_STEP, &search->waiting_for);
+    if (!text_empty(search->group))
+        add(ret_candidates, SEARCH_BY_CHANGE, INDEX_GROUP, &search->group);
     if (!text_empty(search->error))
         add(ret_candidates, SEARCH_BY_CHANGE, INDEX_ERROR, &search->error);
     if (search->has_state)
@@ -63,6 +67,7 @@ static void list_candidates(const struct search *search, struct filter_indexes *
         add(ret_candidates, SEARCH_BY_ID, 0, NULL);
     ret_candidates->filters = ret_candidates->count;
     ret_candidates->filters += search->workflow_version != 0;
+    ret_candidates->filters += !text_empty(search->waiting_for); /* its step may run instead */
     if (!search->has_since && !search->has_until)
         return;
     add(ret_candidates, SEARCH_BY_SUBMISSION, INDEX_SUBMITTED, NULL);

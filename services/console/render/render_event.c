@@ -43,6 +43,7 @@ static json_t *render_bytes(struct text bytes)
 static json_t *render_dead_lettered(const struct undecodable *undecodable)
 {
     json_t *data = json_object();
+    json_codec_put(data, "code", json_codec_text(undecodable_code(undecodable)));
     json_codec_put(data, "reason", json_codec_text_or_null(undecodable->reason));
     json_codec_put(data, "quarantined", json_boolean(undecodable->quarantined));
     json_codec_put(data, "key_base64url", render_bytes(undecodable->key));

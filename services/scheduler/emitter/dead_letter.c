@@ -153,10 +153,7 @@ enum error_class emitter_append_command(struct emission *effect, const struct de
     dead_letter->cut.meta_bytes = dead->meta_bytes;
     snprintf(dead_letter->cut.value_xxh128, sizeof(dead_letter->cut.value_xxh128), "%.*s",
              TEXT_ARG(dead->value_xxh128));
-    struct text code = dead->code;
-    if (text_empty(code)) /* of an older scheduler */
-        code = error_code_text(dead->quarantined ? CODE_QUARANTINED : CODE_UNDECODABLE);
-    set_reason(dead_letter, code, dead->reason);
+    set_reason(dead_letter, undecodable_code(dead), dead->reason);
     struct broker_record record = record_of(effect);
     for (; record.header_count < dead->header_count; record.header_count++)
         record.headers[record.header_count] = (struct broker_header){

@@ -187,7 +187,8 @@ static void on_checked(void *ctx)
 {
     struct owner *owner = ctx;
     assert(!owner_is_running(owner));
-    if (owner->state == OWNER_STANDBY) {
+    /* A doubt checked the log again, perhaps about our claim before it is acknowledged. */
+    if (owner->state == OWNER_STANDBY || owner->state == OWNER_CLAIMING) {
         follower_run(owner->follower, INT64_MAX);
         return;
     }
@@ -199,7 +200,7 @@ static void on_checked(void *ctx)
     bool end_known = owner->state == OWNER_CHECKING; /* a doubt does not ask for it */
     if (owner->state == OWNER_STOPPED || owner->state == OWNER_CATCHING_UP)
         owner_set_state(owner, OWNER_CHECKING);
-    if (owner->state != OWNER_CHECKING) /* it claims, gives up or runs: that goes on as it is */
+    if (owner->state != OWNER_CHECKING) /* it gives up or runs: that goes on as it is */
         return;
     const struct checkpoint *checkpoint = follower_checkpoint(owner->follower);
     assert(owner_cycle_has_ended(owner));

@@ -280,7 +280,8 @@ static void on_tick(void *ctx)
 
 static void register_standing(struct agent_monitor *monitor)
 {
-    static const char *const kinds[WAIT_KIND_COUNT] = {[WAIT_TIME] = "wait"};
+    static const char *const kinds[WAIT_KIND_COUNT] = {
+        [WAIT_TIME] = "wait", [WAIT_SIGNAL] = "await"};
     for (int what = 0; what < WAIT_KIND_COUNT; what++) {
         if (kinds[what] != NULL)
             monitor->standing[what] = metrics_gauge(

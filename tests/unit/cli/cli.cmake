@@ -25,6 +25,7 @@ reeve_test(cli
         reasons_test.c
         resubmit_test.c
         session_kit.c
+        signal_test.c
         skip_check_test.c
         status_rows_test.c
         step_test.c

@@ -69,6 +69,8 @@ Test(cli_order_filter, becomes_parameters_of_the_api)
            "?alert=open&paused=1");
     expect((const struct flag_given[]){{"workflow", "w"}, {"workflow-version", "7"}, {NULL, NULL}},
            "?workflow=w&workflow_version=7");
+    expect((const struct flag_given[]){{"group", "managers"}, {"waiting-for", "<A>"}, {NULL, NULL}},
+           "?waiting_for=%3CA%3E&group=managers");
     expect((const struct flag_given[]){{"prefix", "a/b"}, {"customer", "A & B=%"}, {NULL, NULL}},
            "?customer=A%20%26%20B%3D%25&id_prefix=a%2Fb");
     expect((const struct flag_given[]){{"attribute", "a=b=c"},
@@ -96,8 +98,8 @@ Test(cli_order_filter, refuses_values_that_are_none)
 {
     static const char *const times[] = {"",    "soon", "1291191960000", "5",
                                         "-1h", "1x",   "1960-01-01",    "100000d"};
-    static const char *const texts[] = {"state",    "step",      "error", "workflow",
-                                        "customer", "attribute", "prefix"};
+    static const char *const texts[] = {"state",    "step",     "waiting-for", "group", "error",
+                                        "workflow", "customer", "attribute",   "prefix"};
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         refuse("since", times[i]);
         refuse("until", times[i]);

@@ -115,8 +115,10 @@ Test(cli_status_rows, has_the_output_as_one_json)
     struct status_update failed = processed("", "States.QueryEvaluationError: no member a");
     struct status_update rejected = {SENT, .kind = STATUS_REJECTED,
                                      .message = TEXT_CONST("input.a is missing")};
-    expect_json(&made, "\"output\":{\"cents\":100.1},\"output_problem\":null}");
-    expect_json(&failed, "\"output\":null,\"output_problem\":\"States.QueryEvaluationError: no "
-                         "member a\"}");
-    expect_json(&rejected, "\"output\":null,\"output_problem\":null}");
+    expect_json(&made, "\"output\":{\"cents\":100.1},\"question\":null,\"output_problem\":null}");
+    expect_json(
+        &failed,
+        "\"output\":null,\"question\":null,\"output_problem\":\"States.QueryEvaluationError: no "
+        "member a\"}");
+    expect_json(&rejected, "\"output\":null,\"question\":null,\"output_problem\":null}");
 }

@@ -380,6 +380,98 @@ Test(verify_rules, finds_a_step_that_passes_before_its_moment)
     verify_rules_free(rules);
 }
 
+/* With a signal, a step passes at any time, but a group is not passed over. */
+Test(verify_rules, finds_a_step_that_is_ended_by_hand_instead_of_by_its_group)
+{
+    struct attempt_ref ref = {TEXT("A"), DIRECTION_DO, 0};
+    struct event waits = {.kind = EVENT_STEP_WAITING,
+                          .step_waiting = {.ref = ref, .due_at = 5, .for_signal = true}};
+    struct event passes = {.kind = EVENT_STEP_PASSED, .step_passed = {.ref = ref}};
+    struct event completed = {.kind = EVENT_STEP_COMPLETED_BY_HAND,
+                              .step_completed_by_hand = {.ref = ref}};
+    struct event skipped = {.kind = EVENT_STEP_SKIPPED_BY_HAND,
+                            .step_skipped_by_hand = {.ref = ref}};
+    struct rules_case {
+        const char *group;
+        int64_t due_at;
+        struct event second;
+        const char *found;
+    } cases[] = {{"", 5, passes, ""},
+                 {"managers", 5, passes, ""},
+                 {"", 0, passes, ""},
+                 {"", 0, completed, ""},
+                 {"", 0, skipped, ""},
+                 {"", 0, waits, "does already"},
+                 {"managers", 5, completed, "A is ended by hand, but awaits a signal of a group"},
+                 {"managers", 5, skipped, "A is ended by hand, but awaits a signal of a group"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verify_rules *rules = begin_order();
+        waits.step_waiting.due_at = cases[i].due_at;
+        waits.step_waiting.group = text_of(cases[i].group);
+        follow_event(rules, 2, waits);
+        cr_assert_str_eq(last_finding, "");
+        follow_event_at(rules, 3, cases[i].second, 4);
+        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
+                                            : strstr(last_finding, cases[i].found) != NULL,
+                  "%zu: %s", i, last_finding);
+        verify_rules_free(rules);
+    }
+}
+
+/* An operator may give it up at any time. */
+Test(verify_rules, finds_a_step_that_fails_before_the_time_for_its_signal_is_over)
+{
+    struct attempt_ref ref = {TEXT("A"), DIRECTION_DO, 0};
+    struct rules_case {
+        int64_t due_at;
+        int64_t at;
+        const char *by;
+        const char *found;
+    } cases[] = {{5, 5, "", ""},
+                 {5, 4, "", "A fails, but awaits a signal for longer"},
+                 {0, 5, "", "A fails, but awaits a signal for longer"},
+                 {5, 4, "ann", ""},
+                 {0, 4, "ann", ""}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verify_rules *rules = begin_order();
+        struct event waits = {
+            .kind = EVENT_STEP_WAITING,
+            .step_waiting = {.ref = ref, .due_at = cases[i].due_at, .for_signal = true}};
+        struct event fails = {.kind = EVENT_STEP_FAILED_UNSTARTED,
+                              .step_failed_unstarted = {.ref = ref,
+                                                        .error_name = TEXT(ERROR_TIMEOUT),
+                                                        .failure_count = 1,
+                                                        .by = text_of(cases[i].by)}};
+        follow_event(rules, 2, waits);
+        cr_assert_str_eq(last_finding, "");
+        follow_event_at(rules, 3, fails, cases[i].at);
+        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
+                                            : strstr(last_finding, cases[i].found) != NULL,
+                  "%zu: %s", i, last_finding);
+        verify_rules_free(rules);
+    }
+}
+
+/* Others may be asked before it, or after it was given up. */
+Test(verify_rules, lets_an_operator_end_a_step_that_awaits_nothing_yet)
+{
+    struct attempt_ref ref = {TEXT("A"), DIRECTION_DO, 0};
+    struct event waits = {
+        .kind = EVENT_STEP_WAITING,
+        .step_waiting = {.ref = ref, .due_at = 5, .for_signal = true, .group = TEXT("managers")}};
+    struct event fails = {
+        .kind = EVENT_STEP_FAILED_UNSTARTED,
+        .step_failed_unstarted = {.ref = ref, .error_name = TEXT("E"), .by = TEXT("ann")}};
+    struct event skipped = {.kind = EVENT_STEP_SKIPPED_BY_HAND,
+                            .step_skipped_by_hand = {.ref = ref}};
+    struct verify_rules *rules = begin_order();
+    follow_event(rules, 2, waits);
+    follow_event_at(rules, 3, fails, 4);
+    follow_event_at(rules, 4, skipped, 4);
+    cr_assert_str_eq(last_finding, "");
+    verify_rules_free(rules);
+}
+
 Test(verify_rules, finds_an_order_that_is_processed_before_its_steps_have_finished)
 {
     struct verify_rules *rules = begin_order();

@@ -101,6 +101,24 @@ Test(console_operator_commands, answers_a_rejection_with_409_and_its_reason)
     world_free(world);
 }
 
+/* Its Decision names no order: the seed decides whether it is folded before the acknowledgement. */
+Test(console_operator_commands, answers_a_dead_letter_with_409_and_its_code)
+{
+    static const char *const codes[][2] = {{"WrongPartition", "WrongPartition"},
+                                           {"", "Quarantined"}}; /* of an older scheduler */
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct world *world = with_stuck_order(seed);
+        world->schedules = true;
+        world->kills = codes[seed % 2][0];
+        SHOWS(world_post(world, 409, "/api/orders/stuck/resubmit", body),
+              {"code", codes[seed % 2][1]}, {"detail", "it \"fails\""},
+              {"decision.events.0.kind", "CommandDeadLettered"},
+              {"decision.events.0.data.code", codes[seed % 2][1]});
+        cr_assert_eq(operator_commands_outstanding(world->console->commands), 0);
+        world_free(world);
+    }
+}
+
 /* The world's scheduler knows one version. */
 Test(console_operator_commands, sends_migrations_with_their_versions)
 {

@@ -59,8 +59,7 @@ Test(console_render, keeps_hostile_texts_within_their_strings)
                                             TEXT("\x1b[2J\r\n{\xff"),
                                             EFFECT_UNKNOWN,
                                             1,
-                                            TEXT("a\"b"),
-                                            false}},
+                                            TEXT("a\"b")}},
         {EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = {"\x00\xff\"", 3},
                                                                 .key = TEXT("\xfe"),
                                                                 .reason = TEXT("why\xf0"),
@@ -75,6 +74,7 @@ Test(console_render, keeps_hostile_texts_within_their_strings)
     const json_t *letter =
         json_object_get(json_array_get(json_object_get(json, "events"), 1), "data");
     json_kit_text(failed, "error_name", "\"}]");
+    json_kit_text(letter, "code", "Quarantined");
     json_kit_text(letter, "bytes_base64url", "AP8i");
     json_kit_text(letter, "key_base64url", "_g");
     json_kit_text(json, "claim_id", "ab010000-0000-0000-0000-000000000000");

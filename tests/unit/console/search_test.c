@@ -18,18 +18,48 @@ static uint64_t choose(struct world *world, uint64_t bound)
     return broker_memory_random(world->kafka, bound);
 }
 
+/* Steps that wait for a moment, for a signal of a group, and for one of anyone. */
+static const char waits[] =
+    "Name: test\nVersion: 1\nTimeoutSeconds: 86400\nSteps:\n"
+    "  - {Name: A, Agent: agent, Compensate: {Action: UndoA}}\n"
+    "  - {Name: B, After: [A], Await: {From: managers}}\n"
+    "  - {Name: C, After: [A], Await: {From: auditors}, When: order.id < 'o5'}\n"
+    "  - {Name: D, After: [], Await: {}}\n"
+    "  - {Name: E, After: [B, C], Agent: agent, OnExhausted: error}\n"
+    "  - {Name: F, After: [D], Wait: {Seconds: 3600}}\n";
+
+static void signal_step(struct world *world, const char *id, const struct step *step)
+{
+    static const struct text groups[] = {{"auditors", 8}, {"managers", 8}};
+    struct command cmd = {.kind = COMMAND_SIGNAL_ORDER, .order_id = text_of(id)};
+    cmd.signal_order = (struct signal_order){.order_id = cmd.order_id,
+                                             .step = step->name,
+                                             .payload = TEXT("1"),
+                                             .by = TEXT("ann"),
+                                             .groups = {groups, 2}};
+    world_send(world, &cmd);
+}
+
+static void end_steps(struct world *world, const char *id, const struct order *order)
+{
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        char name[16];
+        const struct step *step = &order->steps[i];
+        snprintf(name, sizeof(name), "%.*s", TEXT_ARG(step->name));
+        if (step->state == STEP_PROCESSING && choose(world, 3) > 0)
+            world_report(world, id, name, choose(world, 10) < 7);
+        else if (step->state == STEP_WAITING && choose(world, 4) == 0)
+            signal_step(world, id, step);
+    }
+}
+
 static void act(struct world *world, const char *id)
 {
     const struct order *order = world_order(world, id);
     struct command cmd = {.order_id = text_of(id)};
     if (order == NULL)
         return;
-    for (uint32_t i = 0; i < order->step_count; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "%.*s", TEXT_ARG(order->steps[i].name));
-        if (order->steps[i].state == STEP_PROCESSING && choose(world, 3) > 0)
-            world_report(world, id, name, choose(world, 10) < 7);
-    }
+    end_steps(world, id, order);
     if (order_ended(order) && choose(world, 12) == 0) {
         world_expire(world, id);
     } else if (choose(world, 10) == 0) {
@@ -205,6 +235,7 @@ static uint32_t check_search(struct world *world, const struct search *asked)
 }
 
 static const struct text steps[] = {{"", 0}, {"A", 1}, {"B", 1}, {"C", 1}, {"D", 1}, {"nope", 4}};
+static const struct text groups[] = {{"managers", 8}, {"auditors", 8}, {"manager", 7}};
 static const struct text errors[] = {{"", 0}, {"Declined", 8}, {"Cancelled", 9}, {"nope", 4}};
 static const struct text workflows[] = {{"", 0}, {"test", 4}, {"nope", 4}};
 
@@ -269,6 +300,9 @@ static struct search random_search(struct world *world, char texts[2][512])
     search.paused = choose(world, 6) == 0;
     search.alert_open = choose(world, 8) == 0;
     search.step = choose(world, 6) == 0 ? steps[choose(world, 5)] : steps[0];
+    search.waiting_for = choose(world, 6) == 0 ? steps[choose(world, 6)] : steps[0];
+    if (choose(world, 6) == 0)
+        search.group = groups[choose(world, 3)];
     search.error = choose(world, 8) == 0 ? errors[choose(world, 3)] : errors[0];
     search.workflow = workflows[choose(world, 12) % 4 == 1];
     search.workflow_version = choose(world, 8) == 0 ? 1 + (uint32_t)choose(world, 4) / 3 : 0;
@@ -306,6 +340,8 @@ Test(console_search, finds_by_indexes_what_a_scan_of_all_orders_finds)
     for (uint64_t i = 0; i < cases; i++) {
         seed_begin(seed + i);
         struct world *world = world_new(seed + i, "A{c} B<-A{c,e} C<-A{c,z2} D<-B,C{p}");
+        if (i % 2 == 1)
+            world_use_workflow(world, waits);
         make_history(world);
         world_open(world);
         world_settle(world);

@@ -8,6 +8,7 @@
 #include "platform/logger.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/site.h"
+#include "workflow/workflow_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -64,6 +65,14 @@ struct world *world_new(uint64_t seed, const char *workflow)
     return world;
 }
 
+void world_use_workflow(struct world *world, const char *source)
+{
+    static struct workflow_problems problems;
+    bool compiled = workflow_parse(text_of(source), WORKFLOW_YAML, &world->workflow_heap.arena,
+                                   &problems, &world->workflow);
+    cr_assert(compiled, "line %u: %s", (unsigned)problems.items[0].line, problems.items[0].text);
+}
+
 void world_wipe(struct world *world)
 {
     struct error error;
@@ -87,12 +96,28 @@ void world_free(struct world *world)
     free(world);
 }
 
+/* This machine is a trusted proxy. */
+static void open_access(struct world *world)
+{
+    static const char *const proxies[] = {"127.0.0.1"};
+    struct error error;
+    const struct http_access_options options = {.token_file = "",
+                                                .group_file = world->groups_path,
+                                                .proxies = proxies,
+                                                .proxy_count = 1,
+                                                .user_header = "X-User"};
+    snprintf(world->groups_path, sizeof(world->groups_path), "%s/groups", world->folder);
+    cr_assert(files_write_atomic(world->groups_path, text_of(world->groups), &error) == ERROR_OK);
+    cr_assert(http_access_new(world->loop, NULL, &options, &world->access, &error) == ERROR_OK,
+              "%s", error.message);
+}
+
 void world_open_unready(struct world *world)
 {
     struct error error;
     struct http_client_options client = {.close_idle = true, .response_max = 16 << 20};
     struct http_server_options server = {.port = 0};
-    const char *settings[5] = {NULL};
+    const char *settings[7] = {NULL};
     size_t count = 0;
     if (world->services != NULL) {
         settings[count++] = "console.services";
@@ -102,6 +127,10 @@ void world_open_unready(struct world *world)
         settings[count++] = "console.services.token";
         settings[count++] = world->services_token;
     }
+    if (world->embedded) {
+        settings[count++] = "embedded";
+        settings[count++] = "true";
+    }
     cr_assert(world->console == NULL);
     world->service = (struct service_context){.name = "console",
                                               .instance_id = "console-1",
@@ -110,6 +139,9 @@ void world_open_unready(struct world *world)
                                               .loop = world->loop};
     simulated_service_open(&world->service, "t", settings);
     server.metrics = world->service.metrics;
+    if (world->groups != NULL)
+        open_access(world);
+    server.access = world->access;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
     cr_assert(http_client_new(world->loop, &client, &world->client, &error) == ERROR_OK);
     world->broker = broker_memory_new(world->kafka, "console-1");
@@ -133,6 +165,8 @@ void world_close(struct world *world)
     console_free(world->console);
     http_client_free(world->client);
     http_server_free(world->service.http);
+    http_access_free(world->access);
+    world->access = NULL;
     world->service.loop = NULL; /* the world's */
     simulated_service_close(&world->service);
     world->console = NULL;
@@ -229,13 +263,27 @@ static void fold(struct world *world, const struct decision *decision)
     order_apply_decision(&order->order, decision, &order->heap.arena);
 }
 
-static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
+/* As the scheduler reads it, who does not know the order of what it cannot decide. */
+static struct command read_command(struct world *world, const struct broker_record *record)
 {
     struct record decoded;
+    site_decode(world->codec, record->value, &world->heap.arena, &decoded);
+    if (world->kills == NULL)
+        return decoded.command;
+    return (struct command){.kind = COMMAND_UNDECODABLE,
+                            .undecodable = {.bytes = record->value,
+                                            .key = record->key,
+                                            .reason = TEXT("it \"fails\""),
+                                            .code = text_of(world->kills),
+                                            .quarantined = true}};
+}
+
+static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
+{
     struct decision decision;
     heap_arena_reset(&world->heap);
-    site_decode(world->codec, record->value, &world->heap.arena, &decoded);
-    const struct command *cmd = &decoded.command;
+    const struct command decoded = read_command(world, record);
+    const struct command *cmd = &decoded;
     struct world_order *order = find_order(world, cmd->order_id);
     bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
                  text_equal(cmd->submit_order.workflow, world->workflow->name);
@@ -432,10 +480,14 @@ static void on_result(const struct http_result *result, void *userdata)
 void world_ask(struct world *world, const char *path, const char *body)
 {
     char url[16384];
+    char header[128];
     struct error error;
+    const char *const headers[] = {header, NULL};
+    snprintf(header, sizeof(header), "X-User: %s", world->user != NULL ? world->user : "");
     snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
     struct http_request request = {.method = body == NULL ? "GET" : "POST",
                                    .url = url,
+                                   .headers = world->user != NULL ? headers : NULL,
                                    .body = text_of(body),
                                    .timeout_ms = INT64_C(10) * 60 * 1000};
     world->answered = false;

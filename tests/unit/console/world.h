@@ -32,6 +32,11 @@ struct world {
     char folder[64];
     const char *services; /* console.services; NULL: none */
     const char *services_token;
+    bool embedded;      /* the broker is that of `reeve dev` */
+    const char *groups; /* the file of groups; NULL: the server knows no users */
+    const char *user;   /* with `groups`: who asks, as a trusted proxy says */
+    char groups_path[96];
+    struct http_access *access;
     struct service_context service;
     struct console *console; /* NULL: not running */
     struct broker *broker;
@@ -53,12 +58,15 @@ struct world {
     json_t *json;
     enum effect effect; /* of the failures that are reported */
     bool schedules;     /* commands are decided while it waits for an answer */
+    const char *kills;  /* the code with which commands become dead letters; NULL: they do not */
 };
 
 /* New, with a claim of "scheduler-1" in every partition; `workflow` as engine_workflow.h has it.
  * No console runs yet. */
 struct world *world_new(uint64_t seed, const char *workflow);
 void world_free(struct world *world);
+/* Orders have this workflow from now on, in YAML, with the name "test". */
+void world_use_workflow(struct world *world, const char *source);
 
 /* A console begins, or begins again, and is ready when this returns; or ends. */
 void world_open(struct world *world);

@@ -5,6 +5,7 @@
 reeve_test(decision
     SOURCES
         amend_test.c
+        await_test.c
         budget_test.c
         catch_test.c
         flows_test.c
@@ -12,6 +13,7 @@ reeve_test(decision
         kit.c
         output_test.c
         set_test.c
+        signal_test.c
         until_test.c
         wait_test.c
         when_test.c

@@ -30,6 +30,40 @@ void kit_tell(const char *first, const char *second, const char *lines)
     test_arena_deinit(&memory);
 }
 
+static void decide(struct kit_order *at, const struct command *cmd, struct arena *arena,
+                   struct decision *ret_decision)
+{
+    struct decide_input input = {.now = 1000000,
+                                 .margin_ms = 1000,
+                                 .instance = TEXT("scheduler-1"),
+                                 .workflow = at->workflow,
+                                 .command_time = 999999};
+    engine_decide(at->order.version > 0 ? &at->order : NULL, cmd, &input, arena, ret_decision);
+    order_apply_decision(&at->order, ret_decision, arena);
+}
+
+struct kit_order kit_begin(struct test_arena *memory, const char *source)
+{
+    struct kit_order at = {.workflow = kit_compile(memory, source)};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER,
+                          .order_id = TEXT("o-1"),
+                          .submit_order = {.order_id = TEXT("o-1"), .workflow = TEXT("test")}};
+    struct decision decision;
+    decide(&at, &cmd, &memory->arena, &decision);
+    cr_assert_eq(at.order.version, 1);
+    return at;
+}
+
+void kit_signal(struct kit_order *at, const char *step, struct text payload, struct arena *arena,
+                struct decision *ret_decision)
+{
+    struct command cmd = {
+        .kind = COMMAND_SIGNAL_ORDER,
+        .order_id = TEXT("o-1"),
+        .signal_order = {.order_id = TEXT("o-1"), .step = text_of(step), .payload = payload}};
+    decide(at, &cmd, arena, ret_decision);
+}
+
 static const char *file_of(const char *folder, const char *name)
 {
     static char text[8192];

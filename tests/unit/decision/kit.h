@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_DECISION_KIT_H
 #define TESTS_UNIT_DECISION_KIT_H
 
+#include "engine/engine.h"
 #include "tests/lib/engine_memory.h"
 #include "tests/lib/engine_story.h"
 
@@ -14,6 +15,17 @@ struct workflow *kit_compile(struct test_arena *memory, const char *source);
 const char *kit_flow(const char *name);
 /* The same of examples/workflows. */
 const char *kit_example(const char *name);
+
+/* An order that has begun. */
+struct kit_order {
+    const struct workflow *workflow;
+    struct order order;
+};
+
+struct kit_order kit_begin(struct test_arena *memory, const char *source);
+/* Decides what a signal does to it, and has it done. */
+void kit_signal(struct kit_order *at, const char *step, struct text payload, struct arena *arena,
+                struct decision *ret_decision);
 
 /* The beginning of most workflows. */
 #define HEAD "Name: test\nVersion: 1\nSteps:\n"

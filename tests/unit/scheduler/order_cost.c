@@ -2,8 +2,9 @@
 /* What orders of three steps cost a scheduler and a supervisor, over the broker in memory, and so
  * the same each time: test_order_cost.py counts the instructions of order_cost_pass().
  *
- *     order-cost ORDERS
+ *     order-cost ORDERS [decides]
  *
+ * With "decides", each of the three steps has a condition and a mapping, and a Set comes first.
  * A closed loop; the agent can take all steps at once. Prints the records that were written. */
 #include "services/scheduler/router/router.h"
 #include "services/supervisor/partition.h"
@@ -28,7 +29,18 @@ static const char three_steps[] =
     "{\"Name\": \"First\", \"Agent\": \"agent\"}, {\"Name\": \"Second\", \"Agent\": \"agent\"}, "
     "{\"Name\": \"Third\", \"Agent\": \"agent\"}]}";
 
+static const char decides[] =
+    "{\"Name\": \"decides\", \"Version\": 1, \"Steps\": ["
+    "{\"Name\": \"Total\", \"Set\": {\"sum\": \"${input.n * 2}\"}}, "
+    "{\"Name\": \"First\", \"Agent\": \"agent\", \"When\": \"input.n > 0\", "
+    "\"Input\": {\"sum\": \"${output.Total.sum}\"}}, "
+    "{\"Name\": \"Second\", \"Agent\": \"agent\", \"When\": \"output.Total.sum > 1\", "
+    "\"Input\": {\"n\": \"${input.n}\"}}, "
+    "{\"Name\": \"Third\", \"Agent\": \"agent\", \"When\": \"has(output.Second)\", "
+    "\"Input\": {\"who\": \"${order.customer}\"}}]}";
+
 struct cost {
+    struct text workflow;
     struct owner_kit kit;
     struct supervisor_metrics metrics;
     uint32_t submitted;
@@ -69,7 +81,9 @@ static void submit(struct cost *cost)
     char id[24];
     snprintf(id, sizeof(id), "order-%06u", cost->submitted++);
     struct command cmd = owner_kit_submission(id);
-    cmd.submit_order.workflow = TEXT("three-steps");
+    cmd.submit_order.workflow = cost->workflow;
+    if (text_equal(cost->workflow, TEXT("decides")))
+        cmd.submit_order.input = TEXT("{\"n\":3}");
     owner_kit_command(&cost->kit, &cmd);
 }
 
@@ -102,13 +116,15 @@ static void play(struct cost *cost, uint32_t orders)
 int main(int argc, char **argv)
 {
     static struct cost cost;
-    uint32_t orders = argc == 2 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
-    if (orders == 0) {
-        fprintf(stderr, "usage: order-cost ORDERS\n");
+    uint32_t orders = argc >= 2 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
+    cost.workflow = text_of(argc == 3 ? argv[2] : "three-steps");
+    if (orders == 0 || argc > 3 || (argc == 3 && !text_equal(cost.workflow, TEXT("decides")))) {
+        fprintf(stderr, "usage: order-cost ORDERS [decides]\n");
         return 64;
     }
     owner_kit_begin(&cost.kit, 1);
     owner_kit_deploy(&cost.kit, "three-steps", 1, three_steps);
+    owner_kit_deploy(&cost.kit, "decides", 1, decides);
     struct owner *owner = owner_kit_own(owner_kit_boot(&cost.kit, "s-1", CALLS), 0);
     owner_kit_run_until(&cost.kit, owner, OWNER_RUNNING, 10000);
     struct supervisor_partition *partition = watch(&cost);

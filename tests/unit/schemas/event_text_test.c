@@ -28,6 +28,7 @@ static struct amended_step amended[] = {{T("Total"), 0}, {T("Charge"), 2}};
 static struct step_plan plans[] = {{T("Pay"), T("bank"), {0}, false},
                                    {T("Ship"), T("carrier"), {0}, false}};
 
+static const struct text options[] = {T("approve"), T("decline")};
 static const struct {
     struct event event;
     enum command_kind command; /* when it comes first; UNDECODABLE = it does not */
@@ -56,7 +57,7 @@ static const struct {
      COMMAND_REPORT_STEP,
      "Pay: attempt 2 succeeded, reported by bank-1"},
     {{EVENT_STEP_FAILED,
-      .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1"), false}},
+      .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1")}},
      COMMAND_REPORT_STEP,
      "Pay: attempt 2 failed: Declined: no funds (effect none, failure 3), reported by bank-1"},
     {{EVENT_STEP_TIMED_OUT, .step_timed_out = {UNDO, EFFECT_UNKNOWN, 1, AT(9), T("supervisor-1")}},
@@ -94,6 +95,20 @@ static const struct {
     {{EVENT_STEP_WAITING, .step_waiting = {REF, AT(5)}},
      COMMAND_START_STEP,
      "Pay waits until 2023-11-14T22:13:20.005Z"},
+    {{EVENT_STEP_WAITING,
+      .step_waiting = {REF, AT(5), true, T("managers"), {options, 2}, T("Refund 7 EUR?")}},
+     COMMAND_START_STEP,
+     "Pay waits for a signal of managers until 2023-11-14T22:13:20.005Z: Refund 7 EUR?"
+     " (approve, decline)"},
+    {{EVENT_STEP_PASSED, .step_passed = {REF, T("7"), T("m-1"), T("ann")}},
+     COMMAND_SIGNAL_ORDER,
+     "Pay passed by a signal of ann with the id m-1"},
+    {{EVENT_SIGNAL_RECEIVED, .signal_received = {T("Pay"), T("m-1"), T("7"), T("ann"), true}},
+     COMMAND_SIGNAL_ORDER,
+     "signal received for Pay from ann with the id m-1, before the step's turn, which takes it"},
+    {{EVENT_SIGNAL_RECEIVED, .signal_received = {T("Pay"), T(""), T("7"), T(""), false}},
+     COMMAND_SIGNAL_ORDER,
+     "signal received for Pay, of which the step's Until is not true"},
     {{EVENT_STEP_CAUGHT, .step_marked = {REF, T("a Catch matches Declined")}},
      0,
      "Pay is given up, and the order goes on: a Catch matches Declined"},

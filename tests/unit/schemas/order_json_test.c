@@ -6,6 +6,7 @@
 #include "tests/unit/schemas/json_kit.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 Test(schemas_order_json, shows_every_field)
 {
@@ -113,4 +114,51 @@ Test(schemas_order_json, summarizes_the_steps_in_progress_until_the_order_ends)
     json = json_kit_sent(order_json_summary(&order, 2));
     cr_assert_eq(json_array_size(json_object_get(json, "active_steps")), 0);
     json_decref(json);
+}
+
+Test(schemas_order_json, says_what_steps_wait_for_until_the_order_ends)
+{
+    static const struct text options[] = {TEXT_CONST("approve"), TEXT_CONST("decline")};
+    static const struct awaiting approval = {.group = TEXT_CONST("managers"),
+                                             .options = {options, 2},
+                                             .question = TEXT_CONST("<b>200</b> EUR?")};
+    static const struct awaiting early = {.payload = TEXT_CONST("1"), .signals = 1};
+    static const struct awaiting anything;
+    struct step steps[] = {
+        {.name = TEXT("Approve"),
+         .state = STEP_WAITING,
+         .wait = {.retry_at = INT64_C(1700000000021)},
+         .awaiting = &approval},
+        {.name = TEXT("Later"), .state = STEP_PENDING, .awaiting = &early},
+        {.name = TEXT("Delivered"), .state = STEP_WAITING, .awaiting = &anything},
+        {.name = TEXT("Day"), .state = STEP_WAITING, .wait = {.retry_at = INT64_C(1700000000021)}}};
+    static const char *const expected[] = {
+        "{\"step\":\"Approve\",\"for\":\"signal\",\"due_at\":\"2023-11-14T22:13:20.021Z\","
+        "\"group\":\"managers\",\"question\":\"<b>200</b> EUR?\","
+        "\"options\":[\"approve\",\"decline\"]}",
+        "{\"step\":\"Delivered\",\"for\":\"signal\",\"due_at\":null,\"group\":null,"
+        "\"question\":null,\"options\":[]}",
+        "{\"step\":\"Day\",\"for\":\"time\",\"due_at\":\"2023-11-14T22:13:20.021Z\","
+        "\"group\":null,\"question\":null,\"options\":[]}"};
+    struct order order = {.details = {.order_id = TEXT("17")},
+                          .state = ORDER_PROCESSING,
+                          .steps = steps,
+                          .step_count = 4};
+    json_t *(*const shows[])(const struct order *, int32_t) = {order_json, order_json_summary};
+    for (size_t shown = 0; shown < 2; shown++) {
+        order.state = ORDER_PROCESSING;
+        json_t *json = json_kit_sent(shows[shown](&order, 2));
+        const json_t *waits = json_object_get(json, "waiting_for");
+        cr_expect_eq(json_array_size(waits), 3);
+        for (size_t i = 0; i < 3; i++) {
+            char *text = json_dumps(json_array_get(waits, i), JSON_COMPACT);
+            cr_expect_str_eq(text, expected[i]);
+            free(text);
+        }
+        json_decref(json);
+        order.state = ORDER_COMPENSATED;
+        json = json_kit_sent(shows[shown](&order, 2));
+        cr_expect_eq(json_array_size(json_object_get(json, "waiting_for")), 0);
+        json_decref(json);
+    }
 }

@@ -118,6 +118,17 @@ static const struct command migrate_order = {
 static const struct command amend_order = {
     .kind = COMMAND_AMEND_ORDER,
     .amend_order = {T("536365"), T("{\"amount\":12.5}"), T("ann"), T("a typing error")}};
+static const struct text options[] = {T("approve"), T("decline")};
+static const struct text groups[] = {T("managers"), T("clerks")};
+static const struct command signal_order = {.kind = COMMAND_SIGNAL_ORDER,
+                                            .signal_order = {T("536365"),
+                                                             T("Approve"),
+                                                             T("m-1"),
+                                                             T("{\"choice\":\"approve\"}"),
+                                                             T("ann"),
+                                                             {groups, COUNT(groups)},
+                                                             T("orders.replies.shop"),
+                                                             T("shop")}};
 
 /* ---- the log ---- */
 
@@ -237,11 +248,15 @@ static struct event events[] = {
     {EVENT_ORDER_PAUSE_ENDED, .order_marked = MARK("33")},
     {EVENT_ORDER_MIGRATED, .order_migrated = {3, 4, migrated_plans, COUNT(migrated_plans), true,
                                               T("ann"), T("it was wrong")}},
-    {EVENT_STEP_PASSED, .step_passed = {REF(34), T("{\"total\":7}")}},
+    {EVENT_STEP_PASSED, .step_passed = {REF(34), T("{\"total\":7}"), T("m-2"), T("ann")}},
     {EVENT_STEP_CAUGHT, .step_marked = {REF(35), T("a Catch matches Declined")}},
     {EVENT_ORDER_AMENDED, .order_amended = {T("{\"amount\":12.5}"), amended_steps,
                                             COUNT(amended_steps), T("ann"), T("a typing error")}},
-    {EVENT_STEP_WAITING, .step_waiting = {REF(37), AT(38)}},
+    {EVENT_STEP_WAITING,
+     .step_waiting =
+         {REF(37), AT(38), true, T("managers"), {options, COUNT(options)}, T("Refund 7 EUR?")}},
+    {EVENT_SIGNAL_RECEIVED,
+     .signal_received = {T("Approve"), T("m-3"), T("{\"status\":\"pending\"}"), T("bob"), true}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -338,6 +353,7 @@ static const struct status_update status_update = {
     .steps = changes,
     .step_count = COUNT(changes),
     .output = T("{\"paid\":true}"),
+    .question = T("Refund 7 EUR?"),
 };
 static const struct operator_alert operator_alert = {
     .order_id = T("536365"),
@@ -397,6 +413,13 @@ static const struct leadership leadership = {.role = T("auditor"),
                                              .said_at = AT(29),
                                              .reason = T("outranked")};
 
+static const struct awaiting awaiting = {.group = T("managers"),
+                                         .options = {options, COUNT(options)},
+                                         .question = T("Refund 7 EUR?"),
+                                         .payload = T("{\"ok\":true}"),
+                                         .by = T("eve"),
+                                         .signal_id = T("m-4"),
+                                         .signals = 99};
 static struct step steps[] = {
     {.name = T("ReserveStock"), .agent = T("stock")},
     {.name = T("TakePayment"),
@@ -423,7 +446,8 @@ static struct step steps[] = {
      .output = T("[1]"),
      .error_name = T("Declined"),
      .error_message = T("no money"),
-     .input = T("{\"amount\":100.1}")},
+     .input = T("{\"amount\":100.1}"),
+     .awaiting = &awaiting},
     {.name = T("BookCarrier"), .agent = T("carrier"), .retries_used = {1, 2, 3, 4, 5, 6, 7, 8}},
 };
 #define ORDER_ROW                                                                             \
@@ -464,6 +488,7 @@ const struct sample samples[] = {
     {"ResumeOrder", RECORD_RESUME_ORDER, &resume_order},
     {"MigrateOrder", RECORD_MIGRATE_ORDER, &migrate_order},
     {"AmendOrder", RECORD_AMEND_ORDER, &amend_order},
+    {"SignalOrder", RECORD_SIGNAL_ORDER, &signal_order},
     {"Claim", RECORD_CLAIM, &claim},
     {"Claim-reset", RECORD_CLAIM, &claim_reset},
     {"Attempt", RECORD_COMMAND_GUARD, &attempt},

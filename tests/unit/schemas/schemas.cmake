@@ -16,6 +16,7 @@ reeve_test(schemas
         order_json_test.c
         samples.c
         schema_test.c
+        signal_json_test.c
         submission_json_test.c
         values_test.c
         workflow_json_test.c

@@ -8,5 +8,6 @@ reeve_test(submission
         order_api_test.c
         validate_test.c
         service_test.c
+        signals_test.c
         stage.c
     LIBS reeve-submission reeve-test-site)

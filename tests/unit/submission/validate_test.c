@@ -487,3 +487,71 @@ Test(submission_validate, refuses_a_cancellation_over_its_limits)
     validate_cancel(&validator, &cancel, 0, &heap.arena, &validation);
     expect_refused(&validation, CODE_INVALID_ORDER, "");
 }
+
+static struct validation validate_signalled(struct text payload, struct text_list groups)
+{
+    struct command cmd = {.kind = COMMAND_SIGNAL_ORDER,
+                          .order_id = TEXT("o1"),
+                          .signal_order = {.order_id = TEXT("o1"),
+                                           .step = TEXT("Approve"),
+                                           .payload = payload,
+                                           .by = TEXT("ann"),
+                                           .groups = groups,
+                                           .reply_to = TEXT("p.replies.web"),
+                                           .submitted_by = TEXT("shop")}};
+    return validate_bytes(TEXT("o1"), encode(RECORD_SIGNAL_ORDER, &cmd), 0);
+}
+
+/* Kafka proves nothing of its senders. */
+Test(submission_validate, takes_from_a_signal_what_kafka_does_not_prove)
+{
+    struct text managers = TEXT("managers");
+    struct validation validation =
+        validate_signalled(TEXT("{ \"b\": 1.0, \"a\": 2 }"), (struct text_list){&managers, 1});
+    const struct signal_order *signal = &validation.command.signal_order;
+    cr_assert_eq(validation.outcome, VALIDATION_ACCEPT);
+    cr_assert_eq(validation.command.kind, COMMAND_SIGNAL_ORDER);
+    cr_assert(text_equal(signal->payload, TEXT("{\"a\":2,\"b\":1}")));
+    cr_assert(text_equal(signal->step, TEXT("Approve")));
+    cr_assert(text_equal(signal->by, TEXT("application")));
+    cr_assert_eq(signal->groups.count, 0);
+    cr_assert(text_empty(signal->submitted_by));
+    cr_assert(text_equal(validation.reply_to, TEXT("p.replies.web")));
+}
+
+Test(submission_validate, refuses_a_signal_whose_payload_is_not_json)
+{
+    static const char *const payloads[] = {"", "{", "yes", "{\"a\":1,\"a\":2}"};
+    for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
+        struct validation validation =
+            validate_signalled(text_of(payloads[i]), (struct text_list){0});
+        cr_assert_eq(validation.outcome, VALIDATION_REFUSE, "%s", payloads[i]);
+        cr_assert_eq(validation.error.code, CODE_INVALID_COMMAND);
+        cr_assert(text_equal(validation.reply_to, TEXT("p.replies.web")));
+    }
+}
+
+/* Those that came by HTTP, whose sender is known. */
+Test(submission_validate, keeps_who_sent_a_signal_by_http)
+{
+    struct validation validation;
+    struct text groups[] = {TEXT("managers"), TEXT("no group")};
+    struct signal_order signal = {.order_id = TEXT("o1"),
+                                  .step = TEXT("Approve"),
+                                  .payload = TEXT("1"),
+                                  .by = TEXT("ann"),
+                                  .groups = {groups, 1},
+                                  .submitted_by = TEXT("shop")};
+    validate_signal(&validator, &signal, 0, &heap.arena, &validation);
+    cr_assert_eq(validation.outcome, VALIDATION_ACCEPT);
+    cr_assert(text_equal(validation.command.signal_order.by, TEXT("ann")));
+    cr_assert_eq(validation.command.signal_order.groups.count, 1);
+    cr_assert(text_equal(validation.command.signal_order.submitted_by, TEXT("shop")));
+    signal.groups.count = 2;
+    validate_signal(&validator, &signal, 0, &heap.arena, &validation);
+    cr_assert_eq(validation.outcome, VALIDATION_REFUSE);
+    signal.groups.count = 1;
+    signal.reply_to = TEXT("elsewhere");
+    validate_signal(&validator, &signal, 0, &heap.arena, &validation);
+    cr_assert_eq(validation.error.code, CODE_BAD_REPLY_TOPIC);
+}

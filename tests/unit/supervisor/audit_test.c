@@ -48,6 +48,51 @@ Test(audit, accepts_a_step_that_waits_for_a_moment_until_long_after_it)
     cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
 }
 
+/* Its own time, or the order's: a step that has neither waits for ever. */
+Test(audit, accepts_a_step_that_awaits_a_signal_until_long_after_its_time)
+{
+    struct awaiting awaiting = {.group = TEXT("managers")};
+    struct step step = {.state = STEP_WAITING, .wait = {.retry_at = 900}, .awaiting = &awaiting};
+    struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
+    int64_t due = 0;
+    cr_assert_eq(find(&order, 999), AUDIT_CLEAN);
+    cr_assert_eq(audit_order(&order, GRACE_MS, 0, 1000, &due), AUDIT_OVERDUE);
+    cr_assert_eq(due, 900);
+    order.complete_by = 500;
+    order.margin_ms = 50;
+    cr_assert_eq(audit_order(&order, GRACE_MS, 0, 650, &due), AUDIT_OVERDUE);
+    cr_assert_eq(due, 550);
+    step.wait.retry_at = 0;
+    cr_assert_eq(find(&order, 649), AUDIT_CLEAN);
+    cr_assert_eq(find(&order, 650), AUDIT_OVERDUE);
+    order.complete_by = 0;
+    cr_assert_eq(find(&order, 1), AUDIT_LOST);
+}
+
+/* In a pause its time stands still, and in Error an operator decides first. */
+Test(audit, accepts_a_step_that_awaits_a_signal_in_an_order_that_stands)
+{
+    struct awaiting awaiting = {.signals = 0};
+    struct step step = {.state = STEP_WAITING, .wait = {.retry_at = 900}, .awaiting = &awaiting};
+    struct order order = {
+        .state = ORDER_PROCESSING, .steps = &step, .step_count = 1, .paused_at = 1};
+    cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
+    order.paused_at = 0;
+    order.state = ORDER_ERROR;
+    order.error_from = ORDER_PROCESSING;
+    order.alert_open = true;
+    cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
+}
+
+/* The signal moves nothing: the step's turn does, and nothing brings it. */
+Test(audit, reports_a_step_that_only_has_an_early_signal_as_lost)
+{
+    struct awaiting awaiting = {.payload = TEXT("1"), .signals = 1};
+    struct step step = {.state = STEP_PENDING, .awaiting = &awaiting};
+    struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
+    cr_assert_eq(find(&order, 1), AUDIT_LOST);
+}
+
 Test(audit, accepts_a_step_in_a_queue)
 {
     struct step step = {.state = STEP_PENDING, .wait = {.queued_at = 5}};

@@ -192,7 +192,7 @@ Test(workflow_compile, compiles_json)
     cr_assert_str_eq(
         parsed.problems,
         "2:13: error: Version must be a whole number, not a text (1): leave out the quotes\n"
-        "3:3: error: a step has no Agent, Agents, Set, Fail or Wait\n"
+        "3:3: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
         "3:17: error: Agnet is an unknown field of a step: did you mean Agent?\n",
         "%s", parsed.problems);
 }

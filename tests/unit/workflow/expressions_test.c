@@ -47,7 +47,7 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
          "4:33: error: TimeoutSeconds does not belong to a step with Fail, only to one with "
          "Agent\n"},
         {HEAD "  - {Name: A, When: input.a}\n",
-         "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
+         "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
         {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
         {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
          "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without "

@@ -134,9 +134,9 @@ Test(workflow_mistakes, checks_what_steps_refer_to)
 }
 
 static const struct lint_case wants_one_kind_and_its_fields[] = {
-    {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
+    {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
     {HEAD "  - {Name: A, When: input.a, Input: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"},
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
     {HEAD "  - {Name: A, Set: 1, Agent: x}\n",
      "4:15: error: a step has Agent or Set, not both: make two steps of it\n"},
     {HEAD "  - {Name: A, Fail: {Error: E}, Set: 1}\n",
@@ -210,16 +210,19 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [States.ALL, E], Next: $error}]}\n",
      "4:47: error: States.ALL must stand alone: it matches every error\n"},
     {HEAD "  - {Name: A, Type: Task, Resource: x}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: there is no field Resource here: Agent names the agent that does the step\n"},
     {HEAD "  - {Name: A, Type: Choice, Choices: []}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:29: error: there is no field Choices here: each step of a choice has a When\n"},
     {HEAD "  - {Name: A, Type: Pass, Result: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: there is no field Result here: Set computes what later steps read as "
      "output.STEP\n"},
     {HEAD "  - {Name: A, Agent: x, End: true}\n",
@@ -235,8 +238,9 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, InputPath: $.a}\n",
      "4:25: error: there is no field InputPath here: Input says what a request carries\n"},
     {HEAD "  - {Name: A, Type: Wait, Seconds: 5}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail or Wait\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail or Wait says what a step does\n"
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "does\n"
      "4:27: error: Seconds does not belong here; it belongs to Wait of a step\n"},
     {HEAD "  - {Name: A, Agent: x, OnExhausted: continue}\n",
      "4:38: error: OnExhausted must be compensate or error, not a text (continue)\n"},
@@ -383,6 +387,10 @@ Test(workflow_mistakes, refuses_data_that_is_always_too_large)
 #define BEHIND(step)                                                                    \
     "step " step " comes after the pivot: if it fails, the order ends in Error, and a " \
     "resubmission fails again; put it before the pivot if you can\n"
+#define UNCOMPARED(step) \
+    "nothing compares the choice of step " step " with ==: say when to go on, not when to stop\n"
+#define ASK(more) HEAD "  - {Name: A, Await: {Options: [yea, nay]}, TimeoutSeconds: 9" more "}\n"
+#define THEN(when) "  - {Name: B, Set: 1, When: \"" when "\"}\n"
 
 static const struct lint_case notes[] = {
     {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, OnExhausted: error}\n"
@@ -398,6 +406,22 @@ static const struct lint_case notes[] = {
     {HEAD "  - {Name: A, Set: \"${input}\"}\n", ""},
     {"Name: w\nVersion: 1\nInputShape: {a: boolean}\nSteps: [{Name: A, Set: 1, When: input.a}]\n",
      ""},
+    {ASK(""), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.choice != 'nay'"), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.by == order.customer"), "4:12: note: " UNCOMPARED("A")},
+    {ASK("") THEN("output.A.choice == 'yea'"), ""},
+    {ASK("") THEN("order.customer == 'x' || 'yea' == output.A.choice"), ""},
+    {ASK("") THEN("output.A.choice in ['yea']"), ""},
+    {ASK("") "  - {Name: B, Set: {go: \"${output.A.choice == 'yea'}\"}}\n", ""},
+    {ASK("") "Output: {gone: \"${output.A.choice == 'yea'}\"}\n", ""},
+    {ASK(", Until: \"result.choice == 'yea'\""), ""},
+    {ASK(", Until: \"result.choice != 'nay'\""), "4:12: note: " UNCOMPARED("A")},
+    {ASK(", Output: \"${result.choice}\"") THEN("output.A == 'yea'"), ""},
+    {ASK(", Output: \"${result.choice}\"") THEN("output.A != 'nay'"),
+     "4:12: note: " UNCOMPARED("A")},
+    {ASK("") "  - {Name: C, Await: {Options: [yea, nay]}, TimeoutSeconds: 9}\n" THEN(
+         "output.C.choice == 'yea'"),
+     "4:12: note: " UNCOMPARED("A")},
     {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Set: ~}\n",
      "4:12: note: " REMAINS("A") "5:15: error: Set has no value: give it one or leave it out\n"},
 };

@@ -4,6 +4,7 @@
 
 reeve_test(workflow
     SOURCES
+        await_test.c
         cel_mistakes_test.c
         compile_test.c
         diff_test.c

@@ -8,11 +8,14 @@ const phase = (order) => (order.state === 'Error' ? order.error_from : order.sta
 export function stepsFor(action, order, workflow) {
   if (ended(order)) return [];
   const direction = phase(order) === 'Compensating' ? 'undo' : 'do';
+  const waits = order.waiting_for ?? [];
   const settled = new Set(order.steps.filter((step) =>
     ['Processed', 'Skipped', 'Caught'].includes(step.state)).map((step) => step.step));
   return order.steps.filter((step) => {
     const definition = workflow?.steps.find((each) => each.step === step.step);
     if (step.direction !== direction || !['Pending', 'Waiting', 'Error'].includes(step.state)) return false;
+    // Only a signal of the group passes it.
+    if (action !== 'fail' && waits.some((wait) => wait.step === step.step && wait.group)) return false;
     if (direction === 'do' && (definition?.after ?? []).some((name) => !settled.has(name))) return false;
     if (action === 'skip') return direction === 'do' && step.effect !== 'applied';
     return action !== 'fail' || step.state !== 'Error';

@@ -29,7 +29,7 @@ export const ACTIONS = {
 
 // ---- who ----
 
-function rememberedBy() {
+export function rememberedBy() {
   try {
     return localStorage.getItem('reeve.by') ?? '';
   } catch {
@@ -37,7 +37,7 @@ function rememberedBy() {
   }
 }
 
-function rememberBy(by) {
+export function rememberBy(by) {
   if (user()) return;
   try {
     localStorage.setItem('reeve.by', by);

@@ -10,6 +10,8 @@ export const FILTERS = [
   { name: 'workflow', label: 'Workflow', flag: '--workflow' },
   { name: 'workflow_version', label: 'Workflow version', flag: '--workflow-version' },
   { name: 'step', label: 'Step in progress or in Error', flag: '--step' },
+  { name: 'waiting_for', label: 'Step that waits', flag: '--waiting-for' },
+  { name: 'group', label: 'Waits for the group', flag: '--group' },
   { name: 'error', label: 'Error', flag: '--error' },
   { name: 'customer', label: 'Customer', flag: '--customer' },
   { name: 'attribute', label: 'Attribute', flag: '--attribute', hint: 'country=France', list: true },

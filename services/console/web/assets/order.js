@@ -5,6 +5,7 @@ import { h } from './dom.js';
 import { ago, command, count, duration, millis, orderValue, time, until, visible } from './format.js';
 import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
+import { answersOf } from './answers.js';
 import { ACTIONS, movable, openAction } from './actions.js';
 import { actionsFor, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
@@ -83,6 +84,8 @@ export function open(view) {
   let toScale = false;
   let playing = 0;
   let missing = null;
+
+  const answers = answersOf(id, () => view.reload(), () => draw());
 
   const stops = () => entries.filter((entry) => entry.changed);
   const past = () => (at === null ? entries : entries.filter((entry) => entry.offset <= at));
@@ -203,7 +206,7 @@ export function open(view) {
       '. Actions apply to the present. ', h('button', { type: 'button', on: { click: () => travel(null) } }, 'Back to now'));
     const sensible = actionsFor(shown, workflow(), movable(workflows).includes(workflow()));
     if (!sensible.length) return h('p', { class: 'dim' }, 'The order has ended: nothing changes it any more.');
-    if (!mayAct()) return noActions();
+    if (!mayAct()) return answers.any(shown) ? null : noActions();
     const noWayBack = whyNoWayBack(shown, workflow());
     const rounds = (name) => !keepsRaw && ACTIONS[name].fields.includes('input');
     return [
@@ -268,10 +271,14 @@ export function open(view) {
         ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
-        : step.due_at ? ['passes ', until(step.due_at, now)]
+        : step.due_at ? [awaits(shown, step) ? 'fails ' : 'passes ', until(step.due_at, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or why none', class: 'wide', cell: (step) => resultOf(step, ends.get(step.step)) },
     ], shown.steps, { key: (step) => step.step }));
+  }
+
+  function awaits(shown, step) {
+    return (shown.waiting_for ?? []).some((wait) => wait.step === step.step && wait.for === 'signal');
   }
 
   function inputAndOutputs(shown) {
@@ -323,7 +330,7 @@ export function open(view) {
       h('div', { class: 'tools' },
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(JSON.stringify(shown, null, 2), 'JSON') } }, 'Copy as JSON'),
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(getCommand(), 'Command') } }, 'Copy as command'))),
-      reason(shown), actions(shown), head(shown),
+      reason(shown), at === null ? answers.draw(shown, moment()) : null, actions(shown), head(shown),
       panel('Workflow', {}, graph(workflow(shown), shown, changed, stepEnds(past()))),
       travelPanel(),
       panel('Timeline', {}, timeline(past(), shown, { toScale,

@@ -5,7 +5,7 @@ import { ago, count, number, until, visible } from './format.js';
 import { get, orderPage, query } from './api.js';
 import { FILTERS, apiFilters, countCommand, listCommand, ordersPage, readFilters } from './filters.js';
 import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table, waiting } from './parts.js';
-import { mayAct, whyNot } from './session.js';
+import { groups, mayAct, whyNot } from './session.js';
 import { ACTIONS, movable, openAction } from './actions.js';
 
 const LIMIT = 50;
@@ -15,7 +15,9 @@ function progress(order) {
   if (order.paused_at) return h('span', null, 'paused by ', data(order.paused_by));
   return order.active_steps.slice(0, 3).map((step, i) => {
     const undo = step.direction === 'undo' ? 'undo of ' : '';
+    const wait = (order.waiting_for ?? []).find((each) => each.step === step.step && each.for === 'signal');
     const words = step.state === 'Error' ? [' failed']
+      : wait ? [' waits for ', wait.group ? data(wait.group) : 'a signal', wait.question ? [': ', data(wait.question)] : null]
       : step.due_at ? [' passes ', until(step.due_at)]
       : step.queued_at ? [' waits for an agent'] // its retry_at is when the scheduler looks again
         : step.retry_at ? [', next attempt ', until(step.retry_at)]
@@ -39,6 +41,7 @@ export function open(view) {
   let total = null;
   let counts = null;
   let matching = null; // of the chips, with the filters
+  let mine = []; // of each group of the user: {group, orders, exact}
   let workflows = [];
   let versions = []; // of all workflows
   let problem = null;
@@ -144,6 +147,16 @@ export function open(view) {
         chip(name, { ...rest, state: name }, now === name.toLowerCase())));
   }
 
+  // The way to what waits for the user's own decision.
+  function decisions() {
+    if (!mine.length) return null;
+    return h('nav', { class: 'chips', 'data-key': 'decisions', 'aria-label': 'Waiting for my decision' },
+      h('span', { class: 'dim' }, 'Waiting for my decision:'),
+      mine.map(({ group, found }) => link(ordersPage({ group }), { class: 'chip', 'data-key': `group-${group}`,
+        'aria-current': filters.group === group ? 'true' : null }, data(group),
+      h('b', null, found ? `${found.exact === false ? '≥ ' : ''}${number(found.orders)}` : '–'))));
+  }
+
   const chosen = () => (all ? total?.orders ?? null : selected.size);
 
   function act(action) {
@@ -234,7 +247,7 @@ export function open(view) {
       h('div', { class: 'title' }, h('h1', null, 'Orders'),
         h('p', null, !filtered && counts ? count(counts.orders, 'order') : counted ?? '',
           filtered && counted ? ' match' : '')),
-      chips(), bar(),
+      decisions(), chips(), bar(),
       broken ? notice('bad', broken) : null, problem,
       page ? [incomplete(page.incomplete), waiting(page.waiting), selection(),
         page.orders.length ? list()
@@ -255,12 +268,15 @@ export function open(view) {
       return;
     }
     const optional = (promise) => promise.catch(() => null);
-    const [orders, states, deployed, found] = await Promise.all([
+    const [orders, states, deployed, found, asked] = await Promise.all([
       get(`/api/orders${query({ ...fields, limit: LIMIT, cursor })}`).catch((error) => error),
       optional(get('/api/counts')),
       optional(get('/api/workflows')),
       countStates(fields),
+      Promise.all(groups().map(async (group) =>
+        ({ group, found: await optional(get(`/api/orders/count${query({ group })}`)) }))),
     ]);
+    mine = asked;
     matching = found;
     counts = states ?? counts;
     total = totalOf(filters.state);

@@ -55,8 +55,9 @@ export function commandBox(text, label) {
     }, 'Copy'));
 }
 
+// props.key: for titles with names of steps, which may differ in punctuation only.
 export function panel(title, props, ...children) {
-  const id = `panel-${title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
+  const id = `panel-${props?.key ?? title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
   return h('section', { class: `panel ${props?.class ?? ''}`, 'aria-labelledby': id, 'data-key': id },
     h('header', null, h('h2', { id }, title), props?.note ? h('p', null, props.note) : null,
       props?.tools ? h('div', { class: 'tools' }, props.tools) : null),

@@ -6,7 +6,7 @@ import { duration, visible } from './format.js';
 import { get, login, logout } from './api.js';
 import { data } from './parts.js';
 
-// {authentication, read_only, user, role, permissions}; null: not known, and the server decides.
+// {authentication, read_only, user, role, groups, permissions}; null: not known, and the server decides.
 let session = null;
 let form = null; // the dialog, while it is open
 let logOut = () => {};
@@ -15,6 +15,18 @@ export const user = () => session?.user ?? null;
 const may = (permission) => !session || session.permissions.includes(permission);
 export const maySee = () => may('view');
 export const mayAct = () => may('operate');
+
+export const groups = () => session?.groups ?? [];
+
+// Signals are for everyone who sees the order, or for a group.
+export const maySignal = (group) => !session || (!session.read_only && may('view') && (!group || groups().includes(group)));
+
+export function whyNoSignal(group) {
+  if (session?.read_only) return whyNot();
+  const members = `Only members of ${visible(group)} may answer`;
+  if (session.user) return `${members}, and ${visible(session.user)} is not one.`;
+  return session.authentication ? `${members}: log in as one.` : `${members}, and this console does not know who its users are.`;
+}
 
 // Why nothing can be changed; null: it can.
 export function whyNot() {
@@ -48,7 +60,7 @@ export async function read() {
     session = await get('/api/session');
   } catch (error) {
     if (!error.unknownUser) throw error;
-    session = { authentication: true, read_only: false, user: null, role: null, permissions: [] };
+    session = { authentication: true, read_only: false, user: null, role: null, groups: [], permissions: [] };
   }
   drawUser();
   return before !== JSON.stringify(session);

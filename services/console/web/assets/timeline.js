@@ -105,6 +105,8 @@ export function spansOf(entries, order, now) {
         for (const step of data.steps ?? []) track(step.name);
       } else if (kind === 'OrderAmended') {
         for (const step of data.steps ?? []) settle(step.name, at, ['retry', 'queue']);
+      } else if (kind === 'SignalReceived') {
+        track(data.step).marks.push({ at, kind: 'received', words });
       } else if (kind === 'ReportIgnored' && data.step) {
         track(data.step).marks.push({ at, kind: 'ignored', words });
       } else if (kind === 'CompensationStarted') {
@@ -266,13 +268,13 @@ function future(spans, scale, height) {
 }
 
 const LEGEND = [['good', 'succeeded'], ['run', 'running'], ['bad', 'failed'], ['late', 'timed out'],
-  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time'],
-  ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or computed without an agent'],
-  ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
+  ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time or a signal'],
+  ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or passed without an agent'],
+  ['received', 'signal that passed no step when it came'], ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
   ['moment-of', 'of the whole order']];
 
 function sample(kind) {
-  if (['hand', 'ignored', 'decided', 'unstarted'].includes(kind))
+  if (['hand', 'ignored', 'decided', 'received', 'unstarted'].includes(kind))
     return s('g', { class: `mark ${kind}` }, s('circle', { cx: 9, cy: 5, r: 3.8 }));
   if (kind === 'deadline') return s('g', { class: kind }, s('line', { x1: 9, x2: 9, y1: 0, y2: 10 }));
   if (kind === 'moment-of') return s('g', { class: kind }, s('polygon', { points: '4,0 14,0 9,9' }));

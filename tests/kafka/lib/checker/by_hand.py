@@ -37,11 +37,13 @@ class ByHandRules:
                 self.find("I3", offset, f"{order.key}/{step.name}: an undo with an output")
             step.state = "Compensated"
             return
+        self.passes_over(order, step, offset)
         step.effect, step.completed = "applied", decision["order_version"]
         step.state, step.output = "Processed", event["output"]
 
     def on_StepSkippedByHand(self, order, decision, event, offset):
         step = self.by_hand(order, event, offset)
+        self.passes_over(order, step, offset)
         if event["direction"] == "undo" or step.effect == "applied":
             self.find("I9", offset, f"{order.key}/{step.name}: skipped, but its effect remains")
         step.state, step.effect = "Skipped", "none"
@@ -54,6 +56,8 @@ class ByHandRules:
             if step.state == "Error":
                 self.find("I3", offset, f"{order.key}/{step.name}: fails by hand, but is in Error")
         else:
+            if step.state == "Waiting" and step.awaiting:
+                self.await_ends(order, step, decision, event, offset)
             self.turns_up(order, step, direction, "fails", offset)
             step.queued[direction], step.retry_at = None, None
         step.failures[direction] += 1
@@ -61,7 +65,7 @@ class ByHandRules:
             self.find("I10", offset, f"{order.key}/{step.name}: failure_count by hand is "
                                      f"{event['failure_count']}, counted "
                                      f"{step.failures[direction]}")
-        step.state = "Pending"
+        step.state, step.awaiting, step.early = "Pending", False, None
         self.follows(order, decision, event, step, event["error_name"], offset)
 
     # ---- another version ----

@@ -3,6 +3,7 @@
 
 from .by_hand import FINISHED, ByHandRules
 from .data import DataRules
+from .signals import SignalRules
 from .waits import TimeRules
 
 ENDED = {"Processed", "Compensated"}
@@ -41,6 +42,8 @@ class Step:
         self.output = ""
         self.inputs = {"do": None, "undo": None}  # of the attempts of a generation
         self.queued = {"do": None, "undo": None}  # queued_at
+        self.awaiting = False  # it waits for a signal
+        self.early = None  # payload, id and sender of a signal before its turn
         self.by_hand = False  # done or undone outside, where no ledger has it
 
     def running(self, direction):
@@ -81,7 +84,7 @@ class Order:
         return f"{self.key}/{step.name}/{direction}/{step.generations[direction]}"
 
 
-class OrderRules(ByHandRules, DataRules, TimeRules):
+class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
     """Handlers of events, mixed into Checker, which provides find(), workflows and attempts."""
 
     def event(self, order, decision, event, offset):
@@ -351,12 +354,16 @@ class OrderRules(ByHandRules, DataRules, TimeRules):
 
     def on_StepPassed(self, order, decision, event, offset):
         step, plan = order.step(event["step"]), order.plan(order.step(event["step"]))
-        if step.state == "Waiting":
+        if step.state == "Waiting" and step.awaiting:
+            self.signal(order, step, event, offset)
+        elif step.state == "Waiting":
             self.moment(order, step, decision, offset)
         else:
             self.turns_up(order, step, "do", "passes", offset)
             self.answers(order, step, True, offset)
-        if plan is not None and not plan.sets and plan.wait is None:
+            if plan is not None and plan.awaits is not None:
+                self.early_signal(order, step, event, offset)
+        if plan is not None and not plan.sets and plan.wait is None and plan.awaits is None:
             self.find("I4", offset, f"{order.key}/{step.name}: passes without a Set")
         step.state, step.output, step.retry_at = "Processed", event["output"], None
 

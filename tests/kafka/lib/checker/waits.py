@@ -11,6 +11,13 @@ class TimeRules:
         plan, wait = order.plan(step), event["due_at"] - decision["decided_at"]
         self.turns_up(order, step, "do", "waits", offset)
         self.answers(order, step, True, offset)
+        step.awaiting = False
+        if plan is not None and (plan.awaits is not None) != event["for_signal"]:
+            self.find("I4", offset, f"{name}: waits for a signal, or not, against its workflow")
+        elif event["for_signal"]:
+            self.begins_to_await(order, step, decision, event, offset)
+            step.state, step.retry_at = "Waiting", event["due_at"]
+            return
         if wait <= 0:
             self.find("I10", offset, f"{name}: waits for a moment that has passed")
         if plan is not None and plan.wait is None:

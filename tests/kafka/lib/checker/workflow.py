@@ -63,6 +63,8 @@ class Plan:
         self.when = fields.get("When")
         self.sets = "Set" in fields
         self.wait = fields.get("Wait")
+        self.awaits = fields["Await"] if "Await" in fields else None
+        self.own_timeout = fields.get("TimeoutSeconds")
         self.until = fields.get("Until")
         self.after = set(names(fields["After"]) if "After" in fields else previous)
         self.before = set()
@@ -89,6 +91,10 @@ class Plan:
             return None
         least = milliseconds(seconds)
         return least, least + milliseconds(self.wait.get("SpreadSeconds", 0))
+
+    def limit(self):
+        """How long an Await waits, in ms; None: as long as its order has."""
+        return None if self.own_timeout is None else milliseconds(self.own_timeout)
 
     def end(self, error, behind_pivot):
         """"compensate", "error" or "continue": what follows this error when no retry is left."""
