@@ -40,10 +40,11 @@ CODES = {
         START | {"BadField", "UnknownField", "Cancelled", "Completed", "Operator", "Resubmitted",
                  "Skipped", "InvalidCommand", "CommandQuarantined", "OrderStuck",
                  "StandbyStalled", "StoreCorrupt", "StoreDamaged", "Superseded", "UnknownAttempt",
-                 "Incomplete", "OffsetOutOfRange", "Rejected"}),
+                 "Incomplete", "OffsetOutOfRange", "Rejected", "Undecodable"}),
     "submission": (
         (*SERVER, "platform/http/waits.c", "services/submission/http_api.c",
-         "services/submission/order_api.c", "services/submission/validate.c", "schemas/details.c",
+         "services/submission/order_api.c", "services/submission/signals.c",
+         "services/submission/validate.c", "schemas/details.c",
          "schemas/json/decode.c", "engine/shape.c", APPENDING),
         START | {"Empty", "NotAccepted", "WrongKey", "Closed", "ProducerFatal", "OffsetUnknown",
                  "UnknownSchema"}),
@@ -51,9 +52,9 @@ CODES = {
         (*SERVER, "services/agent/core/callbacks.c", "services/agent/core/callback_message.c",
          APPENDING), START),
 }
-# Codes from elsewhere: schemas/ check ids of orders, and the submission service passes on what the
-# console answers.
-FROM_ELSEWHERE = {"console": set(), "submission": {"Starting", "NotReady"},
+# Codes from elsewhere: schemas/ check ids of orders, the engine checks commands, and the submission
+# service passes on what the console answers.
+FROM_ELSEWHERE = {"console": set(), "submission": {"Starting", "NotReady", "InvalidCommand"},
                   "agent": {"InvalidOrder"}}
 
 # Names in the description, and the table of names or the limit in the sources.

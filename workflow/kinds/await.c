@@ -78,8 +78,8 @@ static void check_limit(struct workflow_compiler *compiler, const struct draft *
     if (draft->fields.of[FIELD_TIMEOUT_SECONDS] != NULL || compiler->timeout_ms > 0)
         return;
     problems_add_error(compiler->values.problems, draft->mark,
-                       "step %.*s would await a signal for ever: give it TimeoutSeconds, or give "
-                       "them to the workflow",
+                       "step %.*s would await a signal for ever: set TimeoutSeconds on the step or "
+                       "on the workflow",
                        TEXT_ARG(draft->step.name));
 }
 

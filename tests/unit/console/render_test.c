@@ -54,12 +54,12 @@ Test(console_render, keeps_hostile_texts_within_their_strings)
 {
     struct heap_arena heap;
     struct event events[] = {
-        {EVENT_STEP_FAILED, .step_failed = {{TEXT("Pay"), DIRECTION_DO, 1},
-                                            TEXT("\"}]"),
-                                            TEXT("\x1b[2J\r\n{\xff"),
-                                            EFFECT_UNKNOWN,
-                                            1,
-                                            TEXT("a\"b")}},
+        {EVENT_STEP_FAILED, .step_failed = {.ref = {TEXT("Pay"), DIRECTION_DO, 1},
+                                            .error_name = TEXT("\"}]"),
+                                            .message = TEXT("\x1b[2J\r\n{\xff"),
+                                            .effect = EFFECT_UNKNOWN,
+                                            .retry_at = 1,
+                                            .instance = TEXT("a\"b")}},
         {EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = {"\x00\xff\"", 3},
                                                                 .key = TEXT("\xfe"),
                                                                 .reason = TEXT("why\xf0"),

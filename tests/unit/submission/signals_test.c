@@ -326,7 +326,7 @@ Test(submission_signals, names_what_is_wrong)
         const char *part;
     } cases[] = {
         {"Approve", "", ""},
-        {"Approve", "[]", "expected an object"},
+        {"Approve", "[]", "expected a JSON object"},
         {"Approve", "{}", "payload: expected any JSON value"},
         {"Approve", "{\"payload\": 1, \"choice\": \"a\"}", "expected one of them"},
         {"Approve", "{\"payload\": 1, \"groups\": [\"managers\"]}", "groups"},

@@ -26,10 +26,10 @@ FIELDS = {
     "OnExhausted": "error", "TimeoutSeconds": 5, "MaxExtensionSeconds": 5, "Retry": [],
     "Compensate": {"Action": "Undo"}, "Agent": "a", "Agents": ["a", "b"], "Pivot": True,
     "Input": {"n": "${input.n}"}, "Output": "${result}", "Set": 1,
-    "Fail": {"Error": "Declined"}, "Wait": {"Seconds": 5}, "Until": "result == 1",
+    "Fail": {"Error": "Declined"}, "Wait": {"Seconds": 5}, "Await": {}, "Until": "result == 1",
 }
-# Until needs a retrier, which no schema can say.
-ASKED_AGAIN = 'Defaults: {Retry: [{ErrorEquals: [States.NotYet]}]}\n'
+# Until needs a retrier and Await a time limit, which no schema can say.
+ASKED_AGAIN = 'TimeoutSeconds: 60\nDefaults: {Retry: [{ErrorEquals: [States.NotYet]}]}\n'
 
 # Whole files, and what stands in the place of the fields of a step.
 BROKEN_FILES = (
@@ -63,6 +63,10 @@ BROKEN_STEPS = (
     "Agent: a, Catch: [{ErrorEquals: [States.All], Next: $error}]",
     "Fail: {}", "Fail: E", "Fail: {Error: States.Timeout}", "Fail: {Error: a b}",
     "Fail: {Error: E, Cause: c}",
+    "Await: []", "Await: {To: a}", "Await: {From: a b}", "Await: {From: [a]}",
+    "Await: {Options: a}", "Await: {Options: []}", "Await: {Options: ['']}",
+    "Await: {Options: [a, b, c, d, e, f, g, h, i]}",
+    "Await: {}, Retry: []", "Await: {}, Wait: {Seconds: 1}", "Await: {}, Input: 1",
 )
 
 BROKEN_TESTS = (
@@ -90,6 +94,10 @@ BROKEN_CASES = (
     "Name: x, Operator: [{Command: fail, Step: A}], Expect: {State: Error}",
     "Name: x, Operator: [{Command: skip}], Expect: {State: Error}",
     "Name: x, Operator: [{Command: cancel, AtSeconds: -1}], Expect: {State: Error}",
+    "Name: x, Signals: {}, Expect: {State: Error}",
+    "Name: x, Signals: [{}], Expect: {State: Error}",
+    "Name: x, Signals: [{Step: A, AtSeconds: -1, Choice: a}], Expect: {State: Error}",
+    "Name: x, Signals: [{Step: A, Choice: a, Payload: 1}], Expect: {State: Error}",
 )
 
 
@@ -219,7 +227,7 @@ class WorkflowSchemaTest(unittest.TestCase):
         names = {name for variant in variants for name in variant["properties"]}
         self.assertEqual(sorted(names - set(FIELDS)), [], "fields without a value in this test")
         steps = []
-        for mark in ("Agent", "Agents", "Set", "Fail", "Wait"):
+        for mark in ("Agent", "Agents", "Set", "Fail", "Wait", "Await"):
             for field in sorted(names - {mark}):
                 steps.append({"Name": "A", mark: FIELDS[mark], field: FIELDS[field]})
         texts = [HEAD + ASKED_AGAIN + "Steps: " + json.dumps([step]) for step in steps]
