@@ -56,10 +56,10 @@ Test(console_render, keeps_hostile_texts_within_their_strings)
     struct event events[] = {
         {EVENT_STEP_FAILED, .step_failed = {.ref = {TEXT("Pay"), DIRECTION_DO, 1},
                                             .error_name = TEXT("\"}]"),
-                                            .message = TEXT("\x1b[2J\r\n{\xff"),
+                                            .error_message = TEXT("\x1b[2J\r\n{\xff"),
                                             .effect = EFFECT_UNKNOWN,
-                                            .retry_at = 1,
-                                            .instance = TEXT("a\"b")}},
+                                            .failure_count = 1,
+                                            .by = TEXT("a\"b")}},
         {EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = {"\x00\xff\"", 3},
                                                                 .key = TEXT("\xfe"),
                                                                 .reason = TEXT("why\xf0"),
