@@ -153,12 +153,16 @@ static void append_step_resubmitted(struct sentence *sentence, const struct even
     append(sentence, " (generation %u)", (unsigned)resubmitted->generation);
 }
 
+/* "Approve passed by a signal of ann with the id ann-1: {"choice":"approve"}": why is in the
+ * comment. The value of a Set is not said. */
 static void append_step_passed(struct sentence *sentence, const struct event *event)
 {
     const struct step_passed *passed = &event->step_passed;
     append_step(sentence, event);
     append_text(sentence, " by a signal of ", passed->by);
     append_text(sentence, " with the id ", passed->signal_id);
+    if (!text_empty(passed->by) || !text_empty(passed->signal_id))
+        append_text(sentence, ": ", passed->output);
 }
 
 /* "Approve waits for a signal of managers until ...: Refund 200 EUR? (approve, decline)" */

@@ -104,7 +104,7 @@ static const struct {
      " (approve, decline)"},
     {{EVENT_STEP_PASSED, .step_passed = {REF, T("7"), T("m-1"), T("ann")}},
      COMMAND_SIGNAL_ORDER,
-     "Pay passed by a signal of ann with the id m-1"},
+     "Pay passed by a signal of ann with the id m-1: 7"},
     {{EVENT_SIGNAL_RECEIVED, .signal_received = {T("Pay"), T("m-1"), T("7"), T("ann"), true}},
      COMMAND_SIGNAL_ORDER,
      "signal received for Pay from ann with the id m-1, before the step's turn, which takes it"},
