@@ -119,7 +119,8 @@ static bool step_takes(struct decide_ctx *ctx, uint32_t index)
     }
     if (!text_empty(plan->await.from) && !is_among(plan->await.from, cmd->groups)) {
         decide_reject(ctx, CODE_NOT_ALLOWED,
-                      "step %.*s awaits a signal of %.*s, and %.*s is not known to belong to it",
+                      "step %.*s awaits a signal of %.*s, and %.*s is not known to belong to it: "
+                      "http.groups.file says who does",
                       TEXT_ARG(step->name), TEXT_ARG(plan->await.from),
                       TEXT_ARG(text_empty(cmd->by) ? TEXT("its sender") : cmd->by));
         return false;
