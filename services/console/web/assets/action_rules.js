@@ -4,18 +4,21 @@
 const ended = (order) => order.state === 'Processed' || order.state === 'Compensated';
 const phase = (order) => (order.state === 'Error' ? order.error_from : order.state);
 
+// The entry of waiting_for, while the step waits for a signal.
+export const signalWait = (order, step) =>
+  (order?.waiting_for ?? []).find((wait) => wait.step === step && wait.for === 'signal');
+
 // The steps that an operator may end by hand now, as the scheduler sees it.
 export function stepsFor(action, order, workflow) {
   if (ended(order)) return [];
   const direction = phase(order) === 'Compensating' ? 'undo' : 'do';
-  const waits = order.waiting_for ?? [];
   const settled = new Set(order.steps.filter((step) =>
     ['Processed', 'Skipped', 'Caught'].includes(step.state)).map((step) => step.step));
   return order.steps.filter((step) => {
     const definition = workflow?.steps.find((each) => each.step === step.step);
     if (step.direction !== direction || !['Pending', 'Waiting', 'Error'].includes(step.state)) return false;
     // Only a signal of the group passes it.
-    if (action !== 'fail' && waits.some((wait) => wait.step === step.step && wait.group)) return false;
+    if (action !== 'fail' && signalWait(order, step.step)?.group) return false;
     if (direction === 'do' && (definition?.after ?? []).some((name) => !settled.has(name))) return false;
     if (action === 'skip') return direction === 'do' && step.effect !== 'applied';
     return action !== 'fail' || step.state !== 'Error';

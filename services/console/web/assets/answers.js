@@ -104,7 +104,7 @@ export function answersOf(id, reload, redraw) {
     panel(`${visible(wait.step)} waits for ${wait.group ? visible(wait.group) : 'a signal'}`, { class: 'question', key: `answer-${visible(wait.step)}` },
       h('div', { class: 'answer' },
         wait.question ? h('p', { class: 'asked' }, data(wait.question)) : null,
-        wait.due_at ? h('p', { class: 'dim' }, 'It fails without an answer ', until(wait.due_at, now), '.') : null,
+        wait.due_at ? h('p', { class: 'dim' }, 'Without an answer the step fails ', until(wait.due_at, now), '.') : null,
         maySignal(wait.group) ? null : h('p', { class: 'dim' }, whyNoSignal(wait.group))),
       maySignal(wait.group) ? fields(wait) : null);
   // The question may have gone because of another answer.

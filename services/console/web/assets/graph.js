@@ -4,6 +4,7 @@
 import { h, s } from './dom.js';
 import { localTime, millis, visible } from './format.js';
 import { sign } from './parts.js';
+import { signalWait } from './action_rules.js';
 
 const NODE_WIDTH = 200;
 const LINE = 18; // one more for the conditions
@@ -60,6 +61,8 @@ export function stepStatus(step, order, ends) {
     return { state: undo ? 'Compensating' : 'Processing', words };
   }
   if (step.state === 'Pending' && order?.paused_at) return { state: 'Paused', words: '' };
+  const wait = signalWait(order, step.step);
+  if (wait) return { state: 'Waiting', words: `for ${wait.group || 'a signal'}` };
   if (step.due_at) return { state: 'Waiting', words: `until ${localTime(millis(step.due_at))}` };
   if (step.queued_at) return { state: 'Waiting', words: 'waits for an agent' };
   if (step.retry_at) return { state: 'Waiting', words: `retry after ${step.failure_count} failed` };

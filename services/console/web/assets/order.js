@@ -7,7 +7,7 @@ import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
 import { answersOf } from './answers.js';
 import { ACTIONS, movable, openAction } from './actions.js';
-import { actionsFor, stepsFor, whyNoWayBack } from './action_rules.js';
+import { actionsFor, signalWait, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
 import { graph, performer, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
@@ -231,13 +231,14 @@ export function open(view) {
   }
 
   function head(shown) {
-    const value = orderValue(shown.lines ?? []);
+    const lines = shown.lines ?? [];
+    const value = lines.length ? orderValue(lines) : null;
     const open = shown.state !== 'Processed' && shown.state !== 'Compensated';
     return facts([
       ['Workflow', link(`/workflows#${encodeURIComponent(shown.workflow)}`, null, data(`${shown.workflow}:${shown.workflow_version}`))],
       ['Customer', shown.customer ? link(ordersPage({ customer: shown.customer }), null, data(shown.customer)) : data(null)],
       ['Value', value === null ? data(null) : [value, ' ', data(shown.currency)]],
-      ['Lines', count((shown.lines ?? []).length, 'line')],
+      ['Lines', count(lines.length, 'line')],
       ['Accepted', time(shown.accepted_at)],
       open ? ['Age', duration(Math.max(0, moment() - millis(shown.accepted_at)))] : ['Took', between(shown.accepted_at, shown.ended_at)],
       ['Changed', at === null ? ago(shown.updated_at) : time(shown.updated_at)],
@@ -271,14 +272,10 @@ export function open(view) {
         ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
-        : step.due_at ? [awaits(shown, step) ? 'fails ' : 'passes ', until(step.due_at, now)]
+        : step.due_at ? [signalWait(shown, step.step) ? 'fails ' : 'passes ', until(step.due_at, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or why none', class: 'wide', cell: (step) => resultOf(step, ends.get(step.step)) },
     ], shown.steps, { key: (step) => step.step }));
-  }
-
-  function awaits(shown, step) {
-    return (shown.waiting_for ?? []).some((wait) => wait.step === step.step && wait.for === 'signal');
   }
 
   function inputAndOutputs(shown) {

@@ -7,17 +7,26 @@ import { FILTERS, apiFilters, countCommand, listCommand, ordersPage, readFilters
 import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table, waiting } from './parts.js';
 import { groups, mayAct, whyNot } from './session.js';
 import { ACTIONS, movable, openAction } from './actions.js';
+import { signalWait } from './action_rules.js';
 
 const LIMIT = 50;
+const QUESTION_MAX = 120; // characters in the list
 const FIRST = ['id_prefix', 'state', 'workflow', 'step', 'error'];
+
+// Its beginning: the page of the order has all of it.
+function question(text) {
+  const whole = [...visible(text)];
+  return whole.length > QUESTION_MAX
+    ? data(`${whole.slice(0, QUESTION_MAX).join('')}…`, { title: whole.join('') }) : data(text);
+}
 
 function progress(order) {
   if (order.paused_at) return h('span', null, 'paused by ', data(order.paused_by));
   return order.active_steps.slice(0, 3).map((step, i) => {
     const undo = step.direction === 'undo' ? 'undo of ' : '';
-    const wait = (order.waiting_for ?? []).find((each) => each.step === step.step && each.for === 'signal');
+    const wait = signalWait(order, step.step);
     const words = step.state === 'Error' ? [' failed']
-      : wait ? [' waits for ', wait.group ? data(wait.group) : 'a signal', wait.question ? [': ', data(wait.question)] : null]
+      : wait ? [' waits for ', wait.group ? data(wait.group) : 'a signal', wait.question ? [': ', question(wait.question)] : null]
       : step.due_at ? [' passes ', until(step.due_at)]
       : step.queued_at ? [' waits for an agent'] // its retry_at is when the scheduler looks again
         : step.retry_at ? [', next attempt ', until(step.retry_at)]
@@ -224,7 +233,7 @@ export function open(view) {
       { name: 'Order', class: 'id', cell: (order) => link(orderPage(order.order_id), { class: 'row', title: visible(order.order_id) }, data(order.order_id)) },
       { name: 'State', class: 'short', cell: (order) => badge(order.paused_at ? 'Paused' : order.state,
         order.paused_at ? `${order.state}, paused` : null) },
-      { name: 'In progress', cell: progress },
+      { name: 'In progress', class: 'wide', cell: progress },
       { name: 'Why', cell: why },
       { name: 'Workflow', cell: (order) => [data(order.workflow), h('span', { class: 'dim' }, `:${order.workflow_version}`)] },
       { name: 'Customer', cell: (order) => data(order.customer) },
