@@ -12,6 +12,7 @@ const path = require('node:path');
 const { World, serious, waitFor } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
+const LATER = 'ask again once the customer has sent a picture of the damage';
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const WORKFLOW = `
 Name: refund
@@ -21,7 +22,7 @@ Steps:
   - Name: Approve
     Await:
       From: managers
-      Options: [approve, "<b>decline</b>"]
+      Options: [approve, "<b>decline</b>", "${LATER}"]
       Question: "Refund \${input.sale}?"
     TimeoutSeconds: 3000
   - Name: Delivered
@@ -42,6 +43,7 @@ Steps:
 `;
 const REFUNDS = ['refund-1', 'refund-2', 'refund-3', 'refund-4'];
 const LONG = 'W'.repeat(1000); // a question has at most 1,024 bytes
+const GROUPS = 'managers mary\nauditors mary\n';
 const tokenOf = (name) => `reeve_secret-of-${name}-${'x'.repeat(20)}`;
 const line = (name, role) =>
   `${name} ${role} sha256:${createHash('sha256').update(tokenOf(name)).digest('hex')} 2026-01-01T00:00:00Z\n`;
@@ -56,7 +58,7 @@ class AnswerWorld extends World {
     this.workflows = [write('refund.yaml', WORKFLOW), write('twins.yaml', TWINS)];
     this.devFlags = ['--http-auth', 'tokens', '--http-tokens-file',
       write('tokens', line('olga', 'operator') + line('mary', 'viewer') + line('vera', 'viewer')),
-      '--http-groups-file', write('groups', 'managers mary\nauditors mary\n'),
+      '--http-groups-file', this.groups = write('groups', GROUPS),
       '--console-services-token-file', write('console-token', tokenOf('vera'))];
     this.token = tokenOf('olga');
     await super.start();
@@ -65,6 +67,15 @@ class AnswerWorld extends World {
     this.submit(['twins-1'], 'twins');
     for (const id of ['refund-long', ...REFUNDS]) await this.waits(id, 'Approve');
     await this.waits('twins-1', 'Sign-1');
+  }
+
+  // Of mary, from now on.
+  async setGroups(text, expected) {
+    fs.writeFileSync(this.groups, text);
+    await waitFor('the groups', async () => {
+      const session = await fetch(`${this.base}/api/session`, { headers: { Authorization: `Bearer ${tokenOf('mary')}` } });
+      return JSON.stringify((await session.json()).groups) === JSON.stringify(expected);
+    });
   }
 
   async waits(id, step) {
@@ -98,7 +109,7 @@ test('a_member_of_the_group_answers_with_a_button', async ({ page }) => {
   const node = page.locator('.graph .node').filter({ hasText: 'Approve' });
   assert.match(await node.textContent(), /Waiting: for managers$/);
   assert.match(await panelOf(page, 'Steps').locator('tbody tr').first().textContent(), /Waiting.*for managers/);
-  assert.deepEqual(await panel.locator('.buttons button').allTextContents(), ['approve', '<b>decline</b>']);
+  assert.deepEqual(await panel.locator('.buttons button').allTextContents(), ['approve', '<b>decline</b>', LATER]);
   assert.equal(await panel.getByLabel('Who answers').count(), 0);
   assert.deepEqual(await serious(page), []);
   await panel.getByLabel('Comment (optional)').fill('a regular customer');
@@ -217,12 +228,27 @@ test('a_long_question_leaves_room_for_the_rest_of_its_row', async ({ page }) => 
   assert.equal(await panel.locator('.asked').textContent(), `Refund ${LONG}?`);
   await page.setViewportSize({ width: 400, height: 800 });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  assert.deepEqual(await panel.evaluate((node) => [...node.querySelectorAll('*')]
+    .filter((each) => each.getBoundingClientRect().right > node.getBoundingClientRect().right).map((each) => each.outerHTML)), []);
 });
 
 test('users_in_no_group_see_no_such_list', async ({ page }) => {
   await openAs(page, 'vera', '/orders');
   await page.locator('#page tbody tr').first().waitFor();
   assert.equal(await page.getByRole('navigation', { name: 'Waiting for my decision' }).count(), 0);
+});
+
+test('an_answer_after_leaving_the_group_does_not_count', async ({ page }) => {
+  await openAs(page, 'mary', '/orders/refund-3');
+  const panel = panelOf(page, 'Approve waits for managers');
+  await button(panel, 'approve').waitFor();
+  await world.setGroups('auditors mary\n', ['auditors']);
+  await button(panel, 'approve').click();
+  await page.getByText('Your answer to Approve does not count: step Approve awaits a signal of managers, and mary is not known').waitFor();
+  await panel.getByText('Only members of managers may answer, and mary is not one.').waitFor();
+  assert.equal(await panel.locator('button').count(), 0);
+  await waitFor('the focus', () => page.evaluate(() => document.activeElement.id === 'main'));
+  await world.setGroups(GROUPS, ['auditors', 'managers']);
 });
 
 run(world);

@@ -6,7 +6,7 @@ import { until, visible } from './format.js';
 import { orderPath, post } from './api.js';
 import { data, notice, panel } from './parts.js';
 import { labelled, rememberBy, rememberedBy } from './actions.js';
-import { maySignal, user, whyNoSignal } from './session.js';
+import { maySignal, read, user, whyNoSignal } from './session.js';
 import { parse } from './json.js';
 
 const newId = () => `console-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;
@@ -54,6 +54,8 @@ export function answersOf(id, reload, redraw) {
       states.delete(step);
     } catch (error) {
       Object.assign(state, { sending: false, problem: error.message, refused: error.status >= 400 && error.status < 500 });
+      // The groups may have changed since the page asked.
+      if (error.status === 403) await read().catch(() => null);
       await reload();
     }
     redraw();
@@ -102,14 +104,12 @@ export function answersOf(id, reload, redraw) {
   const any = (order) => asked(order).some((wait) => maySignal(wait.group));
   const question = (wait, now) =>
     panel(`${visible(wait.step)} waits for ${wait.group ? visible(wait.group) : 'a signal'}`, { class: 'question', key: `answer-${visible(wait.step)}` },
-      h('div', { class: 'answer' },
-        wait.question ? h('p', { class: 'asked' }, data(wait.question)) : null,
-        wait.due_at ? h('p', { class: 'dim' }, 'Without an answer the step fails ', until(wait.due_at, now), '.') : null,
-        maySignal(wait.group) ? null : h('p', { class: 'dim' }, whyNoSignal(wait.group))),
-      maySignal(wait.group) ? fields(wait) : null);
-  // The question may have gone because of another answer.
+      wait.question ? h('p', { class: 'asked' }, data(wait.question)) : null,
+      wait.due_at ? h('p', { class: 'dim' }, 'Without an answer the step fails ', until(wait.due_at, now), '.') : null,
+      maySignal(wait.group) ? fields(wait) : h('p', { class: 'dim' }, whyNoSignal(wait.group)));
+  // The question may have gone because of another answer, and its buttons because of the group.
   const refusals = (order) => [...states].filter(([step, { refused }]) =>
-    refused && !asked(order).some((wait) => wait.step === step)).map(([step, { problem }]) =>
+    refused && !asked(order).some((wait) => wait.step === step && maySignal(wait.group))).map(([step, { problem }]) =>
     notice('bad', 'Your answer to ', data(step), ' does not count: ', visible(problem), '.'));
   const draw = (order, now) => [refusals(order), asked(order).map((wait) => question(wait, now))];
 
