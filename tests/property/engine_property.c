@@ -223,21 +223,37 @@ static bool needs_another_version(void)
     return needs;
 }
 
-/* With healthy services, an operator brings every order to its end. */
+static uint32_t count_finished(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < history.order.step_count; i++) {
+        enum step_state state = history.order.steps[i].state;
+        count += state == STEP_PROCESSED || state == STEP_SKIPPED || state == STEP_CAUGHT;
+    }
+    return count;
+}
+
+/* With healthy services, an operator brings every order to its end. An Await may take the signals
+ * of all rounds for itself, so those count from the last step that was finished. */
 static void operator_repairs(void)
 {
     history.services.healthy = true;
     bool give_up = dice_percent(&history.dice, 20);
+    uint32_t finished = count_finished();
     int rounds = 3 + (int)history.order.step_count;
-    for (int i = 0; i < rounds && history.order.state == ORDER_ERROR; i++) {
+    for (int left = rounds; left > 0 && history.order.state == ORDER_ERROR; left--) {
         complete_by_hand();
-        if (give_up && i == 0)
+        if (give_up)
             senders_compensate(); /* if it still can be compensated */
+        give_up = false;
         /* A short deadline of the workflow could pass before each retry. */
         bool forward = history.order.error_from == ORDER_PROCESSING;
         if (history.order.state == ORDER_ERROR)
             senders_resubmit((struct text){0}, false, forward ? 3600000 : 0);
         come_to_rest();
+        if (count_finished() > finished)
+            left = rounds;
+        finished = count_finished();
     }
     history_expect(order_ended(&history.order) || needs_another_version(),
                    "an operator and working services do not help");

@@ -283,6 +283,42 @@ Test(decision_wait, is_not_asked_of_an_agent)
     test_arena_deinit(&memory);
 }
 
+/* Likewise: there is no agent that could undo what an operator did in its place. */
+Test(decision_wait, is_not_undone_by_an_agent)
+{
+    struct test_arena memory;
+    struct decision decision;
+    struct order order = {0};
+    test_arena_init(&memory);
+    struct arena *arena = &memory.arena;
+    struct decide_input input = {.now = 1000000, .instance = TEXT("scheduler-1")};
+    struct text id = TEXT("o-1");
+    const struct command cmds[] = {
+        {.kind = COMMAND_SUBMIT_ORDER,
+         .order_id = id,
+         .submit_order = {.order_id = id, .workflow = TEXT("test")}},
+        {.kind = COMMAND_COMPLETE_STEP,
+         .order_id = id,
+         .complete_step = {.order_id = id, .step = TEXT("W"), .by = TEXT("ann")}},
+        {.kind = COMMAND_COMPENSATE_ORDER,
+         .order_id = id,
+         .compensate_order = {.order_id = id, .by = TEXT("ann")}},
+    };
+    input.workflow = kit_compile(&memory, HEAD WAIT_60 "  - {Name: V, Wait: {Seconds: 60}}\n");
+    for (size_t i = 0; i < 2; i++) {
+        engine_decide(i > 0 ? &order : NULL, &cmds[i], &input, arena, &decision);
+        order_apply_decision(&order, &decision, arena);
+    }
+    cr_assert_eq(order.steps[0].effect, EFFECT_APPLIED);
+    input.workflow =
+        kit_compile(&memory, HEAD "  - {Name: W, Agent: agent, Compensate: {Action: Undo}}\n"
+                                  "  - {Name: V, Wait: {Seconds: 60}}\n");
+    engine_decide(&order, &cmds[2], &input, arena, &decision);
+    cr_assert_eq(decision.events[0].kind, EVENT_COMMAND_REJECTED);
+    cr_assert(text_equal(decision.events[0].command_rejected.code, TEXT("UnknownWorkflow")));
+    test_arena_deinit(&memory);
+}
+
 /* Its owner has lost the version, or found another one under its name. */
 Test(decision_wait, needs_a_workflow_in_which_the_step_waits)
 {
