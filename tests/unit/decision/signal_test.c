@@ -320,7 +320,7 @@ Test(decision_signal, counts_among_the_outputs_before_its_turn)
     memset(payload, 'x', SIGNAL_BYTES_MAX);
     payload[0] = payload[SIGNAL_BYTES_MAX - 7] = '"';
     for (int i = 0; i < 17; i++) {
-        char name[8];
+        char name[16];
         struct decision decision;
         snprintf(name, sizeof(name), "A%d", i);
         kit_signal(&order, name, (struct text){payload, SIGNAL_BYTES_MAX - 6}, &memory.arena,
