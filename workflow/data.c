@@ -40,14 +40,25 @@ static bool reads_differently(struct text text)
     return true;
 }
 
+/* The result outlives the tree. */
+static bool data_of_word(struct text text, struct text *ret_json)
+{
+    static const struct text words[] = {TEXT_CONST("true"), TEXT_CONST("false"),
+                                        TEXT_CONST("null")};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (text_equal(text, words[i])) {
+            *ret_json = words[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 bool data_of_plain(const struct values *values, const struct yaml_node *node, struct text *ret_json)
 {
     struct text text = node->text;
-    if (text_equal(text, TEXT("true")) || text_equal(text, TEXT("false")) ||
-        text_equal(text, TEXT("null"))) {
-        *ret_json = text;
+    if (data_of_word(text, ret_json))
         return true;
-    }
     struct json_number number;
     enum json_fault fault = json_number_parse(text, &number);
     if (fault == JSON_FAULT_DIGITS) {
