@@ -3,6 +3,7 @@
 #include "base/heap_arena.h"
 #include "cli/dev/dev_internal.h"
 #include "cli/workflow/deployment.h"
+#include "cli/workflow/verbs.h"
 #include "platform/files.h"
 #include "workflow/shape_example.h"
 
@@ -76,9 +77,10 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
         class = workflow_file_read(path, &file, ret_error);
         if (class != ERROR_OK)
             break;
-        if (file.workflow == NULL)
-            class = error_set(ret_error, CODE_BAD_WORKFLOW,
-                              "%.200s is not valid: see `reeve workflow lint %.100s`", path, path);
+        if (file.workflow == NULL) {
+            workflow_print_problems(dev->cli, NULL, path, &file.problems);
+            class = error_set(ret_error, CODE_BAD_WORKFLOW, "%.200s is not valid", path);
+        }
         size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
             class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;

@@ -249,6 +249,21 @@ Test(cli_table, refuses_a_bad_order_before_it_connects)
     cr_assert(strstr(err_text, "broker") == NULL, "%s", err_text);
 }
 
+Test(cli_table, explains_a_bad_workflow_before_dev_starts_anything)
+{
+    static const char text[] = "Name: bad\nVersion: 1\nSteps: [{Name: A, Agnt: a}]\n";
+    char path[] = "/tmp/reeve-bad-XXXXXX.yaml";
+    char line[64];
+    int fd = mkstemps(path, 5);
+    cr_assert(fd >= 0 && write(fd, text, sizeof(text) - 1) > 0 && close(fd) == 0);
+    snprintf(line, sizeof(line), "dev %s", path);
+    int code = reeve(line);
+    unlink(path);
+    cr_assert_eq(code, EXIT_CODE_DATA, "%d: %s", code, err_text);
+    cr_assert(strstr(err_text, ".yaml:3:19: error: ") != NULL, "%s", err_text);
+    cr_assert(strstr(err_text, ".yaml is not valid\n") != NULL, "%s", err_text);
+}
+
 Test(cli_table, returns_the_documented_exit_codes)
 {
     cr_assert(reeve("version") == EXIT_CODE_OK);
