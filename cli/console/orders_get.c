@@ -187,9 +187,11 @@ static json_t *options_of(const json_t *options)
 }
 
 static const struct output_column wait_columns[] = {
-    {"AWAITS", "step", output_value, false},       {"OF", "group", output_value, false},
-    {"UNTIL", "due_at", output_value, false},      {"OPTIONS", "options", options_of, false},
-    {"QUESTION", "question", output_value, false}, {0},
+    {"AWAITS", "step", output_value, false},
+    {"OF", "group", output_value, false},
+    {"OPTIONS", "options", options_of, false},
+    {"QUESTION", "question", output_value, false},
+    {0},
 };
 
 /* What `reeve signal` may answer. */
