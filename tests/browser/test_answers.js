@@ -111,6 +111,7 @@ test('a_member_of_the_group_answers_with_a_button', async ({ page }) => {
   assert.match(await panelOf(page, 'Steps').locator('tbody tr').first().textContent(), /Waiting.*for managers/);
   assert.deepEqual(await panel.locator('.buttons button').allTextContents(), ['approve', '<b>decline</b>', LATER]);
   assert.equal(await panel.getByLabel('Who answers').count(), 0);
+  assert.equal(await panel.locator('.command code').textContent(), 'reeve signal --choose CHOICE -- refund-1 Approve');
   assert.deepEqual(await serious(page), []);
   await panel.getByLabel('Comment (optional)').fill('a regular customer');
   await button(panel, 'approve').click();
@@ -118,6 +119,7 @@ test('a_member_of_the_group_answers_with_a_button', async ({ page }) => {
   await waitFor('the focus', () => page.evaluate(() => document.activeElement.id === 'main'));
   const next = panelOf(page, 'Delivered waits for a signal');
   await next.waitFor();
+  assert.equal(await next.locator('.command code').textContent(), 'reeve signal --payload JSON -- refund-1 Delivered');
   await panelOf(page, 'History').getByText(new RegExp('^Approve passed by a signal of mary with the id console-[a-z0-9-]+: ' +
     '\\{"by":"mary","choice":"approve","comment":"a regular customer"\\}$')).waitFor();
   const row = panelOf(page, 'Steps').locator('tbody tr').filter({ has: page.locator('b', { hasText: 'Approve' }) });

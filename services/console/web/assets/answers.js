@@ -2,7 +2,7 @@
 // What an order waits for people to say: the questions of its steps, and the buttons that answer.
 // Questions and options come from orders and workflows: they only ever become text.
 import { h, say } from './dom.js';
-import { until, visible } from './format.js';
+import { command, until, visible } from './format.js';
 import { orderPath, post } from './api.js';
 import { data, notice, panel } from './parts.js';
 import { labelled, rememberBy, rememberedBy } from './actions.js';
@@ -100,10 +100,14 @@ export function answersOf(id, reload, redraw) {
         wait.options.length ? wait.options.map((option) => button(data(option), option, false)) : button('Send', null, true)));
   }
 
+  const signal = (wait) => command(['reeve', 'signal', ...wait.options.length ? ['--choose', 'CHOICE'] : ['--payload', 'JSON']],
+    id, wait.step);
+
   const asked = (order) => (order.waiting_for ?? []).filter((wait) => wait.for === 'signal');
   const any = (order) => asked(order).some((wait) => maySignal(wait.group));
   const question = (wait, now) =>
-    panel(`${visible(wait.step)} waits for ${wait.group ? visible(wait.group) : 'a signal'}`, { class: 'question', key: `answer-${visible(wait.step)}` },
+    panel(`${visible(wait.step)} waits for ${wait.group ? visible(wait.group) : 'a signal'}`, { class: 'question', key: `answer-${visible(wait.step)}`,
+      command: maySignal(wait.group) ? signal(wait) : null },
       wait.question ? h('p', { class: 'asked' }, data(wait.question)) : null,
       wait.due_at ? h('p', { class: 'dim' }, 'Without an answer the step fails ', until(wait.due_at, now), '.') : null,
       maySignal(wait.group) ? fields(wait) : h('p', { class: 'dim' }, whyNoSignal(wait.group)));
