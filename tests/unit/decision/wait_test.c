@@ -11,6 +11,8 @@
 #define WAIT_60 "  - {Name: W, Wait: {Seconds: 60}}\n"
 #define PAY "  - {Name: Pay, Agent: agent}\n"
 
+enum { NOW = 1000000, DUE = NOW + 60000 };
+
 Test(decision_wait, passes_at_its_moment_and_not_before)
 {
     kit_tell(HEAD WAIT_60 PAY, NULL,
@@ -256,67 +258,63 @@ Test(decision_wait, follows_data_that_an_operator_corrects)
              "deadlines start(W)+60000 start(V)+45000\n");
 }
 
-/* Another definition under its name and version, as in a recreated topic. */
-Test(decision_wait, is_not_asked_of_an_agent)
+/* The last of the commands finds another definition under the order's name and version, as in a
+ * recreated topic, and is rejected. */
+static void expect_another_refused(const char *steps, const char *others,
+                                   const struct command *cmds, size_t count)
 {
     struct test_arena memory;
     struct decision decision;
     struct order order = {0};
     test_arena_init(&memory);
     struct arena *arena = &memory.arena;
-    struct decide_input input = {.now = 1000000, .instance = TEXT("scheduler-1")};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER,
-                          .order_id = TEXT("o-1"),
-                          .submit_order = {.order_id = TEXT("o-1"), .workflow = TEXT("test")}};
-    input.workflow = kit_compile(&memory, HEAD WAIT_60);
-    engine_decide(NULL, &cmd, &input, arena, &decision);
-    order_apply_decision(&order, &decision, arena);
-    cr_assert_eq(order.steps[0].state, STEP_WAITING);
-    cmd.kind = COMMAND_START_STEP;
-    cmd.start_step = (struct start_step){
-        TEXT("o-1"), TEXT("W"), DIRECTION_DO, 0, step_wait(&order.steps[0]).until, TEXT("s")};
-    input.now += 60000;
-    input.workflow = kit_compile(&memory, HEAD "  - {Name: W, Agent: agent}\n");
-    engine_decide(&order, &cmd, &input, arena, &decision);
+    struct decide_input input = {.now = NOW, .instance = TEXT("scheduler-1")};
+    input.workflow = kit_compile(&memory, steps);
+    for (size_t i = 0; i + 1 < count; i++) {
+        engine_decide(i > 0 ? &order : NULL, &cmds[i], &input, arena, &decision);
+        cr_assert_neq(decision.events[0].kind, EVENT_COMMAND_REJECTED, "%zu", i);
+        order_apply_decision(&order, &decision, arena);
+    }
+    input.now = DUE;
+    input.workflow = kit_compile(&memory, others);
+    engine_decide(&order, &cmds[count - 1], &input, arena, &decision);
     cr_assert_eq(decision.events[0].kind, EVENT_COMMAND_REJECTED);
     cr_assert(text_equal(decision.events[0].command_rejected.code, TEXT("UnknownWorkflow")));
     test_arena_deinit(&memory);
 }
 
-/* Likewise: there is no agent that could undo what an operator did in its place. */
+#define OF_ORDER(KIND, MEMBER, ...)                                \
+    {                                                              \
+        .kind = (KIND), .order_id = TEXT_CONST("o-1"), .MEMBER = { \
+            .order_id = TEXT_CONST("o-1"),                         \
+            __VA_ARGS__                                            \
+        }                                                          \
+    }
+#define SUBMITTED OF_ORDER(COMMAND_SUBMIT_ORDER, submit_order, .workflow = TEXT_CONST("test"))
+
+Test(decision_wait, is_not_asked_of_an_agent)
+{
+    static const struct command cmds[] = {
+        SUBMITTED,
+        OF_ORDER(COMMAND_START_STEP, start_step, .step = TEXT_CONST("W"), .direction = DIRECTION_DO,
+                 .retry_at = DUE, .by = TEXT_CONST("s")),
+    };
+    expect_another_refused(HEAD WAIT_60, HEAD "  - {Name: W, Agent: agent}\n", cmds, 2);
+}
+
+/* There is no agent that could undo what an operator did in its place. */
 Test(decision_wait, is_not_undone_by_an_agent)
 {
-    struct test_arena memory;
-    struct decision decision;
-    struct order order = {0};
-    test_arena_init(&memory);
-    struct arena *arena = &memory.arena;
-    struct decide_input input = {.now = 1000000, .instance = TEXT("scheduler-1")};
-    struct text id = TEXT("o-1");
-    const struct command cmds[] = {
-        {.kind = COMMAND_SUBMIT_ORDER,
-         .order_id = id,
-         .submit_order = {.order_id = id, .workflow = TEXT("test")}},
-        {.kind = COMMAND_COMPLETE_STEP,
-         .order_id = id,
-         .complete_step = {.order_id = id, .step = TEXT("W"), .by = TEXT("ann")}},
-        {.kind = COMMAND_COMPENSATE_ORDER,
-         .order_id = id,
-         .compensate_order = {.order_id = id, .by = TEXT("ann")}},
+    static const struct command cmds[] = {
+        SUBMITTED,
+        OF_ORDER(COMMAND_COMPLETE_STEP, complete_step, .step = TEXT_CONST("W"),
+                 .by = TEXT_CONST("ann")),
+        OF_ORDER(COMMAND_COMPENSATE_ORDER, compensate_order, .by = TEXT_CONST("ann")),
     };
-    input.workflow = kit_compile(&memory, HEAD WAIT_60 "  - {Name: V, Wait: {Seconds: 60}}\n");
-    for (size_t i = 0; i < 2; i++) {
-        engine_decide(i > 0 ? &order : NULL, &cmds[i], &input, arena, &decision);
-        order_apply_decision(&order, &decision, arena);
-    }
-    cr_assert_eq(order.steps[0].effect, EFFECT_APPLIED);
-    input.workflow =
-        kit_compile(&memory, HEAD "  - {Name: W, Agent: agent, Compensate: {Action: Undo}}\n"
-                                  "  - {Name: V, Wait: {Seconds: 60}}\n");
-    engine_decide(&order, &cmds[2], &input, arena, &decision);
-    cr_assert_eq(decision.events[0].kind, EVENT_COMMAND_REJECTED);
-    cr_assert(text_equal(decision.events[0].command_rejected.code, TEXT("UnknownWorkflow")));
-    test_arena_deinit(&memory);
+    expect_another_refused(HEAD WAIT_60 "  - {Name: V, Wait: {Seconds: 60}}\n",
+                           HEAD "  - {Name: W, Agent: agent, Compensate: {Action: Undo}}\n"
+                                "  - {Name: V, Wait: {Seconds: 60}}\n",
+                           cmds, 3);
 }
 
 /* Its owner has lost the version, or found another one under its name. */
