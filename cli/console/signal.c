@@ -1,47 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve signal`: sends a step the signal that it waits for, such as the answer to its question. */
-#include "base/heap_arena.h"
-#include "base/json.h"
 #include "cli/console/console_client.h"
 #include "cli/console/orders.h"
 #include "cli/data_flag.h"
 #include "cli/field.h"
 #include "cli/user.h"
 #include "engine/limits.h"
-#include "schemas/json/json_codec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the request ---- */
-
-static enum error_class put_payload(json_t *body, struct text json, struct error *ret_error)
-{
-    struct heap_arena scratch;
-    struct text canonical;
-    struct json_problem problem;
-    char line[JSON_PROBLEM_SIZE];
-    heap_arena_init(&scratch, 4096);
-    bool good = json_canonical(json, SIGNAL_BYTES_MAX, &scratch.arena, &canonical, &problem);
-    if (good)
-        json_object_set_new(body, "payload", json_codec_json(canonical));
-    else
-        json_problem_format(&problem, "--payload", line);
-    heap_arena_deinit(&scratch);
-    return good ? ERROR_OK : error_set(ret_error, CODE_USAGE, "%s", line);
-}
-
-static enum error_class read_payload(struct cli *cli, json_t *body, struct error *ret_error)
-{
-    char *data = NULL;
-    size_t size = 0;
-    enum error_class class =
-        data_flag_read(cli, "payload", 2 * SIGNAL_BYTES_MAX, &data, &size, ret_error);
-    if (class == ERROR_OK && data != NULL)
-        class = put_payload(body, (struct text){data, (uint32_t)size}, ret_error);
-    free(data);
-    return class;
-}
 
 /* Who sends it: a token says it where there is one. */
 static const char *sender(const struct cli *cli)
@@ -138,7 +106,9 @@ static int run(struct cli *cli)
     if (code != EXIT_CODE_OK)
         return code;
     json_t *body = json_object();
-    if (put_texts(cli, body, &error) != ERROR_OK || read_payload(cli, body, &error) != ERROR_OK)
+    if (put_texts(cli, body, &error) != ERROR_OK ||
+        data_flag_put(cli, "payload", 2 * SIGNAL_BYTES_MAX, SIGNAL_BYTES_MAX, body, &error) !=
+            ERROR_OK)
         code = cli_fail(cli, &error);
     else
         code = send_signal(cli, body);
