@@ -340,6 +340,16 @@ static bool is_outside(struct http_submission *request, struct text reply_to)
     return true;
 }
 
+static void serve(struct http_api *api, struct http_exchange *exchange, enum request_kind kind,
+                  void (*take)(struct http_submission *request))
+{
+    struct http_submission *request = request_new(api, exchange, kind);
+    if (request == NULL)
+        return;
+    take(request);
+    http_pending_settle(&request->pending);
+}
+
 static void take_order(struct http_submission *request)
 {
     struct error error = {0};
@@ -359,11 +369,7 @@ static void take_order(struct http_submission *request)
 
 static void on_order(struct http_exchange *exchange, void *userdata)
 {
-    struct http_submission *request = request_new(userdata, exchange, REQUEST_ORDER);
-    if (request == NULL)
-        return;
-    take_order(request);
-    http_pending_settle(&request->pending);
+    serve(userdata, exchange, REQUEST_ORDER, take_order);
 }
 
 static const char *const cancel_fields[] = {"by", "reason", "reply_to", NULL};
@@ -404,11 +410,7 @@ static void take_cancel(struct http_submission *request)
 
 static void on_cancel(struct http_exchange *exchange, void *userdata)
 {
-    struct http_submission *request = request_new(userdata, exchange, REQUEST_CANCEL);
-    if (request == NULL)
-        return;
-    take_cancel(request);
-    http_pending_settle(&request->pending);
+    serve(userdata, exchange, REQUEST_CANCEL, take_cancel);
 }
 
 static void take_signal(struct http_submission *request)
@@ -429,11 +431,7 @@ static void take_signal(struct http_submission *request)
 
 static void on_signal(struct http_exchange *exchange, void *userdata)
 {
-    struct http_submission *request = request_new(userdata, exchange, REQUEST_SIGNAL);
-    if (request == NULL)
-        return;
-    take_signal(request);
-    http_pending_settle(&request->pending);
+    serve(userdata, exchange, REQUEST_SIGNAL, take_signal);
 }
 
 static const struct http_route rows[] = {
