@@ -71,6 +71,14 @@ static void assert_finding(struct order order, const char *expected)
     verify_rules_free(rules);
 }
 
+/* What the case `i` found last; empty: nothing. */
+static void expect_last(const char *found, size_t i)
+{
+    bool as_expected =
+        found[0] == '\0' ? last_finding[0] == '\0' : strstr(last_finding, found) != NULL;
+    cr_assert(as_expected, "%zu: %s", i, last_finding);
+}
+
 Test(verify_rules, finds_an_order_that_is_restated_as_it_is_not)
 {
     struct order order = statement().order;
@@ -367,9 +375,7 @@ Test(verify_rules, finds_a_step_that_passes_before_its_moment)
         follow_event(rules, 2, waits);
         cr_assert_str_eq(last_finding, "");
         follow_event_at(rules, 3, cases[i].second, cases[i].at);
-        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
-                                            : strstr(last_finding, cases[i].found) != NULL,
-                  "%s", last_finding);
+        expect_last(cases[i].found, i);
         verify_rules_free(rules);
     }
     struct verify_rules *rules = begin_order();
@@ -411,9 +417,7 @@ Test(verify_rules, finds_a_step_that_is_ended_by_hand_instead_of_by_its_group)
         follow_event(rules, 2, waits);
         cr_assert_str_eq(last_finding, "");
         follow_event_at(rules, 3, cases[i].second, 4);
-        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
-                                            : strstr(last_finding, cases[i].found) != NULL,
-                  "%zu: %s", i, last_finding);
+        expect_last(cases[i].found, i);
         verify_rules_free(rules);
     }
 }
@@ -445,9 +449,7 @@ Test(verify_rules, finds_a_step_that_fails_before_the_time_for_its_signal_is_ove
         follow_event(rules, 2, waits);
         cr_assert_str_eq(last_finding, "");
         follow_event_at(rules, 3, fails, cases[i].at);
-        cr_assert(cases[i].found[0] == '\0' ? last_finding[0] == '\0'
-                                            : strstr(last_finding, cases[i].found) != NULL,
-                  "%zu: %s", i, last_finding);
+        expect_last(cases[i].found, i);
         verify_rules_free(rules);
     }
 }
