@@ -100,8 +100,8 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
         bool acts = step->state == STEP_PROCESSING || undo;
         bool waits = step->state == STEP_WAITING;
         bool awaits = plan->kind == STEP_KIND_AWAIT;
-        bool unlike =
-            step->effect != EFFECT_NONE && text_empty(step->agent) && plan->agent_count > 0;
+        /* An order names an agent of each step that has any, as of its acceptance or migration. */
+        bool unlike = text_empty(step->agent) && plan->agent_count > 0;
         if (!text_equal(plan->name, step->name) || (acts && plan->agent_count == 0) || unlike ||
             (undo && !plan->has_compensate) || (waits && !workflow_step_waits(plan)) ||
             (step->awaiting != NULL ? !awaits : waits && awaits))

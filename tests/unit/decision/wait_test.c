@@ -292,7 +292,7 @@ static void expect_another_refused(const char *steps, const char *others,
     }
 #define SUBMITTED OF_ORDER(COMMAND_SUBMIT_ORDER, submit_order, .workflow = TEXT_CONST("test"))
 
-Test(decision_wait, is_not_asked_of_an_agent)
+Test(decision_wait, is_not_taken_for_a_step_of_another_kind)
 {
     static const struct command cmds[] = {
         SUBMITTED,
@@ -300,9 +300,24 @@ Test(decision_wait, is_not_asked_of_an_agent)
                  .retry_at = DUE, .by = TEXT_CONST("s")),
     };
     expect_another_refused(HEAD WAIT_60, HEAD "  - {Name: W, Agent: agent}\n", cmds, 2);
+    expect_another_refused(HEAD WAIT_60, HEAD "  - {Name: W, Set: 1}\n", cmds, 2);
 }
 
-/* There is no agent that could undo what an operator did in its place. */
+/* No agent could undo what an operator did in its place, in the same Decision or a later one. */
+Test(decision_wait, is_not_completed_where_an_agent_would_undo_it)
+{
+    static const struct command cmds[] = {
+        SUBMITTED,
+        OF_ORDER(COMMAND_COMPLETE_STEP, complete_step, .step = TEXT_CONST("W"),
+                 .by = TEXT_CONST("ann")),
+    };
+    expect_another_refused(HEAD "  - {Name: W, Wait: {Seconds: input.s}, OnExhausted: error}\n"
+                                "  - {Name: V, Fail: {Error: Late}}\n",
+                           HEAD "  - {Name: W, Agent: agent, Compensate: {Action: Undo}}\n"
+                                "  - {Name: V, Fail: {Error: Late}}\n",
+                           cmds, 2);
+}
+
 Test(decision_wait, is_not_undone_by_an_agent)
 {
     static const struct command cmds[] = {
