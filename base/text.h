@@ -39,6 +39,15 @@ static inline bool text_equal(struct text a, struct text b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+static inline bool text_list_has(struct text_list list, struct text text)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (text_equal(list.items[i], text))
+            return true;
+    }
+    return false;
+}
+
 /* `text` without its first `size` bytes. */
 static inline struct text text_from(struct text text, uint32_t size)
 {

@@ -25,15 +25,6 @@ static int find_await(const struct workflow *workflow, struct text name)
     return -1;
 }
 
-static bool is_among(struct text name, struct text_list list)
-{
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (text_equal(list.items[i], name))
-            return true;
-    }
-    return false;
-}
-
 /* A token that may follow only what was submitted with it passes the steps of no other order, but
  * those of a group that it belongs to. */
 static bool is_of_others(const struct decide_ctx *ctx)
@@ -44,7 +35,7 @@ static bool is_of_others(const struct decide_ctx *ctx)
         text_equal(cmd->submitted_by, ctx->order->details.submitted_by))
         return false;
     return index < 0 || text_empty(ctx->workflow->steps[index].await.from) ||
-           !is_among(ctx->workflow->steps[index].await.from, cmd->groups);
+           !text_list_has(cmd->groups, ctx->workflow->steps[index].await.from);
 }
 
 /* "Approve, Confirm" */
@@ -117,7 +108,7 @@ static bool step_takes(struct decide_ctx *ctx, uint32_t index)
                       step->state == STEP_ERROR ? "in Error" : step_state_name(step->state));
         return false;
     }
-    if (!text_empty(plan->await.from) && !is_among(plan->await.from, cmd->groups)) {
+    if (!text_empty(plan->await.from) && !text_list_has(cmd->groups, plan->await.from)) {
         decide_reject(ctx, CODE_NOT_ALLOWED,
                       "step %.*s awaits a signal of %.*s, and %.*s is not known to belong to it: "
                       "http.groups.file says who does",

@@ -5,15 +5,6 @@
 
 /* ---- Options ---- */
 
-static bool is_among(struct text option, const struct text *options, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (text_equal(options[i], option))
-            return true;
-    }
-    return false;
-}
-
 static void add_option(const struct values *values, const struct yaml_node *node,
                        struct text *options, uint32_t *count)
 {
@@ -24,7 +15,7 @@ static void add_option(const struct values *values, const struct yaml_node *node
         problems_add_error(values->problems, node->mark,
                            "an option must be 1 to %d bytes of printable text",
                            TEXT_ITEM_BYTES_MAX);
-    else if (is_among(node->text, options, *count))
+    else if (text_list_has((struct text_list){options, *count}, node->text))
         problems_add_error(values->problems, node->mark, "option %.*s is there twice",
                            QUOTE_ARG(node->text));
     else
