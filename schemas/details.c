@@ -36,6 +36,9 @@ enum error_class order_id_validate_new(struct text order_id, struct error *ret_e
         return INVALID("order_id must not begin with '-': a command line would take it for a flag");
     if (name_is_path_step(order_id))
         return INVALID("order_id must not be \".\" or \"..\": a URL would lead elsewhere");
+    if (memchr(order_id.data, '~', order_id.size) != NULL)
+        return INVALID("order_id must not contain '~': such ids are reserved for orders that reeve "
+                       "makes itself");
     return ERROR_OK;
 }
 
