@@ -244,6 +244,20 @@ static const struct field_binding agent_pause_fields[] = {
 };
 static const struct record_binding agent_pause = BINDING(struct agent_pause, agent_pause_fields);
 
+static const struct field_binding schedule_fields[] = {
+    F_TEXT(REQUIRED, struct schedule_definition, name, NAME_BYTES),
+    F_TEXT(REQUIRED, struct schedule_definition, text, SCHEDULE_BYTES),
+    F_TEXT(REQUIRED, struct schedule_definition, format, SHORT_BYTES),
+    F_TEXT(OPTIONAL, struct schedule_definition, deployed_by, WHO_BYTES),
+    F_TIME(OPTIONAL, struct schedule_definition, deployed_at),
+    F_BOOL(OPTIONAL, struct schedule_definition, paused),
+    BY_FIELD(struct schedule_definition),
+    REASON_FIELD(struct schedule_definition),
+    F_TIME(OPTIONAL, struct schedule_definition, at),
+};
+static const struct record_binding schedule_definition =
+    BINDING(struct schedule_definition, schedule_fields);
+
 static const char *const leadership_kinds[] = {"candidate", "claim", "renew", "release"};
 _Static_assert(sizeof(leadership_kinds) / sizeof(char *) == LEADERSHIP_KIND_COUNT,
                "all have a symbol");
@@ -304,6 +318,7 @@ static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
     [RECORD_WORKFLOW_ACTIVATION] = {.name = "WorkflowActivation", .binding = &workflow_activation},
     [RECORD_AGENT_HEALTH] = {.name = "AgentHealth", .binding = &agent_health},
     [RECORD_AGENT_PAUSE] = {.name = "AgentPause", .binding = &agent_pause},
+    [RECORD_SCHEDULE] = {.name = "Schedule", .binding = &schedule_definition},
     [RECORD_LEADERSHIP] = {.name = "Leadership", .binding = &leadership},
     [RECORD_DEAD_LETTER_RESOLUTION] = {.name = "DeadLetterResolution",
                                        .binding = &dead_letter_resolution},

@@ -28,6 +28,7 @@ enum record_kind {
     RECORD_WORKFLOW_ACTIVATION,
     RECORD_AGENT_HEALTH,
     RECORD_AGENT_PAUSE,
+    RECORD_SCHEDULE,
     RECORD_LEADERSHIP,
     RECORD_DEAD_LETTER_RESOLUTION,
     /* stores */
@@ -147,6 +148,22 @@ struct agent_pause {
     int64_t at;
 };
 
+/* A schedule file: each service that follows schedules holds all of them. */
+enum { SCHEDULE_BYTES_MAX = 64 * 1024, SCHEDULE_BYTES_READ_MAX = 2 * SCHEDULE_BYTES_MAX };
+
+/* On the topic of schedules, under its name. */
+struct schedule_definition {
+    struct text name;
+    struct text text;
+    struct text format;
+    struct text deployed_by;
+    int64_t deployed_at;
+    bool paused;
+    struct text by; /* who has paused or resumed it; empty: it never was */
+    struct text reason;
+    int64_t at;
+};
+
 enum leadership_kind {
     LEADERSHIP_CANDIDATE,
     LEADERSHIP_CLAIM,
@@ -210,6 +227,7 @@ struct record {
         struct workflow_activation workflow_activation;
         struct agent_health agent_health;
         struct agent_pause agent_pause;
+        struct schedule_definition schedule_definition;
         struct leadership leadership;
         struct dead_letter_resolution dead_letter_resolution;
         struct order order_row;

@@ -40,6 +40,7 @@ enum error_class topics_init(struct topics *topics, const char *prefix, struct e
     join(topics, "events", TEXT(""), topics->events);
     join(topics, "workflows", TEXT(""), topics->workflows);
     join(topics, "schemas", TEXT(""), topics->schemas);
+    join(topics, "schedules", TEXT(""), topics->schedules);
     join(topics, "agents", TEXT(""), topics->agents);
     join(topics, "alerts", TEXT(""), topics->alerts);
     join(topics, "leadership", TEXT(""), topics->leadership);
@@ -172,6 +173,7 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
         {topics->events, true, FOR_EVER},
         {topics->workflows, false, FOR_EVER},
         {topics->schemas, false, 0},
+        {topics->schedules, false, 0},
         {topics->agents, false, 0},
         {topics->alerts, true, 30 * DAY_MS},
         {topics->leadership, false, 7 * DAY_MS},

@@ -6,7 +6,7 @@
  *     <p>.events             N  delete, for ever   <p>.agents        1  compact
  *     <p>.requests.<agent>   N  delete, 1 day      <p>.alerts        N  delete, 30 days
  *     <p>.replies.<app>      N  delete, 7 days     <p>.leadership    1  delete, 7 days
- *                                                  <p>.dead-letters  N  delete, 30 days
+ *     <p>.schedules          1  compact            <p>.dead-letters  N  delete, 30 days
  *
  * All: LogAppendTime, no unclean election, no limit by size, messages up to the largest record;
  * min.insync.replicas is 2 from 3 replicas on. N cannot change once the topics exist. */
@@ -37,6 +37,7 @@ struct topics {
     char events[TOPIC_NAME_SIZE];
     char workflows[TOPIC_NAME_SIZE];
     char schemas[TOPIC_NAME_SIZE];
+    char schedules[TOPIC_NAME_SIZE];
     char agents[TOPIC_NAME_SIZE];
     char alerts[TOPIC_NAME_SIZE];
     char leadership[TOPIC_NAME_SIZE];

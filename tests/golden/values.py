@@ -275,6 +275,10 @@ RECORDS = {
         "heartbeat_ms": 2000, "reported_at": at(19)},
     "AgentPause": {"agent": "bank", "paused": True, "by": "ann", "reason": "the bank is down",
                    "at": at(48)},
+    "Schedule": {
+        "name": "nightly", "text": "Schedule: nightly\n", "format": "yaml", "deployed_by": "ann",
+        "deployed_at": at(18), "paused": True, "by": "bob", "reason": "the bank is down",
+        "at": at(48)},
     "Leadership": {
         "role": "auditor", "kind": "renew", "instance": "supervisor-1", "candidate_id": uid(7),
         "rank": 5, "term": 41, "lease_ms": 6000, "progress_at": at(28), "said_at": at(29),

@@ -131,6 +131,7 @@ Test(topics, keeps_records_as_long_as_promised_and_hardly_longer)
         {"p.events", "delete", "-1", "-"},
         {"p.workflows", "delete", "-1", "-"},
         {"p.schemas", "compact", "-", "-"},
+        {"p.schedules", "compact", "-", "-"},
         {"p.agents", "compact", "-", "-"},
         {"p.alerts", "delete", "2592000000", "86400000"},
         {"p.leadership", "delete", "604800000", "-"},

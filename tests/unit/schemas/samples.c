@@ -391,6 +391,9 @@ static const struct agent_health agent_health = {.agent = T("bank"),
                                                  .reported_at = AT(19)};
 static const struct agent_pause agent_pause = {T("bank"), true, T("ann"), T("the bank is down"),
                                                AT(48)};
+static const struct schedule_definition schedule = {
+    T("nightly"), T("Schedule: nightly\n"), T("yaml"), T("ann"), AT(18), true,
+    T("bob"),     T("the bank is down"),    AT(48)};
 static const struct dead_letter_resolution dead_letter_resolution = {
     .partition = 12,
     .offset = 48,
@@ -506,6 +509,7 @@ const struct sample samples[] = {
     {"WorkflowActivation", RECORD_WORKFLOW_ACTIVATION, &workflow_activation},
     {"AgentHealth", RECORD_AGENT_HEALTH, &agent_health},
     {"AgentPause", RECORD_AGENT_PAUSE, &agent_pause},
+    {"Schedule", RECORD_SCHEDULE, &schedule},
     {"Leadership", RECORD_LEADERSHIP, &leadership},
     {"DeadLetterResolution", RECORD_DEAD_LETTER_RESOLUTION, &dead_letter_resolution},
     {"OrderRow", RECORD_ORDER_ROW, &order_row},
