@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/rfc3339.h"
 
+#include "base/calendar.h"
+
 #include <stdio.h>
 
 #define DAY_MS INT64_C(86400000)
 #define FIRST_MS INT64_C(-62167219200000) /* 0000-01-01 */
 #define LAST_MS INT64_C(253402300799999)  /* the last millisecond of 9999 */
-
-/* The calendar repeats itself after 400 years. The days of a period begin with March 1, so that a
- * leap day ends its year. */
-enum { PERIOD_YEARS = 400, PERIOD_DAYS = 146097, EPOCH_DAY = 719468 /* since 0000-03-01 */ };
 
 /* Exactly `size` digits at the front of *text. */
 static bool take(struct text *text, uint32_t size, int64_t *ret_number)
@@ -35,29 +33,14 @@ static bool skip(struct text *text, const char *any_of)
     return true;
 }
 
-static int64_t days_in(int64_t year, int64_t month)
-{
-    static const int64_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month == 2 && leap ? 29 : days[month - 1];
-}
-
-/* Days since the epoch. */
-static int64_t day_number(int64_t year, int64_t month, int64_t day)
-{
-    int64_t from_march = (month + 9) % 12;
-    int64_t y = year - (month <= 2) + PERIOD_YEARS; /* positive */
-    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * from_march + 2) / 5 + day - 1 -
-           (EPOCH_DAY + PERIOD_DAYS);
-}
-
 static bool take_date(struct text *text, int64_t *ret_days)
 {
     int64_t year, month, day;
     if (!take(text, 4, &year) || !skip(text, "-") || !take(text, 2, &month) || !skip(text, "-") ||
-        !take(text, 2, &day) || month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+        !take(text, 2, &day) || month < 1 || month > 12 || day < 1 ||
+        day > calendar_days_in((int)year, (int)month))
         return false;
-    *ret_days = day_number(year, month, day);
+    *ret_days = calendar_day_number((struct date){(int)year, (int)month, (int)day});
     return true;
 }
 
@@ -121,30 +104,14 @@ bool rfc3339_parse(struct text text, int64_t *ret_ms)
     return true;
 }
 
-static void date_of(int64_t day_number, int *ret_year, int *ret_month, int *ret_day)
-{
-    int64_t day = day_number + EPOCH_DAY + PERIOD_DAYS; /* positive */
-    int64_t in_period = day % PERIOD_DAYS;
-    /* Without the leap days before it, of 4, 100 and 400 years, each year has 365. */
-    int64_t year =
-        (in_period - in_period / 1460 + in_period / 36524 - in_period / (PERIOD_DAYS - 1)) / 365;
-    int64_t in_year = in_period - (365 * year + year / 4 - year / 100);
-    int64_t from_march = (5 * in_year + 2) / 153;
-    int64_t month = from_march < 10 ? from_march + 3 : from_march - 9;
-    *ret_day = (int)(in_year - (153 * from_march + 2) / 5 + 1);
-    *ret_month = (int)month;
-    *ret_year = (int)(year + PERIOD_YEARS * (day / PERIOD_DAYS - 1) + (month <= 2));
-}
-
 void rfc3339_format(int64_t ms, char ret_text[RFC3339_TEXT_SIZE])
 {
-    int year, month, day;
     ms = ms < FIRST_MS ? FIRST_MS : ms > LAST_MS ? LAST_MS : ms;
     int64_t days = ms / DAY_MS - (ms % DAY_MS < 0);
     int rest = (int)(ms - days * DAY_MS);
-    date_of(days, &year, &month, &day);
+    struct date date = calendar_date_of(days);
     snprintf(ret_text, RFC3339_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
-             (unsigned)year % 10000u, (unsigned)month % 100u, (unsigned)day % 100u,
+             (unsigned)date.year % 10000u, (unsigned)date.month % 100u, (unsigned)date.day % 100u,
              (unsigned)(rest / 3600000) % 100u, (unsigned)(rest / 60000) % 60u,
              (unsigned)(rest / 1000) % 60u, (unsigned)rest % 1000u);
 }

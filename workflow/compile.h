@@ -128,8 +128,4 @@ void workflow_check_options(struct workflow_compiler *compiler,
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
 void workflow_check_timeouts(struct workflow_compiler *compiler);
 
-/* ---- json_file.c ---- */
-/* Whether the text is JSON at all; false: a problem tells where it is not. */
-bool workflow_check_json(struct text text, struct workflow_problems *problems);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A .json file must be JSON, not only YAML; jansson decides. */
-#include "workflow/compile.h"
+#include "workflow/tree.h"
 
 #include <jansson.h>
 

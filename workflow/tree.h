@@ -32,6 +32,9 @@ struct yaml_node {
 const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
                                         struct workflow_problems *problems);
 
+/* Of a .json file: whether the text is JSON at all; false: a problem tells where it is not. */
+bool workflow_check_json(struct text text, struct workflow_problems *problems);
+
 /* A plain scalar that says nothing: `Field:`, `~` or `null`. */
 bool yaml_node_is_null(const struct yaml_node *node);
 /* Where byte `at` of a scalar's text stands; of its end, where the text ends. */

@@ -208,8 +208,9 @@ def engine_links_only_string_and_format_functions():
                 yield source, 0, f"the engine must not need {name}"
 
 
-# Where expressions are evaluated: in decisions, and by the lint and the command that try one.
-EVALUATES = re.compile(r"engine/(decide|kinds/|expression/)|workflow/|cli/workflow/")
+# Where expressions are evaluated: in decisions, by the lint and the command that try one, and for
+# the input of a schedule's order, before that order exists.
+EVALUATES = re.compile(r"engine/(decide|kinds/|expression/)|workflow/|schedule/|cli/workflow/")
 EVALUATOR = "engine/expression/"
 
 
