@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shell around election.h: reads <p>.leadership, appends to it, keeps the timer. What other
- * threads may ask is in atomics. */
+/* The shell around election.h: reads <p>.leadership (leader_topic.h), appends to it, keeps the
+ * timer. What other threads may ask is in atomics. */
 #include "leader/leader.h"
 
 #include "base/names.h"
+#include "leader/leader_topic.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "replica/cluster/topic_reader.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-enum {
-    REOPEN_MS = 500,
-    RELEASE_WAIT_MS = 2000 /* for the release, when no task runs any more */
-};
+enum { RELEASE_WAIT_MS = 2000 /* for the release, when no task runs any more */ };
 
 struct leader {
     struct cluster *cluster;
@@ -24,12 +21,10 @@ struct leader {
     const struct leader_ops *ops;
     void *ctx;
     struct election election;
-    struct topic_reader reader;
-    int64_t refreshed;       /* the offset for whose record schemas were read again, -1: none */
-    struct loop_timer timer; /* the election's next deadline */
+    struct leader_topic *topic;
+    struct loop_timer timer;      /* the election's next deadline */
     struct loop_timer stop_timer; /* the broker does not answer: leave without its answer */
-    struct heap_arena scratch;
-    int64_t logged_term; /* of the last log line about the leader */
+    int64_t logged_term;          /* of the last log line about the leader */
     struct metrics_gauge *leads;
     struct metrics_counter *terms;
     bool logged_released;
@@ -233,63 +228,28 @@ static void log_change(struct leader *leader)
              LOG_STR("reason", log->reason));
 }
 
-static void on_schemas(void *ctx)
+static void on_begins(void *ctx, int64_t offset)
 {
     struct leader *leader = ctx;
-    assert(!leader->freed);
-    leader->outstanding--;
-    topic_reader_open(&leader->reader, leader->refreshed);
+    election_log_begins(&leader->election.log, offset);
 }
 
-/* A record that we cannot read may count for others: its writer's schema is looked for, once. */
-static void refresh(struct leader *leader, int64_t offset)
-{
-    topic_reader_close(&leader->reader);
-    leader->refreshed = offset;
-    leader->outstanding++;
-    cluster_refresh_schemas(leader->cluster, on_schemas, leader);
-}
-
-static void on_record(void *ctx, const struct broker_record *record)
+static void on_record(void *ctx, const struct leadership *record, int64_t offset, int64_t append_ms)
 {
     struct leader *leader = ctx;
-    struct error error;
-    struct record decoded;
-    election_log_begins(&leader->election.log, record->offset);
-    if (!text_equal(record->key, leader->election.options.role))
-        return;
-    heap_arena_reset(&leader->scratch);
-    enum error_class class = codec_decode(leader->cluster->codec, record->value, true,
-                                          &leader->scratch.arena, &decoded, &error);
-    if (class != ERROR_OK && error.code == CODE_UNKNOWN_SCHEMA &&
-        leader->refreshed != record->offset) {
-        refresh(leader, record->offset);
-        return;
-    }
-    if (class == ERROR_OK && decoded.kind != RECORD_LEADERSHIP)
-        class =
-            error_set(&error, CODE_NOT_LEADERSHIP, "it is a %s", record_kind_name(decoded.kind));
-    if (class != ERROR_OK) {
-        log_warning_limited("a record of the election is not usable: ignored",
-                            LOG_STR("topic", record->topic), LOG_I64("offset", record->offset),
-                            LOG_ERR(&error));
-        return;
-    }
-    enum election_outcome outcome = election_record(
-        &leader->election, &decoded.leadership, record->offset, record->timestamp, mono(leader));
-    log_debug("election", LOG_TEXT("role", record->key), LOG_I64("offset", record->offset),
-              LOG_I64("kind", decoded.leadership.kind),
-              LOG_TEXT("candidate", decoded.leadership.instance),
+    enum election_outcome outcome =
+        election_record(&leader->election, record, offset, append_ms, mono(leader));
+    log_debug("election", LOG_TEXT("role", record->role), LOG_I64("offset", offset),
+              LOG_I64("kind", record->kind), LOG_TEXT("candidate", record->instance),
               LOG_STR("outcome", election_outcome_name(outcome)));
     log_change(leader);
     if (leader->election.state != ELECTION_READING)
         step(leader);
 }
 
-static void on_end(void *ctx, int64_t next_offset)
+static void on_end(void *ctx)
 {
     struct leader *leader = ctx;
-    (void)next_offset;
     if (leader->election.state != ELECTION_READING && leader->election.log.live)
         return;
     election_caught_up(&leader->election, mono(leader));
@@ -300,12 +260,11 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_again(void *ctx)
 {
     struct leader *leader = ctx;
-    leader->refreshed = -1;
     election_reread(&leader->election);
     step(leader);
 }
 
-static const struct topic_reader_ops reader_ops = {on_record, on_end, on_again};
+static const struct leader_topic_ops topic_ops = {on_begins, on_record, on_end, on_again};
 
 /* ---- life ---- */
 
@@ -358,7 +317,7 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
     leader->clock = cluster->service->clock;
     leader->ops = ops;
     leader->ctx = ctx;
-    leader->refreshed = leader->logged_term = -1;
+    leader->logged_term = -1;
     atomic_init(&leader->token, -1);
     struct election_options election = {
         .role = text_of(configured.role),
@@ -373,11 +332,9 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
     assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
     election_init(&leader->election, &election);
     add_metrics(leader, configured.role);
-    heap_arena_init(&leader->scratch, 4096);
     loop_timer_init(&leader->timer, on_timer, leader);
     loop_timer_init(&leader->stop_timer, report_stopped, leader);
-    topic_reader_init(&leader->reader, cluster, cluster->topics.leadership, 0, REOPEN_MS,
-                      &reader_ops, leader);
+    leader->topic = leader_topic_join(cluster, leader->election.options.role, &topic_ops, leader);
     *ret_leader = leader;
     return ERROR_OK;
 }
@@ -403,14 +360,20 @@ void leader_free(struct leader *leader)
 {
     if (leader == NULL)
         return;
-    topic_reader_close(&leader->reader);
+    leader_topic_leave(leader->topic, leader);
     loop_timer_cancel(leader->cluster->service->loop, &leader->timer);
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
-    heap_arena_deinit(&leader->scratch);
-    leader->outstanding -= cluster_refresh_cancel(leader->cluster, leader);
     leader->freed = true;
     if (leader->outstanding == 0)
         free(leader);
+}
+
+int64_t leader_brokers_now(const struct leader *leader)
+{
+    const struct election *election = &leader->election;
+    if (!broker_has_append_time(leader->cluster->broker))
+        return clock_wall_ms(leader->clock);
+    return election->log.last_ms + (mono(leader) - election->arrived_ms);
 }
 
 const struct election *leader_election(const struct leader *leader)

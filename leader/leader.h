@@ -22,8 +22,9 @@ struct leader_ops {
     void (*cancel)(void *ctx, enum election_reason reason);
 };
 
-/* New. Takes part in the election from now on. `cluster` is ready, and has at most one leader: its
- * broker reads a partition once. All borrowed. Callbacks come from the loop. */
+/* New. Takes part in the election from now on. `cluster` is ready. A process that is a candidate
+ * for several roles has a leader for each, all made in the same callback of the loop, because they
+ * share a reader. All borrowed. Callbacks come from the loop. */
 enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_options *options,
                             const struct leader_ops *ops, void *ctx, struct leader **ret_leader,
                             struct error *ret_error);
@@ -37,6 +38,10 @@ void leader_free(struct leader *leader);
 /* True, with a reason for operators: its last record of the election was not appended, so that it
  * can neither claim the role nor keep it. */
 bool leader_in_trouble(const struct leader *leader, char *ret_reason, size_t reason_size);
+/* The brokers' time: when they appended the newest record of the election that counted, and what
+ * has passed since it was read. This machine's clock may be wrong; only where the brokers have no
+ * append times, it counts. */
+int64_t leader_brokers_now(const struct leader *leader);
 /* The state of the election, as far as the log was read. */
 const struct election *leader_election(const struct leader *leader);
 

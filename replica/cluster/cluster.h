@@ -28,6 +28,8 @@ enum {
     CLUSTER_CHECKS_LOG = 4
 };
 
+struct leader_topic;
+
 /* Called once: schemas are published and read to their end, and so are workflows if they are
  * followed. The service may begin. */
 typedef void (*cluster_ready)(void *ctx);
@@ -40,9 +42,10 @@ struct cluster {
     struct workflow_registry *workflows; /* NULL unless CLUSTER_FOLLOWS_WORKFLOWS */
     int32_t partition_count;             /* N of commands and events */
     bool ready;
-    bool silent;               /* a command: it reports a stopped partition by itself */
-    size_t effect_bytes;       /* of all emitters, with the effects producer */
-    struct heap_arena scratch; /* each callback resets it at its start */
+    bool silent;                     /* a command: it reports a stopped partition by itself */
+    size_t effect_bytes;             /* of all emitters, with the effects producer */
+    struct leader_topic *leadership; /* of leader/: NULL unless this process is a candidate */
+    struct heap_arena scratch;       /* each callback resets it at its start */
     cluster_ready on_ready;
     void *ctx;
     struct cluster_private *private;

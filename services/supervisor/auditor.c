@@ -64,17 +64,6 @@ struct auditor {
 
 /* ---- time ---- */
 
-/* The brokers' time: when they appended the newest renewal of this term, and what has passed since
- * it was read. This machine's clock may be wrong: it would take what is due soon for overdue. */
-static int64_t brokers_now(const struct auditor *auditor)
-{
-    const struct election *election = leader_election(auditor->leader);
-    const struct clock *clock = auditor->cluster->service->clock;
-    if (!broker_has_append_time(auditor->cluster->broker))
-        return clock_wall_ms(clock);
-    return election->log.last_ms + (clock_mono_ms(clock) - election->arrived_ms);
-}
-
 /* A renewal that comes late shows that the brokers were away, or this process was suspended. */
 static void note_renewal(struct auditor *auditor)
 {
@@ -92,7 +81,7 @@ static int64_t silence_ms(void *ctx, int64_t appended_at)
     if (!leader_leads(auditor->leader))
         return 0;
     if (!broker_has_append_time(auditor->cluster->broker))
-        return brokers_now(auditor) - appended_at;
+        return leader_brokers_now(auditor->leader) - appended_at;
     note_renewal(auditor);
     int64_t since =
         appended_at > auditor->reachable_since_ms ? appended_at : auditor->reachable_since_ms;
@@ -153,7 +142,7 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     struct record record;
     struct error error;
     int64_t due = 0;
-    int64_t now = brokers_now(auditor);
+    int64_t now = leader_brokers_now(auditor->leader);
     assert(order_id.size <= sizeof(auditor->cursor.data)); /* as store_scan_orders() has it */
     assert(auditor->rows < ROWS_PER_TICK);
     memcpy(auditor->cursor.data, order_id.data, order_id.size);
@@ -306,7 +295,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
 {
     struct audited *audited = ctx;
     (void)folded;
-    if (brokers_now(audited->auditor) - record->timestamp > OLD_NEWS_MS)
+    if (leader_brokers_now(audited->auditor->leader) - record->timestamp > OLD_NEWS_MS)
         audited->caught_up = false;
 }
 
