@@ -231,10 +231,11 @@ static const struct config_key keys[] = {
      "per agent. It closes when an instance is healthy again."},
 
     {"orders.retention.ms", CONFIG_DURATION_MS, "8d", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_SCHEDULER,
+     SETTINGS_SCHEDULER | SETTINGS_SUPERVISOR,
      "How long a finished order stays in the stores; its history stays in the log. Keep it longer "
      "than the 7 days that submissions and commands are kept, or an order submitted again after it "
-     "expired counts as new. 0: for ever."},
+     "expired counts as new. Supervisors make up no tick of a schedule that is as old. 0: for "
+     "ever."},
 
     {"events.keep.ms", CONFIG_DURATION_MS, "0", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SCHEDULER,
@@ -254,6 +255,9 @@ static const struct config_key keys[] = {
      SETTINGS_SUPERVISOR,
      "How long after its deadline an order may stay without action before the auditor raises "
      "an alert for it as stuck."},
+    {"schedules.enabled", CONFIG_BOOL, "true", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SUPERVISOR,
+     "Whether this supervisor is a candidate for submitting the orders of schedules; one of all "
+     "does. Where none is, schedules stand still."},
 
     /* ---- agent ---- */
     {"agent.name", CONFIG_NAME, "", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor: finds steps that timed out or are due for their next attempt, and requests them
  * from the scheduler. Its own consumer group over <p>.events gives each partition one supervisor.
- * One supervisor is also the elected auditor. */
+ * One supervisor is also the elected auditor, and one submits the orders of schedules. */
 #include "leader/leader.h"
 #include "replica/cluster/membership.h"
 #include "replica/service/settings.h"
@@ -10,6 +10,7 @@
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
 #include "services/supervisor/partition.h"
+#include "services/supervisor/schedules.h"
 #include "services/supervisor/waiting_commands.h"
 
 #include <assert.h>
@@ -27,8 +28,9 @@ struct supervisor {
     struct store_env *stores;
     struct membership *membership;
     struct auditor *auditor;
+    struct schedules *schedules; /* NULL: schedules.enabled is false */
     struct view_report *report;
-    uint32_t leaving; /* of the group, of the election */
+    uint32_t leaving; /* of the group, of the elections */
     struct supervisor_metrics metrics;
     struct metrics_gauge *assigned;
     struct metrics_gauge *lag;
@@ -103,7 +105,9 @@ static void on_cluster_ready(void *ctx)
     const struct auditor_watch watch = {watched, supervisor};
     struct error error;
     if (auditor_new(supervisor->cluster, supervisor->stores, &watch, &supervisor->auditor,
-                    &error) != ERROR_OK) {
+                    &error) != ERROR_OK ||
+        (config_bool(supervisor->service->config, "schedules.enabled") &&
+         schedules_new(supervisor->cluster, &supervisor->schedules, &error) != ERROR_OK)) {
         service_fail(supervisor->service, &error);
         return;
     }
@@ -166,14 +170,16 @@ static enum error_class start(struct service_context *service, void **ret_state,
 {
     /* A contradictory configuration ends the process now, not when the broker answers. */
     struct reeve_leader_options auditing = {.role = "auditor"};
+    unsigned flags = CLUSTER_READS_IN_BULK | CLUSTER_CHECKS_LOG;
+    if (config_bool(service->config, "schedules.enabled"))
+        flags |= CLUSTER_FOLLOWS_WORKFLOWS;
     if (leader_configure(service->config, &auditing, ret_error) != ERROR_OK)
         return ret_error->class;
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
     enum error_class class =
-        cluster_open(service, CLUSTER_READS_IN_BULK | CLUSTER_CHECKS_LOG, on_cluster_ready,
-                     supervisor, &supervisor->cluster, ret_error);
+        cluster_open(service, flags, on_cluster_ready, supervisor, &supervisor->cluster, ret_error);
     if (class != ERROR_OK) {
         free(supervisor);
         return class;
@@ -207,14 +213,15 @@ static void add_complaint(void *ctx, struct membership_partition *partition)
                                      complaint->text, complaint->size);
 }
 
-/* It works; the scheduler does not. */
+/* It works; the scheduler does not, or no schedule is read. */
 static bool degraded(void *state, char *ret_reason, size_t reason_size)
 {
     const struct supervisor *supervisor = state;
     struct complaint complaint = {.text = ret_reason, .size = reason_size};
     if (supervisor->membership != NULL)
         membership_each(supervisor->membership, add_complaint, &complaint);
-    return complaint.found;
+    return complaint.found || (supervisor->schedules != NULL &&
+                               schedules_trouble(supervisor->schedules, ret_reason, reason_size));
 }
 
 static void on_left(void *ctx)
@@ -233,8 +240,10 @@ static void drain(void *state)
         service_drained(supervisor->service);
         return;
     }
-    supervisor->leaving = 2;
+    supervisor->leaving = supervisor->schedules != NULL ? 3 : 2;
     auditor_stop(supervisor->auditor, on_left, supervisor);
+    if (supervisor->schedules != NULL)
+        schedules_stop(supervisor->schedules, on_left, supervisor);
     membership_leave(membership, on_left, supervisor);
 }
 
@@ -243,6 +252,7 @@ static void stop(void *state)
     struct supervisor *supervisor = state;
     if (supervisor->membership != NULL)
         drain(supervisor);
+    schedules_free(supervisor->schedules);
     auditor_free(supervisor->auditor);
     cluster_close(supervisor->cluster);
     store_env_free(supervisor->stores);

@@ -18,6 +18,7 @@ WITHIN = {
     "replica/agents": ("replica/cluster",),
     "replica/cluster": ("replica/service",),
     "replica/follow": ("replica/cluster", "replica/fold"),
+    "replica/schedules": ("replica/cluster",),
     "replica/service": ("replica/fold",),
     "leader/sdk": ("leader",),
     "services/agent": ("services", "services/agent/core"),

@@ -8,5 +8,5 @@ reeve_test(audit SOURCES audit_test.c LIBS reeve-supervisor)
 reeve_test(outstanding SOURCES outstanding_test.c LIBS reeve-supervisor)
 reeve_test(scheduler-clock SOURCES scheduler_clock_test.c LIBS reeve-supervisor)
 reeve_test(supervisor SOURCES waiting_commands_test.c partition_test.c partition_clock_test.c
-    auditor_test.c world.c
+    auditor_test.c schedules_test.c world.c
     LIBS reeve-supervisor reeve-test-site reeve-test-engine)
