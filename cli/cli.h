@@ -24,6 +24,7 @@
     X(broker)        \
     X(topics)        \
     X(workflow)      \
+    X(schedule)      \
     X(test)          \
     X(submit)        \
     X(import)        \

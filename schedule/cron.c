@@ -232,7 +232,7 @@ bool cron_parse(struct text text, struct cron *ret_cron, struct cron_problem *re
         return fail(&reader, text,
                     "it has %u field%s; expected 5: minute, hour, day of month, month, weekday%s",
                     count, count == 1 ? "" : "s",
-                    count == FIELD_COUNT + 1 ? ". There are no seconds and no years" : "");
+                    count == FIELD_COUNT + 1 ? ". Leave out seconds and years" : "");
     for (int field = 0; field < FIELD_COUNT; field++)
         if (!read_field(&reader, (enum cron_field)field, fields[field], &sets[field]))
             return false;

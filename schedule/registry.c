@@ -87,7 +87,8 @@ void schedule_registry_remove(struct schedule_registry *registry, struct text ke
             (registry->count - at) * sizeof(registry->slots[0]));
 }
 
-/* A new slot in the place of the one of this name. NULL: there is no place, or it is no name. */
+/* A new slot in the place of the one of this name. NULL: the table is full, or the key is not a
+ * name. */
 static struct slot *take_slot(struct schedule_registry *registry, struct text key,
                               int64_t appended_at, struct error *ret_error)
 {

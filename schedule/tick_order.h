@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of a tick, checked as the front door will check it: so that what would be refused there
- * at every tick is known before, and is told where operators look for it. */
+/* The order of a tick, checked as the front door will check it, so that operators see what it would
+ * refuse before it does, tick after tick. */
 #ifndef SCHEDULE_TICK_ORDER_H
 #define SCHEDULE_TICK_ORDER_H
 

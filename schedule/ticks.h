@@ -3,8 +3,8 @@
  * the epoch.
  *
  * By cron, a local time that the zone's clocks skip is due at the next one that they show, and one
- * that they show twice is due once, at the first. Every so many seconds: at the multiples of that
- * number since the epoch, so that ticks do not depend on when a schedule was deployed. */
+ * that they show twice is due once, at the first. Those of an interval are its
+ * multiples since the epoch, so that they do not depend on when a schedule was deployed. */
 #ifndef SCHEDULE_TICKS_H
 #define SCHEDULE_TICKS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The zones that the system's tzdata has. They are read anew each time, so that an update of tzdata
+/* The zones that the system's tzdata has. Each call reads the file, so that an update of tzdata
  * counts for what is read after it. */
 #ifndef SCHEDULE_ZONE_FILES_H
 #define SCHEDULE_ZONE_FILES_H

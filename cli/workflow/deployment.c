@@ -2,7 +2,6 @@
 /* See deployment.h. */
 #include "cli/workflow/deployment.h"
 
-#include "base/utf8.h"
 #include "cli/session.h"
 #include "cli/submit/sender.h"
 #include "cli/user.h"
@@ -10,7 +9,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { ARENA_SIZE = 16 * 1024, METADATA_MS = 5000, REFRESH_MS = 30000 };
 
@@ -80,17 +78,6 @@ static enum error_class refresh(struct cli_session *session, struct error *ret_e
                      session->cluster->topics.workflows);
 }
 
-/* "ann@host" */
-static void who(char ret_by[WHO_BYTES_MAX])
-{
-    const char *user = cli_user();
-    char host[64] = "";
-    gethostname(host, sizeof(host) - 1);
-    if (user == NULL || !utf8_printable(text_of(user)))
-        user = "unknown";
-    snprintf(ret_by, WHO_BYTES_MAX, "%.*s@%s", TEXT_ARG(utf8_cut(text_of(user), 60)), host);
-}
-
 /* The record has the key "name:version". */
 static enum error_class append(struct cli_session *session, struct text name, uint32_t version,
                                enum record_kind kind, const void *record, struct error *ret_error)
@@ -109,7 +96,7 @@ static enum error_class append_definition(struct cli_session *session,
                                           const struct workflow_file *file, struct error *ret_error)
 {
     char by[WHO_BYTES_MAX];
-    who(by);
+    cli_user_at_host(by);
     struct workflow_definition definition = {
         .name = file->workflow->name,
         .version = file->workflow->version,
@@ -128,7 +115,7 @@ enum error_class workflow_activate(struct cli_session *session, struct text name
                                    struct error *ret_error)
 {
     char user[WHO_BYTES_MAX];
-    who(user);
+    cli_user_at_host(user);
     struct workflow_activation activation = {
         .name = name,
         .version = version,

@@ -20,7 +20,7 @@ struct due_ticks {
     struct due_schedule *schedules; /* by name; at most SCHEDULES_MAX */
     int64_t began;                  /* the term */
     int64_t window_max;             /* nothing older is made up, whatever a schedule says */
-    /* Called for ticks that nobody will submit. */
+    /* Called for ticks that will not be submitted. */
     void (*missed)(void *ctx, struct text name, uint64_t count);
     void *ctx;
 };

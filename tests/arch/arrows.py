@@ -42,6 +42,7 @@ WITHIN = {
     "cli/export": ("cli", "cli/console"),
     "cli/import": ("cli", "cli/submit"),
     "cli/partition": ("cli",),
+    "cli/schedule": ("cli", "cli/submit", "cli/workflow"),
     "cli/submit": ("cli", "cli/console"),
     "cli/test": ("cli", "cli/workflow"),
     "cli/verify": ("cli",),

@@ -18,8 +18,9 @@ import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
 BUILD = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc")
-COPIED = ("base", "engine", "schemas", "workflow", "rehearsal", "statestore", "platform", "kafka",
-          "replica", "leader", "services", "include", "docs", "tests/unit", "tests/kafka/lib")
+COPIED = ("base", "engine", "schemas", "workflow", "rehearsal", "statestore", "platform",
+          "schedule", "kafka", "replica", "leader", "services", "include", "docs", "tests/unit",
+          "tests/kafka/lib")
 
 # Checks of pages: a file, and its test if not all of them are meant.
 RECORDS = ("tests/unit/schemas/test_records_doc.py",)

@@ -28,7 +28,8 @@ MADE = {"config": ("configuration.md", ("config", "--docs")),
         "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown")),
         "roles": ("../operate/access.md", ("token", "roles", "--markdown"))}
 SCHEMAS = {"workflow.schema.json": ("workflow", "schema"),
-           "workflow-tests.schema.json": ("workflow", "schema", "--tests")}
+           "workflow-tests.schema.json": ("workflow", "schema", "--tests"),
+           "schedule.schema.json": ("schedule", "schema")}
 ERRORS = FOLDER / "errors.md"
 
 # Sections of errors.def: the files whose codes they list, what stands before these codes if the
@@ -41,6 +42,8 @@ SOURCES = (
     (("COMMAND", "OVERTAKEN"), ("engine/**/*.c",),
      r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
+    (("SCHEDULE",), ("schedule/lifecycle.c", "schedule/registry.c", "schedule/schedule_file.c",
+                     "schedule/zone_files.c"), "", set()),
     (("REPORT",), ("engine/**/*.c",), r"\bignore\(ctx,\s*", set()),
     (("DEAD_LETTER",), ("services/scheduler/owner/command_check.c", "engine/command.c",
                         "services/scheduler/emitter/dead_letter.c", "services/agent/core/intake.c"),
@@ -132,8 +135,8 @@ class ReferenceDocsTest(unittest.TestCase):
                 self.assertEqual(sorted(listed - named - others), [], "in the rows only")
 
     def test_every_code_is_used(self):
-        layers = ("engine", "platform", "schemas", "workflow", "rehearsal", "statestore", "kafka",
-                  "replica", "leader", "services", "cli", "tools")
+        layers = ("engine", "platform", "schemas", "workflow", "rehearsal", "statestore",
+                  "schedule", "kafka", "replica", "leader", "services", "cli", "tools")
         named = used(f"{layer}/**/*.c" for layer in layers)
         self.assertEqual(sorted({name for _, name in CODES.values()} - named), [])
 

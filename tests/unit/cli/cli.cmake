@@ -24,6 +24,7 @@ reeve_test(cli
         partition_test.c
         reasons_test.c
         resubmit_test.c
+        schedule_test.c
         session_kit.c
         signal_test.c
         skip_check_test.c

@@ -28,7 +28,7 @@ void session_kit_init(struct session_kit *kit)
     cr_assert_eq(loop_new(clock_real(), &kit->session.context.loop, &error), ERROR_OK);
     kit->kafka = broker_memory_cluster_new(7, clock_real());
     SITE_TOPICS(kit->kafka, 1, "t.commands", "t.events", "t.submissions", "t.schemas",
-                "t.leadership", "t.workflows");
+                "t.leadership", "t.workflows", "t.schedules");
     kit->codec = codec_new();
     kit->cli.out = open_memstream(&kit->out, &kit->out_size);
     kit->cli.err = open_memstream(&kit->err, &kit->err_size);

@@ -90,8 +90,8 @@ Test(cron, explains_mistakes)
     expect_problem("5", 0,
                    "it has 1 field; expected 5: minute, hour, day of month, month, weekday");
     expect_problem("0 0 3 * * *", 0,
-                   "it has 6 fields; expected 5: minute, hour, day of month, month, weekday. There "
-                   "are no seconds and no years");
+                   "it has 6 fields; expected 5: minute, hour, day of month, month, weekday. Leave "
+                   "out seconds and years");
     expect_problem("@daily", 0, "@daily is not known here: write \"0 0 * * *\"");
     expect_problem("60 0 * * *", 0, "\"60\" is not a minute: expected 0 to 59, or *");
     expect_problem("0 24 * * *", 2, "\"24\" is not an hour: expected 0 to 23, or *");

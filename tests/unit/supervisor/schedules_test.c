@@ -263,7 +263,7 @@ Test(schedules, follow_what_is_deployed_paused_and_removed)
     cr_expect_eq(schedules_in(0, "active"), 0);
 }
 
-Test(schedules, go_on_beside_one_that_cannot_be_read)
+Test(schedules, go_on_next_to_one_that_cannot_be_read)
 {
     begin(0, 0);
     run(ELECTED_MS);
@@ -354,7 +354,7 @@ Test(schedules, are_taken_over_without_a_gap)
     cr_expect_eq(submissions().count, 8);
 }
 
-Test(schedules, make_up_what_nobody_submitted)
+Test(schedules, make_up_what_was_missed)
 {
     deploy("Schedule: tick\nCron: '* * * * *'\nCatchUpSeconds: 150\nOrder: {workflow: work}\n");
     put("never",
