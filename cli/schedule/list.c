@@ -108,7 +108,7 @@ static int show(struct cli *cli, const struct deployed_schedules *deployed,
                                       deployed_schedules_now(deployed));
     json_object_set_new(row, "format",
                         json_stringn(definition->format.data, definition->format.size));
-    json_object_set_new(row, "text", json_stringn(definition->text.data, definition->text.size));
+    json_object_set_new(row, "source", json_stringn(definition->text.data, definition->text.size));
     return output_one(cli, fields, row);
 }
 

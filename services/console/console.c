@@ -92,6 +92,7 @@ static void on_cluster_ready(void *ctx)
     console->pauses = agent_pauses_new(cluster);
     api->agents = agent_pauses_table(console->pauses);
     console->workflow_changes = workflow_changes_new(cluster, api->agents);
+    console->schedule_changes = schedule_changes_new(api);
     console->dead_letters = dead_letter_api_new(cluster, api->owners);
 }
 
@@ -162,6 +163,7 @@ void console_free(struct console *console)
     alerts_free(api->alerts);
     agent_pauses_drain(console->pauses);
     workflow_changes_drain(console->workflow_changes);
+    schedule_changes_drain(console->schedule_changes);
     for (int32_t i = 0; i < api->partition_count; i++)
         console_partition_free(api->partitions[i]);
     api->partition_count = 0;
@@ -171,6 +173,7 @@ void console_free(struct console *console)
     owners_free(api->owners);
     agent_pauses_free(console->pauses);
     workflow_changes_free(console->workflow_changes);
+    schedule_changes_free(console->schedule_changes);
     store_env_free(console->stores);
     view_report_free(console->report);
     heap_arena_deinit(&api->scratch);

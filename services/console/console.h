@@ -9,6 +9,7 @@
 #include "services/console/api/agent_pauses.h"
 #include "services/console/api/api.h"
 #include "services/console/api/operator_commands.h"
+#include "services/console/api/schedule_changes.h"
 #include "services/console/api/service_list.h"
 #include "services/console/api/workflow_changes.h"
 #include "services/console/dead_letters/dead_letters.h"
@@ -28,6 +29,7 @@ struct console {
     struct dead_letter_api *dead_letters;
     struct agent_pauses *pauses;
     struct workflow_changes *workflow_changes;
+    struct schedule_changes *schedule_changes;
     struct service_list *services;
     struct view_report *report;
     struct console_metrics *metrics;

@@ -335,7 +335,7 @@ test('a_read_only_console_offers_no_actions', async ({ page, open }) => {
   await page.getByText(WHY).waitFor();
   assert.equal(await page.getByRole('group', { name: 'Actions' }).count(), 0);
   assert.equal(await page.locator('#user').textContent(), 'read-only');
-  for (const where of ['/recovery', '/workflows', '/agents']) {
+  for (const where of ['/recovery', '/workflows', '/schedules', '/agents']) {
     await open(where);
     await page.locator('#page').getByText(WHY).waitFor();
     assert.equal(await page.getByRole('button', { name: /Resubmit|Replay|Deploy|Activate|Pause/ }).count(), 0, where);

@@ -8,7 +8,7 @@ const assert = require('node:assert/strict');
 const { World, serious, waitFor, withFlags } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
-const PAGES = ['/', '/orders', '/recovery', '/partitions', '/workflows', '/agents', '/health'];
+const PAGES = ['/', '/orders', '/recovery', '/partitions', '/workflows', '/schedules', '/agents', '/health'];
 const NAMES = ['Overview', 'Orders', 'Recovery', 'Partitions', 'Workflows', 'Agents', 'Health'];
 // PAST stands for a moment in the middle of the order's compensation.
 const ORDER_PAGES = ['/orders/failed-1', '/orders/undone-1', '/orders/undone-1?at=PAST'];

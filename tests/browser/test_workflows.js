@@ -162,6 +162,49 @@ test('pauses_and_resumes_an_agent_without_an_instance', async ({ page, open }) =
   assert.deepEqual((await world.get('/api/agents')).pauses, []);
 });
 
+test('shows_schedules_and_pauses_and_triggers_them', async ({ page, open }) => {
+  const source = 'Schedule: refill\nEverySeconds: 31536000\nOrder: {workflow: parallel, workflow_version: 1}\n';
+  await open('/schedules');
+  await page.getByText('No schedule is deployed.').waitFor();
+  const deployed = await world.post('/api/schedules', { by: 'olga', source });
+  assert.equal(deployed.status, 200);
+  await open('/schedules');
+  const panel = panelOf(page, 'refill');
+  await panel.getByText('active').first().waitFor();
+  assert.match(await panel.locator('td[data-name=Order]').first().textContent(), /^refill@\d{4}-\d\d-\d\dT00:00Z$/);
+  await panel.getByRole('button', { name: 'Pause' }).click();
+  let dialog = await fill(page, 'stocktaking');
+  assert.equal(await dialog.locator('.command code').textContent(), 'reeve schedule pause --reason stocktaking --by olga -- refill');
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await panel.getByText('stocktaking').waitFor();
+  assert.equal((await world.get('/api/schedules')).schedules[0].paused.by, 'olga');
+  await panel.getByRole('button', { name: 'Trigger' }).click();
+  dialog = page.locator('dialog[open]');
+  await dialog.locator('input[name=by]').fill('olga');
+  assert.equal(await dialog.locator('.command code').textContent(), 'reeve schedule trigger -- refill');
+  await dialog.getByRole('button', { name: 'Trigger', exact: true }).click();
+  await waitFor('the order is there', async () => (await world.get('/api/orders')).orders
+    .some((order) => order.order_id.startsWith('refill@')));
+  await panel.getByRole('button', { name: 'Resume' }).click();
+  dialog = await fill(page, 'counted');
+  await dialog.getByRole('button', { name: 'Resume', exact: true }).click();
+  await panel.getByRole('button', { name: 'Pause' }).waitFor();
+});
+
+test('links_the_orders_of_the_last_ticks_of_a_schedule', async ({ page, open }) => {
+  const often = (workflow) => `Schedule: often\nEverySeconds: 1\nOrder: {workflow: ${workflow}, workflow_version: 1}\n`;
+  const deploy = async (source) => assert.equal((await world.post('/api/schedules', { by: 'olga', source })).status, 200);
+  await deploy(often('parallel'));
+  await waitFor('a tick has an order', async () => (await world.get('/api/schedules')).schedules
+    .some((schedule) => schedule.last.some((tick) => tick.state)));
+  await open('/schedules');
+  await panelOf(page, 'often').getByRole('link', { name: /^often@/ }).first().click();
+  await page.getByRole('heading', { name: /^often@/ }).waitFor();
+  await deploy(often('none'));
+  await open('/schedules');
+  await panelOf(page, 'often').getByText('version 1 of workflow none is not deployed').waitFor();
+});
+
 // What `reeve workflow list` says about each version of `parallel`.
 const statuses = () => Object.fromEntries(JSON.parse(world.reeve(['workflow', 'list', '--output', 'json']))
   .filter((each) => each.workflow === 'parallel')

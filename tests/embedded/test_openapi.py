@@ -162,6 +162,7 @@ REFUSING = {
     "countOrders": "times that exclude each other",
     "listDeadLetters": "times that exclude each other",
     "completeStep": "a number of more than 40 digits",
+    "deploySchedule": "a text that is not a schedule",
     "deployWorkflow": "a text that is not a workflow",
     "replayDeadLetter": "bytes that are not a record",
     "signalOrder": "a number of more than 40 digits",
@@ -291,6 +292,27 @@ class DescriptionTest(unittest.TestCase):
         self.ask("console", "POST", activate, WHY, version=1, **of)
         self.ask("console", "POST", "/api/workflows/{name}/{version}/retire", WHY, version=2, **of)
 
+    def change_schedules(self):
+        of = {"name": "nightly"}
+        text = ("Schedule: nightly\nCron: '0 3 * * *'\nTimeZone: Europe/Berlin\n"
+                "Order: {workflow: three-steps, input: '${tick}'}\n")
+        change = "/api/schedules/{name}/"
+        self.ask("console", "POST", change + "trigger", {}, status=404, **of)
+        self.ask("console", "POST", "/api/schedules", {"source": text})
+        self.ask("console", "POST", "/api/schedules", {"source": "Cron: x"}, status=400)
+        self.ask("console", "POST", change + "pause", WHY, **of)
+        self.ask("console", "POST", change + "pause", WHY, status=409, **of)
+        self.ask("console", "GET", "/api/schedules")
+        self.ask("console", "POST", change + "resume", WHY, **of)
+        order = self.ask("console", "POST", change + "trigger", {}, status=202, **of)["order_id"]
+        wait_for(f"{order} is there", lambda: self.world.order(order)["state"])
+        often = "Schedule: often\nEverySeconds: 1\nOrder: {workflow: three-steps}\n"
+        self.ask("console", "POST", "/api/schedules", {"source": often})
+        wait_for("a tick has an order", lambda: [
+            tick for schedule in self.ask("console", "GET", "/api/schedules")["schedules"]
+            for tick in schedule["last"] if tick["state"]])
+        self.ask("console", "POST", change + "pause", WHY, name="often")
+
     def change_orders(self):
         problem = self.ask("console", "POST", "/api/orders/{id}/amend",
                            {**WHY, "input": {"amount": 12.5}}, id="lost-1", status=409)
@@ -393,6 +415,7 @@ class DescriptionTest(unittest.TestCase):
         self.read_orders()
         self.read_the_rest()
         self.change_workflows()
+        self.change_schedules()
         self.change_orders()
         self.deal_with_dead_letters()
         self.log_in_and_out()

@@ -23,7 +23,8 @@ DESCRIBED = {"submission": "submission", "agent": "agent", "console": "console",
              "scheduler": "console", "supervisor": "console"}
 
 # For browsers, and not described.
-PAGES = ("/orders", "/recovery", "/partitions", "/workflows", "/agents", "/health", "/assets")
+PAGES = ("/orders", "/recovery", "/partitions", "/workflows", "/schedules", "/agents", "/health",
+         "/assets")
 
 PROBLEM = "application/problem+json"
 SERVER = tuple(f"platform/http/{name}.c" for name in (
@@ -54,7 +55,8 @@ CODES = {
 }
 # Codes from elsewhere: schemas/ check ids of orders, the engine checks commands, and the submission
 # service passes on what the console answers.
-FROM_ELSEWHERE = {"console": set(), "submission": {"Starting", "NotReady", "InvalidCommand"},
+FROM_ELSEWHERE = {"console": {"InvalidOrder", "TooManySchedules"},
+                  "submission": {"Starting", "NotReady", "InvalidCommand"},
                   "agent": {"InvalidOrder"}}
 
 # Names in the description, and the table of names or the limit in the sources.

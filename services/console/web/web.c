@@ -144,6 +144,7 @@ static const struct http_route rows[] = {
     PAGE_ROW("/recovery", "Recovery"),
     PAGE_ROW("/partitions", "Partitions"),
     PAGE_ROW("/workflows", "Workflows"),
+    PAGE_ROW("/schedules", "Schedules"),
     PAGE_ROW("/agents", "Agents"),
     PAGE_ROW("/health", "Health"),
     FILE_ROW("/assets/{name}", NULL, serve_asset, "what the pages consist of"),

@@ -27,6 +27,7 @@ reeve_test(console-api
         metrics_test.c
         overview_test.c
         pause_test.c
+        schedules_test.c
         search_api_test.c
         search_test.c
         services_test.c

@@ -99,7 +99,8 @@ Test(console_web, answers_every_page_with_the_same_file)
 {
     static const char *const pages[] = {"/",           "/orders",    "/orders/a%2Fb",
                                         "/recovery",   "/workflows", "/orders?state=Error",
-                                        "/partitions", "/agents",    "/health"};
+                                        "/partitions", "/schedules", "/agents",
+                                        "/health"};
     const struct asset *index = asset_of("index.html");
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         char what[128];

@@ -57,7 +57,7 @@ struct world *world_new(uint64_t seed, const char *workflow)
     cr_assert(mkdtemp(world->folder) != NULL);
     SITE_TOPICS(world->kafka, WORLD_PARTITIONS, "t.commands", "t.events", "t.alerts",
                 "t.dead-letters");
-    SITE_TOPICS(world->kafka, 1, "t.schemas", "t.workflows", "t.agents");
+    SITE_TOPICS(world->kafka, 1, "t.schemas", "t.workflows", "t.schedules", "t.agents");
     for (int32_t i = 0; i < WORLD_PARTITIONS; i++) {
         world->partitions[i].folded = admission_begin();
         world_claim(world, i, "scheduler-1");

@@ -16,6 +16,7 @@ const PAGES = [
   { path: '/recovery', name: 'Recovery', module: './recovery.js' },
   { path: '/partitions', name: 'Partitions', module: './partitions.js' },
   { path: '/workflows', name: 'Workflows', module: './workflows.js' },
+  { path: '/schedules', name: 'Schedules', module: './schedules.js' },
   { path: '/agents', name: 'Agents', module: './agents.js' },
   { path: '/health', name: 'Health', module: './health.js' },
 ];

@@ -9,7 +9,7 @@ const KEYS = [
   ['k', 'previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],
-  ['1 – 7', 'the pages, from left to right'],
+  ['1 – 8', 'the pages, from left to right'],
   ['Esc', 'leave a field, close a dialog'],
   ['?', 'this help'],
 ];
@@ -53,7 +53,7 @@ function onKey(event) {
   else if (event.key === 'j') move(1);
   else if (event.key === 'k') move(-1);
   else if (event.key === 'x') target.closest('tr')?.querySelector('input[type=checkbox]')?.click();
-  else if (/^[1-7]$/.test(event.key))
+  else if (/^[1-8]$/.test(event.key))
     document.querySelectorAll('#nav a')[Number(event.key) - 1]?.click();
   return undefined;
 }
