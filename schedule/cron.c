@@ -5,6 +5,7 @@
 #include "base/calendar.h"
 #include "base/numbers.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -68,8 +69,8 @@ static bool fail(const struct cron_reader *reader, struct text at, const char *f
     return false;
 }
 
-#define SHOWN_MAX 32
-#define SHOWN(text) (int)((text).size < SHOWN_MAX ? (text).size : SHOWN_MAX), (text).data
+enum { SHOWN_MAX = 32 };
+#define SHOWN(text) TEXT_ARG(utf8_cut(text, SHOWN_MAX))
 
 /* The part before the first `c`, or all of it; *rest begins behind it. False: `c` is not there. */
 static bool split(struct text *rest, char c, struct text *ret_part)

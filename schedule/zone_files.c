@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "platform/files.h"
 
 #include <stdio.h>
@@ -93,7 +94,7 @@ static enum error_class refuse_unknown(struct text name, struct error *ret_error
     struct text names[ZONE_LIST_NAMES_MAX];
     char *list = NULL;
     size_t size = 0;
-    int shown = (int)(name.size < ZONE_NAME_BYTES_MAX ? name.size : ZONE_NAME_BYTES_MAX);
+    struct text shown = utf8_cut(name, ZONE_NAME_BYTES_MAX);
     if (files_read(ZONE_LIST, ZONE_LIST_BYTES_MAX, &list, &size, NULL) != ERROR_OK) {
         list = NULL;
         size = 0;
@@ -102,11 +103,11 @@ static enum error_class refuse_unknown(struct text name, struct error *ret_error
     const struct text *near = find_near(name, names, count);
     if (near != NULL)
         error_set(ret_error, CODE_BAD_SCHEDULE, "\"%.*s\" is not a time zone: did you mean %.*s?",
-                  shown, name.data, TEXT_ARG(*near));
+                  TEXT_ARG(shown), TEXT_ARG(*near));
     else
         error_set(ret_error, CODE_BAD_SCHEDULE,
                   "\"%.*s\" is not a time zone: expected a name such as Europe/Berlin, or UTC",
-                  shown, name.data);
+                  TEXT_ARG(shown));
     free(list);
     return ERROR_REJECT;
 }
