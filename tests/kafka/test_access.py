@@ -330,7 +330,7 @@ class AccessTest(unittest.TestCase):
             row for row in json.loads(crowd.reeve("leader", "leader", "--output", "json"))
             if row["role"] == "auditor" and row["leads"]], 60)
         leader = crowd[leaders[0]["leader"]]
-        wait_for("it leads", lambda: leader.metric("reeve_leader_leads") == 1, 60)
+        wait_for("it leads", lambda: leader.metric("reeve_leader_leads", role="auditor") == 1, 60)
         self.assertIn("stock", self.operator("agents", "list"))
         self.assertIn("scheduler-", self.operator("owners"))
         order = {"order_id": "by-hand", "currency": "GBP", "workflow": "crowd", "lines": [

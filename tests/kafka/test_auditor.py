@@ -57,7 +57,7 @@ class AuditorTest(unittest.TestCase):
             second, other = self.auditor(cluster, beyond=first)
             self.assertNotEqual(other, name)
             wait_for("it shows that it leads",
-                     lambda: cluster[other].metric("reeve_leader_leads") == 1, 60)
+                     lambda: cluster[other].metric("reeve_leader_leads", role="auditor") == 1, 60)
             self.assertEqual(cluster.read_topic("alerts"), [])
 
             # A supervisor that stops releases the role; its successor need not wait for the lease.

@@ -97,12 +97,13 @@ class Service:
     def wait_ready(self, seconds=30):
         wait_for(lambda: f"{self.name} is ready:\n{self.tail()}", self.is_ready, seconds)
 
-    def metric(self, name):
-        """Sum of a metric over its labels; None if it is not there."""
+    def metric(self, name, **labels):
+        """Sum of a metric over its labels, but for these; None if it is not there."""
         _, body = self.get("/metrics")
         values = [
             float(line.rsplit(" ", 1)[1]) for line in body.splitlines()
             if line.split("{")[0].split(" ")[0] == name
+            and all(f'{label}="{value}"' in line for label, value in labels.items())
         ]
         return sum(values) if values else None
 

@@ -36,6 +36,10 @@ def tick_of(order_id):
     return int(datetime.datetime.strptime(text + "+0000", form + "%z").timestamp())
 
 
+def utc(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()
+
+
 class TicksTest(unittest.TestCase):
     """`cluster`, of which nothing runs yet; its topics have PARTITIONS."""
 
@@ -57,6 +61,7 @@ class TicksTest(unittest.TestCase):
         self.assertLessEqual(ticks[0], deployed + 5)
         self.check_orders()
         self.trigger_and_backfill(ticks[0])
+        self.change(ticks[0])
         self.assertEqual(check(self.cluster), [])
 
     # ---- services ----
@@ -91,12 +96,12 @@ class TicksTest(unittest.TestCase):
 
     # ---- schedules ----
 
-    def deploy(self, text):
+    def deploy(self, text, result="deployed"):
         path = self.cluster.folder / "second.yaml"
         path.write_text(text, encoding="utf-8")
         (row,) = self.cluster.reeve_json("schedule", "deploy", path)
         self.assertEqual((row["schedule"], row["result"], row["problem"]),
-                         ("second", "deployed", None))
+                         ("second", result, None))
 
     def pause(self):
         self.cluster.reeve("schedule", "pause", "second", "--reason", "stocktaking")
@@ -109,11 +114,18 @@ class TicksTest(unittest.TestCase):
     def trigger_and_backfill(self, first):
         (row,) = self.cluster.reeve_json("schedule", "trigger", "second")
         wait_for("the triggered order is there", lambda: row["order_id"] in self.accepted(), 30)
-        times = [datetime.datetime.fromtimestamp(at, datetime.timezone.utc).isoformat()
-                 for at in (first - 3, first + 1)]
-        self.cluster.reeve("schedule", "backfill", "second", *times)
+        self.cluster.reeve("schedule", "backfill", "second", utc(first - 3), utc(first + 1))
         wait_for("the ticks before are there", lambda: self.ticks()[0] == first - 3, 30)
         wait_for("repetitions are decided", lambda: self.repeated() >= 2, 30)
+
+    def change(self, first):
+        """What has changed meanwhile is refused where a tick has its order."""
+        before = len(self.accepted())
+        text = SCHEDULE.replace('at: "${tick}"', 'at: "${tick}", more: true')
+        self.deploy(text, "changed, paused")
+        self.cluster.reeve("schedule", "backfill", "second", utc(first), utc(first + 1))
+        wait_for("both ticks are refused", lambda: self.rejected() == ["ContentDiffers"] * 2, 30)
+        self.assertEqual(len(self.accepted()), before)
 
     # ---- orders ----
 
@@ -129,6 +141,9 @@ class TicksTest(unittest.TestCase):
     def repeated(self):
         return sum(event["_type"] == "SubmissionRepeated" for _, event in self.events())
 
+    def rejected(self):
+        return [event["code"] for _, event in self.events() if event["_type"] == "CommandRejected"]
+
     def ticks(self):
         """Of orders that were accepted, each as often as it was."""
         return sorted(tick_of(name) for name in self.accepted())
@@ -136,8 +151,7 @@ class TicksTest(unittest.TestCase):
     def check_orders(self):
         """Takeovers submitted ticks again, and each was known by then."""
         self.assertGreater(self.repeated(), 0)
-        self.assertEqual([event for _, event in self.events()
-                          if event["_type"] == "CommandRejected"], [])
+        self.assertEqual(self.rejected(), [])
         for checker in folded(self.cluster).values():
             for name, order in checker.orders.items():
                 self.assertEqual(order.state, "Processed", name)

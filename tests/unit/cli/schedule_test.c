@@ -171,7 +171,8 @@ static struct order_details submitted(int64_t offset)
     static struct heap_arena heap; /* as long as the test's process */
     struct broker_record record;
     struct record decoded;
-    heap_arena_init(&heap, 4096);
+    if (heap.block_size == 0)
+        heap_arena_init(&heap, 4096);
     cr_assert(broker_memory_record(kit.kafka, "t.submissions", 0, offset, &record));
     site_decode(kit.codec, record.value, &heap.arena, &decoded);
     cr_assert_eq(decoded.kind, RECORD_SUBMIT_ORDER);
