@@ -325,6 +325,25 @@ Test(schedules, send_again_what_was_not_acknowledged)
     cr_expect_geq(counted(0, "made_up"), 2);
 }
 
+/* A tick of this term was not missed because it took a while to submit it. */
+Test(schedules, submit_a_tick_of_the_term_although_nothing_is_made_up)
+{
+    begin(0, 0);
+    run(ELECTED_MS);
+    deploy("Schedule: tick\nCron: '* * * * *'\nCatchUpSeconds: 0\nOrder: {workflow: work}\n");
+    broker_memory_set_partition_fault(kafka, "p.submissions", 0, PARTITION_FAILS_APPEND);
+    run(MINUTE_MS); /* 02:01 fails */
+    broker_memory_clear_partition_faults(kafka);
+    run(MINUTE_MS / 4);
+    expect_ticks("02:01");
+    broker_memory_set_partition_fault(kafka, "p.submissions", 0, PARTITION_FAILS_APPEND);
+    run(2 * MINUTE_MS); /* 02:02 as well, for too long */
+    broker_memory_clear_partition_faults(kafka);
+    run(MINUTE_MS / 4);
+    expect_ticks("02:01 02:03 02:04");
+    cr_expect_eq(counted(0, "missed"), 1);
+}
+
 Test(schedules, do_nothing_while_their_topic_is_not_read)
 {
     char reason[256];
