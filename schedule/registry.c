@@ -34,18 +34,12 @@ static void slot_free(struct slot *slot)
     free(slot);
 }
 
-void schedule_registry_clear(struct schedule_registry *registry)
-{
-    for (uint32_t i = 0; i < registry->count; i++)
-        slot_free(registry->slots[i]);
-    registry->count = 0;
-}
-
 void schedule_registry_free(struct schedule_registry *registry)
 {
     if (registry == NULL)
         return;
-    schedule_registry_clear(registry);
+    for (uint32_t i = 0; i < registry->count; i++)
+        slot_free(registry->slots[i]);
     free(registry);
 }
 

@@ -34,7 +34,6 @@ enum error_class schedule_registry_put_unreadable(struct schedule_registry *regi
                                                   int64_t appended_at, struct error *ret_error);
 /* A tombstone. */
 void schedule_registry_remove(struct schedule_registry *registry, struct text key);
-void schedule_registry_clear(struct schedule_registry *registry);
 
 /* NULL: there is none. Entries are borrowed until a record about them is folded. */
 const struct schedule_entry *schedule_registry_find(const struct schedule_registry *registry,

@@ -85,13 +85,23 @@ static void on_end(void *ctx, int64_t next_offset)
         topic->ops->ended(topic->ctx);
 }
 
-/* What was removed meanwhile has no record any more. */
+/* What was removed meanwhile has no record any more: all go, and those that are left come back. */
 static void on_again(void *ctx)
 {
     struct schedule_topic *topic = ctx;
+    uint32_t count;
     topic->complete = false;
     topic->refreshed = topic->offset = -1;
-    schedule_registry_clear(topic->registry);
+    while ((count = schedule_registry_count(topic->registry)) > 0) {
+        char name[NAME_BYTES_MAX];
+        struct text gone = schedule_registry_at(topic->registry, count - 1)->definition.name;
+        assert(gone.size <= sizeof(name));
+        memcpy(name, gone.data, gone.size);
+        gone.data = name;
+        schedule_registry_remove(topic->registry, gone);
+        if (topic->ops->changed != NULL)
+            topic->ops->changed(topic->ctx, gone);
+    }
 }
 
 static const struct topic_reader_ops reader_ops = {on_record, on_end, on_again};

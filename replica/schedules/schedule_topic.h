@@ -10,7 +10,8 @@
 struct schedule_topic;
 
 struct schedule_topic_ops {
-    /* A record was folded. NULL: not wanted. */
+    /* A record was folded, or the schedule is gone because the topic is read again. NULL: not
+     * wanted. */
     void (*changed)(void *ctx, struct text name);
     /* The end was reached; called each time. NULL: not wanted. */
     void (*ended)(void *ctx);

@@ -100,8 +100,10 @@ struct due_schedule *due_ticks_of(struct due_ticks *due, const struct schedule_e
         return NULL;
     if (schedule == NULL)
         schedule = add(due, entry, now);
-    if (schedule->next <= now)
+    if (schedule->next <= now && schedule->looked != now) {
         skip_missed(due, entry, schedule, first_moment(due, entry, now), now);
+        schedule->looked = now;
+    }
     return schedule;
 }
 

@@ -12,6 +12,7 @@ struct due_schedule {
     char name[NAME_BYTES_MAX + 1];
     uint64_t number; /* of the record */
     int64_t next;    /* the first tick that was not taken; TICK_NEVER: there is none */
+    int64_t looked;  /* when missed ticks were last looked for: once a second */
     bool told;       /* that its workflow takes no orders */
     UT_hash_handle hh;
 };

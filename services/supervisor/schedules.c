@@ -14,7 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOK_MS = 200, AGAIN_MS = 2000 /* after a submission that failed */ };
+enum {
+    LOOK_MS = 200,
+    AGAIN_MS = 2000, /* after a submission that failed */
+    TURN_US = 20000, /* of a look: partitions and the lease of this process wait meanwhile */
+    NEXT_TURN_MS = 5
+};
 
 enum tick_outcome { SUBMITTED, MADE_UP, MISSED, REFUSED, TICK_OUTCOME_COUNT };
 static const char *const outcome_names[] = {
@@ -38,6 +43,9 @@ struct schedules {
     uint32_t in_flight;
     int64_t wait_until_ms; /* monotonic: nothing is submitted before */
     bool answered;         /* since the last look */
+    int64_t turn_end_us;   /* monotonic: the look under way submits nothing after it */
+    bool cut;              /* the look left something for the next one */
+    uint32_t at;           /* the schedule with which that begins */
     bool freed;
     uint32_t counts[SCHEDULE_STATE_COUNT]; /* as of the last look */
     struct metrics_counter *outcomes[TICK_OUTCOME_COUNT];
@@ -165,11 +173,18 @@ static bool may_submit(const struct schedules *schedules)
            leader_leads(schedules->leader);
 }
 
+static bool is_turn_over(struct schedules *schedules)
+{
+    const struct clock *clock = schedules->cluster->service->clock;
+    schedules->cut = schedules->cut || clock_mono_us(clock) >= schedules->turn_end_us;
+    return schedules->cut;
+}
+
 static enum schedule_state look_at(struct schedules *schedules, const struct schedule_entry *entry,
                                    int64_t now)
 {
     struct due_schedule *due = due_ticks_of(&schedules->due, entry, now);
-    while (due != NULL && due->next <= now && may_submit(schedules) &&
+    while (due != NULL && due->next <= now && may_submit(schedules) && !is_turn_over(schedules) &&
            take_tick(schedules, entry, due, now))
         continue;
     bool waits = due != NULL && due->told;
@@ -180,9 +195,17 @@ static void look_at_all(struct schedules *schedules)
 {
     const struct schedule_registry *registry = schedule_topic_registry(schedules->topic);
     int64_t now = leader_brokers_now(schedules->leader) / 1000;
+    uint32_t count = schedule_registry_count(registry);
+    uint32_t first = schedules->at;
     memset(schedules->counts, 0, sizeof(schedules->counts));
-    for (uint32_t i = 0; i < schedule_registry_count(registry); i++)
-        schedules->counts[look_at(schedules, schedule_registry_at(registry, i), now)]++;
+    schedules->turn_end_us = clock_mono_us(schedules->cluster->service->clock) + TURN_US;
+    schedules->cut = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!schedules->cut)
+            schedules->at = (first + i) % count;
+        const struct schedule_entry *entry = schedule_registry_at(registry, (first + i) % count);
+        schedules->counts[look_at(schedules, entry, now)]++;
+    }
     for (int i = 0; i < SCHEDULE_STATE_COUNT; i++)
         metrics_set(schedules->states[i], schedules->counts[i]);
 }
@@ -197,7 +220,8 @@ static void on_timer(void *ctx)
     if (schedules->in_flight == 0 || schedules->answered)
         leader_progress(schedules->leader);
     schedules->answered = false;
-    loop_timer_after(cluster_loop(schedules->cluster), &schedules->timer, LOOK_MS);
+    loop_timer_after(cluster_loop(schedules->cluster), &schedules->timer,
+                     schedules->cut ? NEXT_TURN_MS : LOOK_MS);
 }
 
 static void on_changed(void *ctx, struct text name)

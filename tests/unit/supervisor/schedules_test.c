@@ -4,6 +4,7 @@
 #include "services/supervisor/schedules.h"
 
 #include "platform/logger.h"
+#include "schedule/registry.h"
 #include "schemas/details.h"
 #include "tests/lib/site.h"
 
@@ -356,6 +357,33 @@ Test(schedules, do_nothing_while_their_topic_is_not_read)
     broker_memory_clear_partition_faults(kafka);
     run(MINUTE_MS);
     expect_ticks("02:00 02:01 02:02 02:03 02:04"); /* deployed at 02:00 */
+}
+
+static void put_many(const char *prefix, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[32], text[128];
+        snprintf(name, sizeof(name), "%s-%d", prefix, i);
+        snprintf(text, sizeof(text), "Schedule: %s\nEverySeconds: 86400\nOrder: {workflow: work}\n",
+                 name);
+        put(name, text, false);
+    }
+}
+
+Test(schedules, forget_those_of_a_topic_that_was_made_again)
+{
+    begin(0, 0);
+    run(ELECTED_MS);
+    deploy(EVERY_MINUTE);
+    put_many("a", SCHEDULES_MAX - 1);
+    run(MINUTE_MS);
+    expect_ticks("02:01");
+    broker_memory_topic(kafka, "p.schedules", 1);
+    settle(); /* it notices that the records are gone */
+    put_many("b", SCHEDULES_MAX);
+    run(2 * MINUTE_MS);
+    expect_ticks("02:01");
+    cr_expect_eq(schedules_in(0, "active"), SCHEDULES_MAX);
 }
 
 /* ---- one leader after another ---- */
