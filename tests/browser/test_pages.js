@@ -9,7 +9,7 @@ const { World, serious, waitFor, withFlags } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
 const PAGES = ['/', '/orders', '/recovery', '/partitions', '/workflows', '/schedules', '/agents', '/health'];
-const NAMES = ['Overview', 'Orders', 'Recovery', 'Partitions', 'Workflows', 'Agents', 'Health'];
+const NAMES = ['Overview', 'Orders', 'Recovery', 'Partitions', 'Workflows', 'Schedules', 'Agents', 'Health'];
 // PAST stands for a moment in the middle of the order's compensation.
 const ORDER_PAGES = ['/orders/failed-1', '/orders/undone-1', '/orders/undone-1?at=PAST'];
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
@@ -474,8 +474,8 @@ test('the_commands_of_every_page_run', async ({ page, open, world }) => {
     assert.ok(commands.length > 0, `${where} shows no command`);
     commands.forEach((each) => seen.add(each));
   }
-  // Workflows are read from their topic rather than from the console.
-  const run = (words) => world.reeve(words[0] === 'workflow' ? words : withFlags(words, '--console', world.base));
+  // These are read from their topics rather than from the console.
+  const run = (words) => world.reeve(['workflow', 'schedule'].includes(words[0]) ? words : withFlags(words, '--console', world.base));
   for (const each of seen) {
     assert.match(each, /^reeve /);
     const words = each.split(' ').slice(1);
