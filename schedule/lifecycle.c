@@ -12,7 +12,7 @@ enum error_class schedule_deploy(const struct schedule_registry *registry,
     struct text format_name = text_of(workflow_format_name(format));
     if (entry == NULL && schedule_registry_count(registry) >= SCHEDULES_MAX)
         return error_set(ret_error, CODE_TOO_MANY_SCHEDULES,
-                         "%d schedules are deployed already: remove one first", SCHEDULES_MAX);
+                         "%d schedules are deployed already: delete one first", SCHEDULES_MAX);
     *ret_result = entry == NULL ? SCHEDULE_IS_NEW : SCHEDULE_IS_CHANGED;
     *ret_definition = (struct schedule_definition){.name = schedule->name};
     if (entry != NULL) {

@@ -95,7 +95,7 @@ static struct slot *take_slot(struct schedule_registry *registry, struct text ke
         slot_free(registry->slots[at]);
     } else if (registry->count == SCHEDULES_MAX) {
         error_set(ret_error, CODE_TOO_MANY_SCHEDULES,
-                  "%d schedules are deployed already: %.*s is ignored; remove one first",
+                  "%d schedules are deployed already: %.*s is ignored; delete one first",
                   SCHEDULES_MAX, TEXT_ARG(key));
         return NULL;
     } else {

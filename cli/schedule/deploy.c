@@ -157,7 +157,7 @@ static int deploy_one(struct cli *cli, struct deployed_schedules *deployed,
                         (struct text){file->text, (uint32_t)file->size}, file->format, &author,
                         &result, &definition, &error) != ERROR_OK ||
         (result != SCHEDULE_IS_THE_SAME &&
-         deployed_schedules_write(deployed, &definition, &error) != ERROR_OK))
+         deployed_schedules_write(deployed, definition.name, &definition, &error) != ERROR_OK))
         return cli_fail(cli, &error);
     const struct schedule_entry *entry =
         schedule_registry_find(deployed_schedules_registry(deployed), file->schedule->name);

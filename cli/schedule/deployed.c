@@ -56,14 +56,13 @@ static void on_written(void *ctx, struct text key, int32_t partition, int64_t of
     deployed->written = offset;
 }
 
-enum error_class deployed_schedules_write(struct deployed_schedules *deployed,
+enum error_class deployed_schedules_write(struct deployed_schedules *deployed, struct text name,
                                           const struct schedule_definition *definition,
                                           struct error *ret_error)
 {
     struct sender *sender = sender_new(
         deployed->session, deployed->session->cluster->topics.schedules, on_written, deployed);
-    enum error_class class =
-        sender_send(sender, 0, definition->name, RECORD_SCHEDULE, definition, ret_error);
+    enum error_class class = sender_send(sender, 0, name, RECORD_SCHEDULE, definition, ret_error);
     if (class == ERROR_OK)
         class = sender_flush(sender, ret_error);
     sender_free(sender);

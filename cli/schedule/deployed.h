@@ -18,8 +18,8 @@ enum error_class deployed_schedules_init(struct deployed_schedules *deployed,
 void deployed_schedules_deinit(struct deployed_schedules *deployed);
 const struct schedule_registry *deployed_schedules_registry(
     const struct deployed_schedules *deployed);
-/* Appends the record, and reads it back. */
-enum error_class deployed_schedules_write(struct deployed_schedules *deployed,
+/* Appends the record of that schedule, or with NULL a tombstone, and reads it back. */
+enum error_class deployed_schedules_write(struct deployed_schedules *deployed, struct text name,
                                           const struct schedule_definition *definition,
                                           struct error *ret_error);
 /* Seconds, by this machine's clock. */

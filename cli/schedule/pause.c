@@ -28,7 +28,7 @@ static int change(struct cli *cli, struct deployed_schedules *deployed, bool pau
         cli_report(cli, error.code, "%s", error.message);
         return EXIT_CODE_NEGATIVE;
     }
-    if (deployed_schedules_write(deployed, &definition, &error) != ERROR_OK)
+    if (deployed_schedules_write(deployed, name, &definition, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     return output_one(cli, columns,
                       json_pack("{s:s%, s:s}", "schedule", name.data, (size_t)name.size, "result",

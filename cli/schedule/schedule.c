@@ -91,6 +91,14 @@ static const struct cli_verb verbs[] = {
         .of = &(const bool){false},
     },
     {
+        .name = "delete",
+        .arguments = "NAME",
+        .summary = "Removes a schedule. The orders of its ticks stay; deployed again, its ticks "
+                   "count from there on.",
+        .examples = "reeve schedule delete nightly",
+        .run = schedule_run_delete,
+    },
+    {
         .name = "trigger",
         .arguments = "NAME",
         .summary = "Submits the order of a tick of now, also of a schedule that is paused.",

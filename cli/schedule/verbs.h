@@ -9,6 +9,7 @@ int schedule_run_deploy(struct cli *cli); /* with --dry-run it needs no broker *
 int schedule_run_list(struct cli *cli);
 int schedule_run_get(struct cli *cli);
 int schedule_run_pause(struct cli *cli); /* of a verb that is about a bool: it pauses, or resumes */
+int schedule_run_delete(struct cli *cli);
 int schedule_run_trigger(struct cli *cli);
 int schedule_run_backfill(struct cli *cli);
 
@@ -20,6 +21,8 @@ int schedule_list_run(struct cli *cli, struct cli_session *session);
 int schedule_get_run(struct cli *cli, struct cli_session *session);
 /* For tests. */
 int schedule_pause_run(struct cli *cli, struct cli_session *session);
+/* For tests. */
+int schedule_delete_run(struct cli *cli, struct cli_session *session);
 /* For tests. */
 int schedule_trigger_run(struct cli *cli, struct cli_session *session);
 /* For tests. */

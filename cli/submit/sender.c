@@ -194,9 +194,10 @@ enum error_class sender_send(struct sender *sender, int32_t partition, struct te
         if (class != ERROR_OK)
             return class;
     }
-    assert(!sender->closed && record != NULL);
+    assert(!sender->closed);
     sender->value.size = 0;
-    codec_encode(cluster->codec, kind, record, &sender->value);
+    if (record != NULL)
+        codec_encode(cluster->codec, kind, record, &sender->value);
     struct flight *flight = malloc(sizeof(*flight) + key.size + sender->value.size);
     assert(flight != NULL);
     *flight = (struct flight){
@@ -204,10 +205,12 @@ enum error_class sender_send(struct sender *sender, int32_t partition, struct te
         .partition =
             partition >= 0 ? partition : broker_partition_of(key, cluster->partition_count),
         .key = {flight->bytes, key.size},
-        .value = {flight->bytes + key.size, (uint32_t)sender->value.size},
     };
     memcpy(flight->bytes, key.data, key.size);
-    memcpy(flight->bytes + key.size, sender->value.data, sender->value.size);
+    if (record != NULL) {
+        flight->value = (struct text){flight->bytes + key.size, (uint32_t)sender->value.size};
+        memcpy(flight->bytes + key.size, sender->value.data, sender->value.size);
+    }
     DL_APPEND(sender->flights, flight);
     sender->count++;
     sender->bytes += flight->value.size;

@@ -23,9 +23,9 @@ struct sender *sender_new(struct cli_session *session, const char *topic, sender
 /* Late acknowledgements are ignored. */
 void sender_free(struct sender *sender);
 
-/* On the partition of the key, or on `partition` if that is >= 0. Waits while too much is in
- * flight. RETRY: nothing was acknowledged for SENDER_SILENCE_MS. REJECT: a record can never be
- * appended. */
+/* On the partition of the key, or on `partition` if that is >= 0; `record` NULL: a tombstone. Waits
+ * while too much is in flight. RETRY: nothing was acknowledged for SENDER_SILENCE_MS. REJECT: a
+ * record can never be appended. */
 enum error_class sender_send(struct sender *sender, int32_t partition, struct text key,
                              enum record_kind kind, const void *record, struct error *ret_error);
 /* Waits until everything is acknowledged. */

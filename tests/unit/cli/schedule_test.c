@@ -147,6 +147,25 @@ Test(cli_schedule, keeps_a_pause_through_a_deployment)
     cr_assert_eq(records(), 4);
 }
 
+Test(cli_schedule, deletes_a_schedule_whether_it_can_be_read_or_not)
+{
+    deploy(HOURLY);
+    broker_memory_append(kit.kafka, "t.schedules", 0, TEXT("broken"), TEXT("x"));
+    cr_assert_eq(RUN("delete", schedule_delete_run, "horly"), EXIT_CODE_NEGATIVE);
+    expect_err("schedule horly is not deployed: did you mean hourly?");
+    cr_assert_eq(records(), 2);
+    cr_assert_eq(RUN("delete", schedule_delete_run, "hourly"), EXIT_CODE_OK);
+    expect_out("RESULT    deleted");
+    cr_assert_eq(RUN("delete", schedule_delete_run, "broken"), EXIT_CODE_OK);
+    struct broker_record record;
+    cr_assert(broker_memory_record(kit.kafka, "t.schedules", 0, 2, &record));
+    cr_assert(text_equal(record.key, TEXT("hourly")) && record.value.data == NULL);
+    cr_assert_eq(RUN("delete", schedule_delete_run, "hourly"), EXIT_CODE_NEGATIVE);
+    expect_err("schedule hourly is not deployed");
+    deploy(HOURLY);
+    expect_out("hourly    deployed");
+}
+
 Test(cli_schedule, suggests_the_name_of_another)
 {
     deploy(HOURLY);
