@@ -6,6 +6,7 @@
 
 #include "engine/expression/expression.h"
 #include "engine/limits.h"
+#include "engine/order.h"
 
 enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 
@@ -63,7 +64,9 @@ struct workflow_step {
     const struct expression *when; /* begins only if it is true, else it is skipped; NULL: always */
     const struct text *agents; /* of a task: at least 1; any of them can do it. Other kinds: none */
     uint32_t agent_count;
-    const struct expression_template *input; /* of a task: what its requests carry; NULL: all */
+    /* Of a task, what its requests carry; NULL: all. Of Steps, the input of its sub-orders; NULL:
+     * the order's, or the item. */
+    const struct expression_template *input;
     /* Of a task, what it keeps of the answer; of an Await, of the signal. NULL: all. Done only if
      * `until` is true of it; NULL: always. */
     const struct expression_template *output;
@@ -83,7 +86,19 @@ struct workflow_step {
         struct text_list options; /* one of which its payload chooses; none: it is any JSON */
         const struct expression_template *question; /* NULL: none */
     } await;
-    int64_t timeout_ms;       /* of an Await: from its turn on; 0: as long as the order has */
+    struct {                            /* of Steps: orders of their own, which it starts */
+        const struct workflow *body;    /* named NAME/STEP, with the file's version; never NULL */
+        bool for_each;                  /* one for each item; else one, without an item */
+        const struct expression *items; /* a list; or NULL and */
+        const struct expression_template *list; /* the list as the file has it */
+        uint32_t max_concurrency;               /* that have not ended at once; 0: no limit */
+        uint32_t tolerated_failures;            /* UINT32_MAX: all */
+        const struct expression *stop_when;     /* over `result`, an item's output; NULL: never */
+        bool has_priority;                      /* else the order's; low beyond 64 items */
+        enum priority priority;
+    } suborders;
+    int64_t timeout_ms;       /* of an Await: from its turn on; 0: as long as the order has. Of
+                                 Steps: of the whole step */
     int64_t max_extension_ms; /* how much longer an attempt may last through ExtendStep */
     struct retry_policy retry;
     const struct catcher *catchers;
@@ -119,7 +134,8 @@ struct workflow {
     const struct shape *input_shape; /* of the orders' input; NULL: there may be any */
     const struct workflow_step *steps;
     uint32_t step_count;
-    int pivot;                                /* index, or -1 */
+    int pivot;    /* index, or -1 */
+    bool is_body; /* of a step: without a deadline or a shape of its own, and '/' in its name */
     const struct expression_template *output; /* of the order; NULL: none */
 };
 

@@ -255,6 +255,8 @@ static struct text shape_of(enum step_kind kind)
         return TEXT(", shape=oval");
     case STEP_KIND_AWAIT:
         return TEXT(", shape=parallelogram");
+    case STEP_KIND_SUBORDERS:
+        return TEXT(", shape=folder");
     case STEP_KIND_TASK:
     case STEP_KIND_COUNT:
         break;
