@@ -40,10 +40,15 @@ enum {
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
     ORDER_ATTRIBUTES_MAX = RAISABLE(64),
-    WORKFLOW_STEPS_MAX = 64, /* a set of steps is one uint64_t */
-    STEP_AGENTS_MAX = 8,     /* that one step names */
+    WORKFLOW_STEPS_MAX = 64,       /* a set of steps is one uint64_t */
+    WORKFLOW_FILE_STEPS_MAX = 256, /* those of its bodies included */
+    STEP_AGENTS_MAX = 8,           /* that one step names */
     WORKFLOW_AGENTS_MAX = WORKFLOW_STEPS_MAX * STEP_AGENTS_MAX,
-    RETRIERS_MAX = 8, /* per step and direction */
+    WORKFLOW_FILE_AGENTS_MAX = WORKFLOW_FILE_STEPS_MAX * STEP_AGENTS_MAX,
+    ORDER_DEPTH_MAX = 4,       /* levels of orders: one, and three of sub-orders */
+    BODY_NAME_BYTES_MAX = 181, /* NAME/STEP/STEP, so that a queue key fits */
+    SUBORDERS_MAX = 1000,      /* of one step */
+    RETRIERS_MAX = 8,          /* per step and direction */
     CATCHERS_MAX = 8,
     ERRORS_EQUAL_MAX = 8, /* names in one ErrorEquals */
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
@@ -61,6 +66,7 @@ enum {
     ORDER_DETAILS_BYTES_MAX = 640 * 1024,      /* an order as submitted, encoded */
     ORDER_INPUT_BYTES_MAX = 256 * 1024,        /* its input, JSON text, within that */
     ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024,     /* the outputs of all its steps */
+    ORDER_ITEMS_BYTES_MAX = 256 * 1024,        /* the lists of all its ForEach */
     ORDER_STEP_INPUTS_BYTES_MAX = 1024 * 1024, /* the inputs of those that have not finished */
     REPORT_BYTES_MAX = 256 * 1024,             /* what an agent takes from a service */
     INPUT_BYTES_MAX = 1024 * 1024,             /* one record on submissions or commands */
@@ -157,6 +163,7 @@ _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MA
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
 _Static_assert(2 * ORDER_INPUT_BYTES_MAX < ORDER_DETAILS_BYTES_MAX, "there is room besides");
+_Static_assert((int)BODY_NAME_BYTES_MAX >= (int)NAME_BYTES_MAX, "a name without bodies fits");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 
 #endif
