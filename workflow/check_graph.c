@@ -169,6 +169,41 @@ static void check_by_pivot(struct workflow_compiler *compiler, uint32_t i,
                            TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
 }
 
+/* ---- bodies ---- */
+
+/* Up to the pivot of this workflow, a step with a body may have to be undone as a whole; from the
+ * pivot on, nothing of it can be called back. The engine relies on both. */
+static void check_body(struct workflow_compiler *compiler, const struct draft *draft, bool recalled)
+{
+    struct workflow_problems *problems = compiler->values.problems;
+    const struct workflow_compiler *body = draft->body;
+    const struct yaml_node *timeout = draft->fields.of[FIELD_TIMEOUT_SECONDS];
+    if (!recalled && timeout != NULL)
+        problems_add_error(problems, timeout->key->mark,
+                           "step %.*s has TimeoutSeconds, but from the pivot on its orders are not "
+                           "undone: leave it out, the steps of the body have their own",
+                           TEXT_ARG(draft->step.name));
+    if (!recalled || body->pivot < 0)
+        return;
+    const struct draft *pivot = &body->drafts[body->pivot];
+    problems_add_error(
+        problems, pivot->fields.of[FIELD_PIVOT]->mark,
+        "%.*s is a pivot in the body of %.*s, which may still have to be undone: make "
+        "%.*s the pivot as well, or put it behind the pivot",
+        TEXT_ARG(pivot->step.name), TEXT_ARG(draft->step.name), TEXT_ARG(draft->step.name));
+}
+
+static void check_bodies(struct workflow_compiler *compiler,
+                         const uint64_t before[WORKFLOW_STEPS_MAX])
+{
+    int pivot = compiler->pivot;
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        bool behind = pivot >= 0 && (before[i] & BIT((uint32_t)pivot)) != 0;
+        if (compiler->drafts[i].body != NULL)
+            check_body(compiler, &compiler->drafts[i], !behind && (int)i != pivot);
+    }
+}
+
 /* ---- notes ---- */
 
 /* Of each step, by whether it comes after the pivot. */
@@ -176,7 +211,8 @@ static void note_step(struct workflow_compiler *compiler, const struct draft *dr
 {
     const struct workflow_step *step = &draft->step;
     struct workflow_problems *problems = compiler->values.problems;
-    if (after && step->kind != STEP_KIND_TASK)
+    bool may_pass_then = step->kind == STEP_KIND_AWAIT || draft->body != NULL;
+    if (after && step->kind != STEP_KIND_TASK && !may_pass_then)
         problems_add_note(problems, draft->mark,
                           "step %.*s comes after the pivot: if it fails, the order ends in Error, "
                           "and a resubmission fails again; put it before the pivot if you can",
@@ -201,6 +237,7 @@ void workflow_check_graph(struct workflow_compiler *compiler)
     workflow_check_timeouts(compiler);
     for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++)
         check_by_pivot(compiler, i, before);
+    check_bodies(compiler, before);
     for (uint32_t i = 0; i < compiler->draft_count && compiler->values.notes != NULL; i++) {
         bool after = compiler->pivot >= 0 && (before[i] & BIT((uint32_t)compiler->pivot)) != 0;
         note_step(compiler, &compiler->drafts[i], after);

@@ -52,6 +52,12 @@ static bool is_result(const struct expression_node *node)
     return node->kind == EXPR_NAME && node->code == NAME_RESULT;
 }
 
+/* Its members may be known. */
+static bool is_data(const struct expression_node *name)
+{
+    return name->code == NAME_INPUT || name->code == NAME_ITEM || name->code == NAME_RESULT;
+}
+
 /* ---- paths ---- */
 
 /* Whether the path `other` is the beginning of `path`, and ends in the node `end` of it. */
@@ -63,10 +69,9 @@ static bool path_begins_with(const struct expression *expression, uint16_t path,
     for (;; a = node_at(expression, a)->next, b = node_at(other.expression, b)->next) {
         const struct expression_node *a_node = node_at(expression, a);
         const struct expression_node *b_node = node_at(other.expression, b);
-        bool name = a_node->kind == EXPR_NAME && a_node->code == NAME_INPUT;
+        bool name = a_node->kind == EXPR_NAME && is_data(a_node) && a_node->code == b_node->code;
         bool member = a_node->kind == EXPR_MEMBER && text_equal(a_node->text, b_node->text);
-        if (a_node->kind != b_node->kind || (!name && !member) ||
-            (name && b_node->code != NAME_INPUT))
+        if (a_node->kind != b_node->kind || (!name && !member))
             return false;
         if (a == end || a_node->next == 0 || b_node->next == 0)
             return a == end && b_node->next == 0;
@@ -281,6 +286,17 @@ static const struct expression_shape *member_of(const struct expression_shape *s
     return NULL;
 }
 
+/* Of what a path begins with; NULL: any. */
+static const struct expression_shape *shape_of_name(const struct expression_names *names,
+                                                    const struct expression_node *first)
+{
+    if (first->kind != EXPR_NAME || !is_data(first))
+        return NULL;
+    return first->code == NAME_INPUT  ? names->input
+           : first->code == NAME_ITEM ? names->item
+                                      : names->result;
+}
+
 /* As it is written, from its name to a member. */
 static struct text path_to(const struct guard *guard, const struct expression_node *first,
                            const struct expression_node *member)
@@ -296,15 +312,13 @@ static struct text path_to(const struct guard *guard, const struct expression_no
     return (struct text){source.data + first->at, end - first->at};
 }
 
-/* Members of the input that may be missing; `last` is not checked: has() asks for it. */
+/* Members of data that may be missing; `last` is not checked: has() asks for it. */
 static void check_members(const struct guard *guard, uint16_t path, bool asked,
                           const struct facts *facts)
 {
     const struct expression *expression = &guard->expression;
     const struct expression_node *first = node_at(expression, node_at(expression, path)->first);
-    const struct expression_shape *shape = guard->draft->names->input;
-    if (first->kind != EXPR_NAME || first->code != NAME_INPUT)
-        return;
+    const struct expression_shape *shape = shape_of_name(guard->draft->names, first);
     for (uint16_t at = first->next; at != 0 && shape != NULL; at = node_at(expression, at)->next) {
         const struct expression_node *node = node_at(expression, at);
         bool last = node->next == 0;

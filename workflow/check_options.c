@@ -75,6 +75,9 @@ static void search_step(struct choice_search *search, const struct workflow_step
     search_expression(search, step->until, own);
     search_expression(search, step->wait.seconds, own);
     search_expression(search, step->wait.timestamp, own);
+    search_expression(search, step->suborders.items, own);
+    search_expression(search, step->suborders.stop_when, false);
+    search_template(search, step->suborders.list, own);
     search_template(search, step->await.question, own);
     search_template(search, step->input, own);
     search_template(search, step->output, own);

@@ -9,7 +9,8 @@
 enum { DURATION_TEXT_SIZE = 32 };
 
 /* Of each attempt its timeout and its extension, of each retry its wait. */
-#define STEP_MS_MAX ((RETRIERS_MAX * RETRIES_MAX + 1) * 3 * DURATION_MS_MAX)
+#define STEP_MS_MAX \
+    ((RETRIERS_MAX * RETRIES_MAX + 1) * 3 * DURATION_MS_MAX) /* one with a body: less */
 _Static_assert(STEP_MS_MAX < INT64_MAX / WORKFLOW_STEPS_MAX, "sums of timeouts fit an int64_t");
 
 /* "1.5 s" */
@@ -62,6 +63,38 @@ static int64_t longest_path_ms(const struct workflow_compiler *compiler,
     return longest;
 }
 
+static int64_t longest_of(const struct draft *draft)
+{
+    return step_compilers[draft->step.kind].longest_ms(draft);
+}
+
+int64_t workflow_longest_ms(const struct workflow_compiler *compiler)
+{
+    int64_t durations[WORKFLOW_STEPS_MAX] = {0};
+    if (compiler->place.cycle)
+        return 0;
+    for (uint32_t i = 0; i < compiler->draft_count; i++)
+        durations[i] = longest_of(&compiler->drafts[i]);
+    return longest_path_ms(compiler, durations);
+}
+
+/* A step with a body has one limit for all of it. */
+static void check_bodies(struct workflow_compiler *compiler)
+{
+    char body[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        const struct draft *draft = &compiler->drafts[i];
+        int64_t longest = draft->body != NULL ? workflow_longest_ms(draft->body) : 0;
+        if (longest <= draft->step.timeout_ms || draft->fields.of[FIELD_TIMEOUT_SECONDS] == NULL)
+            continue;
+        problems_add_warning(compiler->values.problems, draft->mark,
+                             "the body of step %.*s may take %s with all its retries, longer than "
+                             "the whole step (%s)",
+                             TEXT_ARG(draft->step.name), duration_text(longest, body),
+                             duration_text(draft->step.timeout_ms, whole));
+    }
+}
+
 /* True: something was reported. */
 static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[WORKFLOW_STEPS_MAX])
 {
@@ -71,7 +104,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
     duration_text(compiler->timeout_ms, whole);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
-        ret_longest[i] = step_compilers[draft->step.kind].longest_ms(&draft->step);
+        ret_longest[i] = longest_of(draft);
         bool tries = draft->step.agent_count > 0;
         if (tries && draft->step.timeout_ms > compiler->timeout_ms && !compiler->values.deployed) {
             problems_add_error(
@@ -95,6 +128,7 @@ void workflow_check_timeouts(struct workflow_compiler *compiler)
 {
     int64_t durations[WORKFLOW_STEPS_MAX] = {0};
     char path[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
+    check_bodies(compiler);
     if (compiler->timeout_ms == 0 || check_steps(compiler, durations))
         return;
     duration_text(compiler->timeout_ms, whole);

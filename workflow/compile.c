@@ -75,30 +75,20 @@ static void read_head(struct workflow_compiler *compiler, const struct field_val
     }
 }
 
-static void compile(struct workflow_compiler *compiler, const struct yaml_node *root,
-                    struct arena *scratch, struct workflow *workflow)
+static void compile(struct workflow_compiler *compiler, const struct yaml_node *root)
 {
     struct field_values fields;
+    struct workflow *workflow = compiler->workflow;
     if (!workflow_fields_take(root, PLACE_WORKFLOW, compiler->values.problems, &fields))
         return;
     read_head(compiler, &fields, workflow);
     read_defaults(compiler, fields.of[FIELD_DEFAULTS]);
     if (fields.of[FIELD_STEPS] == NULL)
         return;
-    compile_steps(compiler, fields.of[FIELD_STEPS], workflow->input_shape, scratch);
-    if (compiler->draft_count > 0)
-        workflow->output = compile_output(compiler, fields.of[FIELD_OUTPUT]);
-    workflow_check_graph(compiler);
-    if (compiler->values.notes != NULL)
-        workflow_check_options(compiler, workflow->output);
-
-    struct workflow_step *steps =
-        ARENA_ARRAY(compiler->values.arena, struct workflow_step, compiler->draft_count);
-    for (uint32_t i = 0; i < compiler->draft_count; i++)
-        steps[i] = compiler->drafts[i].step;
-    workflow->steps = steps;
-    workflow->step_count = compiler->draft_count;
-    workflow->pivot = compiler->pivot;
+    const struct expression_shape *input =
+        compiler->values.deployed ? NULL
+                                  : expression_shape_of(workflow->input_shape, compiler->scratch);
+    compile_graph(compiler, fields.of[FIELD_STEPS], fields.of[FIELD_OUTPUT], input);
 }
 
 static bool parse(struct text text, enum workflow_format format, bool deployed,
@@ -115,9 +105,14 @@ static bool parse(struct text text, enum workflow_format format, bool deployed,
         workflow_check_json(text, ret_problems))
         root = yaml_tree_parse(text, &scratch.arena, ret_problems);
     if (root != NULL) {
+        uint32_t file_steps = 0;
         struct workflow_compiler compiler = {.values = {arena, ret_problems, deployed, notes},
+                                             .scratch = &scratch.arena,
+                                             .workflow = workflow,
+                                             .depth = 1,
+                                             .file_steps = &file_steps,
                                              .pivot = -1};
-        compile(&compiler, root, &scratch.arena, workflow);
+        compile(&compiler, root);
     }
     heap_arena_deinit(&scratch);
     problems_sort(ret_problems);

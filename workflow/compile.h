@@ -27,6 +27,8 @@ struct draft {
     struct workflow_step step;
     bool own_catch;
     bool own_on_exhausted;
+    uint32_t items;                 /* of ForEach with a list in the file; 0: not known */
+    struct workflow_compiler *body; /* of Steps, once it is compiled; in scratch memory */
 };
 
 /* Where the expressions of a workflow stand. */
@@ -34,20 +36,34 @@ struct expression_place {
     uint64_t before[WORKFLOW_STEPS_MAX]; /* of each draft, all steps that come before it */
     struct expression_known_step known[WORKFLOW_STEPS_MAX];
     struct expression_guards guards;
-    const struct expression_shape *input; /* NULL: any */
+    const struct expression_shape *input;  /* NULL: any */
+    const struct expression_shape *item;   /* of the ForEach that is being compiled; NULL: any */
+    const struct expression_shape *result; /* of its items; NULL: any */
+    const struct expression_outer *outer;  /* of a body; NULL: of the file's own steps */
     bool cycle; /* in After: the order of the steps is not known, so every step is before each */
 };
 
+/* Of a file, or of a body in it: the body's is made by the step that it belongs to. */
 struct workflow_compiler {
-    struct values values; /* the arena that the workflow lives in, the problems */
+    struct values values;  /* the arena that the workflow lives in, the problems */
+    struct arena *scratch; /* until the whole file is compiled */
+    struct workflow *workflow;
     struct defaults defaults;
+    uint32_t depth;       /* 1: of the file; that of a body is one more than its parent's */
+    uint32_t *file_steps; /* how many the file has, with its bodies */
+    uint32_t id_bytes;    /* what the id of such an order has besides that of its root */
     struct draft *drafts; /* in scratch memory */
     uint32_t draft_count;
     struct expression_place place;
-    int64_t timeout_ms; /* of the order */
+    int64_t timeout_ms; /* of the order; 0: none, as orders of a body */
     struct mark timeout_mark;
     int pivot;
 };
+
+static inline bool compiles_body(const struct workflow_compiler *compiler)
+{
+    return compiler->depth > 1;
+}
 
 /* ---- compile_policy.c ---- */
 /* ASL's defaults; an absent Retry means no retries. */
@@ -69,14 +85,23 @@ bool compile_on_exhausted(const struct values *values, const struct yaml_node *n
 struct retry_policy compile_default_undo_policy(struct arena *arena);
 
 /* ---- compile_steps.c ---- */
-/* Drafts of all steps; After refers to them. */
+/* Drafts of all steps; After refers to them. `input`: see compile_graph(). */
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
-                   const struct shape *input_shape, struct arena *scratch);
+                   const struct expression_shape *input);
+
+/* ---- compile_graph.c ---- */
+/* The steps of a file or of a body, how they follow each other, and what they end with. `input`:
+ * what is known of the orders' input; NULL: nothing. */
+void compile_graph(struct workflow_compiler *compiler, const struct yaml_node *steps,
+                   const struct yaml_node *output, const struct expression_shape *input);
+/* The body of a draft whose ForEach and Input have been read. */
+void compile_body(struct workflow_compiler *compiler, struct draft *draft,
+                  const struct expression_shape *input);
 
 /* ---- compile_expressions.c ---- */
 /* After, Catch and the kind are known for all drafts. */
-void compile_expressions_begin(struct workflow_compiler *compiler, const struct shape *input_shape,
-                               struct arena *scratch);
+void compile_expressions_begin(struct workflow_compiler *compiler,
+                               const struct expression_shape *input);
 /* Before the draft's other expressions. */
 void compile_when(struct workflow_compiler *compiler, struct draft *draft);
 /* In `more`: output and error do not stand there. */
@@ -98,6 +123,16 @@ const struct expression *compile_step_expression(struct workflow_compiler *compi
                                                  const struct draft *draft,
                                                  const struct yaml_node *node, const char *what,
                                                  uint32_t more, uint8_t kinds);
+/* What an expression or a template of the draft gives; NULL: nothing is known. */
+const struct expression_shape *compile_shape_of(struct workflow_compiler *compiler,
+                                                const struct draft *draft,
+                                                const struct expression *expression, uint32_t more);
+const struct expression_shape *compile_shape_of_template(struct workflow_compiler *compiler,
+                                                         const struct draft *draft,
+                                                         const struct expression_template *template,
+                                                         uint32_t more);
+/* The same of the Output of a whole workflow, which is null without one. */
+const struct expression_shape *compile_shape_of_output(struct workflow_compiler *compiler);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);
@@ -127,5 +162,7 @@ void workflow_check_options(struct workflow_compiler *compiler,
 /* ---- check_timeouts.c ---- */
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
 void workflow_check_timeouts(struct workflow_compiler *compiler);
+/* From the first step's start to the last one's end at worst; 0 if there is a cycle. */
+int64_t workflow_longest_ms(const struct workflow_compiler *compiler);
 
 #endif

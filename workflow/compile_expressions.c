@@ -31,14 +31,19 @@ static struct expression_names names_of(struct workflow_compiler *compiler, uint
         .steps = place->known,
         .step_count = compiler->draft_count,
         .input = place->input,
+        .item = place->item,
+        .result = place->result,
+        .outer = place->outer,
+        .whole = whole,
         .deployed = compiler->values.deployed,
     };
 }
 
 /* What the Whens say is needed before any expression is checked. Their problems are reported when
  * they are compiled again. */
-static void find_guards(struct workflow_compiler *compiler, struct arena *scratch)
+static void find_guards(struct workflow_compiler *compiler)
 {
+    struct arena *scratch = compiler->scratch;
     struct workflow_problems *unseen = ARENA_NEW(scratch, struct workflow_problems);
     struct values values = {scratch, unseen, compiler->values.deployed, NULL};
     struct expression_guards *guards = &compiler->place.guards;
@@ -58,8 +63,8 @@ static void find_guards(struct workflow_compiler *compiler, struct arena *scratc
     }
 }
 
-void compile_expressions_begin(struct workflow_compiler *compiler, const struct shape *input_shape,
-                               struct arena *scratch)
+void compile_expressions_begin(struct workflow_compiler *compiler,
+                               const struct expression_shape *input)
 {
     struct expression_place *place = &compiler->place;
     place->cycle = !workflow_find_before(compiler, place->before);
@@ -72,8 +77,8 @@ void compile_expressions_begin(struct workflow_compiler *compiler, const struct 
     }
     if (compiler->values.deployed)
         return;
-    place->input = expression_shape_of(input_shape, scratch);
-    find_guards(compiler, scratch);
+    place->input = input;
+    find_guards(compiler);
 }
 
 /* `own_when`: of the step, or NULL. */
@@ -140,4 +145,37 @@ const struct expression_template *compile_output(struct workflow_compiler *compi
         return NULL;
     check_guards(compiler, NULL, &names);
     return compile_template(&compiler->values, node, "Output", &names, STEP_OUTPUT_BYTES_MAX);
+}
+
+/* ---- what they give ---- */
+
+const struct expression_shape *compile_shape_of(struct workflow_compiler *compiler,
+                                                const struct draft *draft,
+                                                const struct expression *expression, uint32_t more)
+{
+    struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
+    if (expression == NULL || compiler->values.deployed)
+        return NULL;
+    return expression_shape_of_value(expression, &names, compiler->scratch);
+}
+
+const struct expression_shape *compile_shape_of_template(struct workflow_compiler *compiler,
+                                                         const struct draft *draft,
+                                                         const struct expression_template *template,
+                                                         uint32_t more)
+{
+    struct expression_names names = names_of(compiler, (uint32_t)(draft - compiler->drafts), more);
+    if (template == NULL || compiler->values.deployed)
+        return NULL;
+    return expression_shape_of_template(template, &names, compiler->scratch);
+}
+
+const struct expression_shape *compile_shape_of_output(struct workflow_compiler *compiler)
+{
+    static const struct expression_shape null = {.kinds = KIND_SET(NULL)};
+    struct expression_names names = names_of(compiler, compiler->draft_count, 0);
+    const struct expression_template *output = compiler->workflow->output;
+    if (compiler->values.deployed)
+        return NULL;
+    return output == NULL ? &null : expression_shape_of_template(output, &names, compiler->scratch);
 }

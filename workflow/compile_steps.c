@@ -3,6 +3,8 @@
 #include "base/suggest.h"
 #include "workflow/compile.h"
 
+#include <stdio.h>
+
 /* ---- names ---- */
 
 static int find_draft(const struct workflow_compiler *compiler, struct text name)
@@ -32,9 +34,29 @@ static void read_name(struct workflow_compiler *compiler, struct draft *draft)
 
 /* ---- After ---- */
 
+static bool report_outer_step(struct workflow_compiler *compiler, const struct yaml_node *node)
+{
+    const struct expression_outer *body = compiler->place.outer;
+    for (const struct expression_outer *outer = body; outer != NULL; outer = outer->outer) {
+        for (uint32_t i = 0; i < outer->step_count; i++) {
+            if (!text_equal(outer->steps[i].name, node->text))
+                continue;
+            problems_add_error(compiler->values.problems, node->mark,
+                               "After names %.*s, which is outside of the body of %.*s: a body "
+                               "begins when the turn of %.*s comes",
+                               TEXT_ARG(outer->steps[i].name), TEXT_ARG(body->step),
+                               TEXT_ARG(body->step));
+            return true;
+        }
+    }
+    return false;
+}
+
 static void report_unknown_step(struct workflow_compiler *compiler, const struct yaml_node *node)
 {
     struct text names[WORKFLOW_STEPS_MAX];
+    if (report_outer_step(compiler, node))
+        return;
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         names[i] = compiler->drafts[i].step.name;
     const struct text *near = suggest_text(node->text, names, compiler->draft_count);
@@ -102,13 +124,32 @@ static enum field first_of(uint64_t fields)
     return (enum field)__builtin_ctzll(fields);
 }
 
-/* Of the first kind that has the field. */
-static const char *mark_of_field(enum field field)
+/* Of the kinds that have the field: "Agent, Await or Steps". */
+static const char *marks_of_field(enum field field, char *ret_list, size_t size)
 {
-    int kind = 0;
-    while ((step_compilers[kind].fields & FIELD_BIT(field)) == 0)
-        kind++;
-    return workflow_field_name(first_of(step_compilers[kind].marks));
+    uint64_t marks = 0;
+    size_t used = 0;
+    for (int kind = 0; kind < STEP_KIND_COUNT; kind++) {
+        if ((step_compilers[kind].fields & FIELD_BIT(field)) != 0)
+            marks |= FIELD_BIT(first_of(step_compilers[kind].marks));
+    }
+    ret_list[0] = '\0';
+    for (uint64_t rest = marks; rest != 0 && used < size; rest &= rest - 1)
+        used += (size_t)snprintf(ret_list + used, size - used, "%s%s",
+                                 rest == marks              ? ""
+                                 : (rest & (rest - 1)) == 0 ? " or "
+                                                            : ", ",
+                                 workflow_field_name(first_of(rest)));
+    return ret_list;
+}
+
+/* What to do about a field that another kind has. */
+static const char *cure_of_field(enum field mark, enum field field)
+{
+    if (field == FIELD_FOR_EACH)
+        return ": make this step the body of one that has it";
+    bool of_body = field == FIELD_RETRY || field == FIELD_COMPENSATE || field == FIELD_UNTIL;
+    return mark == FIELD_STEPS && of_body ? ": give it to the steps of the body" : "";
 }
 
 /* What the step has that its kind has not: the mark of another kind, or a field of one. */
@@ -118,7 +159,9 @@ static void check_kind(struct workflow_compiler *compiler, const struct draft *d
     uint64_t given = draft->fields.given;
     if ((kind->marks & given) == 0)
         return; /* reported: it has none */
-    const char *mark = workflow_field_name(first_of(kind->marks & given));
+    enum field own = first_of(kind->marks & given);
+    const char *mark = workflow_field_name(own);
+    char marks[WORKFLOW_PROBLEM_TEXT_SIZE / 2];
     for (uint64_t rest = given & step_kinds_fields() & ~kind->marks & ~kind->fields; rest != 0;
          rest &= rest - 1) {
         enum field field = first_of(rest);
@@ -130,8 +173,10 @@ static void check_kind(struct workflow_compiler *compiler, const struct draft *d
                                workflow_field_name(field));
         else
             problems_add_error(compiler->values.problems, where,
-                               "%s does not belong to a step with %s, only to one with %s",
-                               workflow_field_name(field), mark, mark_of_field(field));
+                               "%s does not belong to a step with %s, only to one with %s%s",
+                               workflow_field_name(field), mark,
+                               marks_of_field(field, marks, sizeof(marks)),
+                               cure_of_field(own, field));
     }
 }
 
@@ -158,21 +203,39 @@ static void read_step(struct workflow_compiler *compiler, uint32_t index)
     check_kind(compiler, draft);
 }
 
-void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
-                   const struct shape *input_shape, struct arena *scratch)
+/* False: it is reported. */
+static bool count_steps(struct workflow_compiler *compiler, const struct yaml_node *node)
 {
     struct workflow_problems *problems = compiler->values.problems;
     if (node->kind != NODE_SEQUENCE) {
         problems_add_error(problems, node->mark, "Steps must be a list, not %s",
                            yaml_node_phrase(node));
-        return;
+        return false;
     }
     if (node->count == 0 || node->count > WORKFLOW_STEPS_MAX) {
         problems_add_error(problems, node->mark, "Steps has %u steps; it must have 1 to %d",
                            node->count, WORKFLOW_STEPS_MAX);
-        return;
+        return false;
     }
-    compiler->drafts = ARENA_ARRAY(scratch, struct draft, node->count);
+    uint32_t before = *compiler->file_steps;
+    *compiler->file_steps += node->count;
+    if (*compiler->file_steps <= WORKFLOW_FILE_STEPS_MAX)
+        return true;
+    if (before <= WORKFLOW_FILE_STEPS_MAX) /* once */
+        problems_add_error(problems, node->mark,
+                           "a file has at most %d steps with those of its bodies, and these are "
+                           "more: move a part to a workflow of its own",
+                           WORKFLOW_FILE_STEPS_MAX);
+    return false;
+}
+
+void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
+                   const struct expression_shape *input)
+{
+    struct workflow_problems *problems = compiler->values.problems;
+    if (!count_steps(compiler, node))
+        return;
+    compiler->drafts = ARENA_ARRAY(compiler->scratch, struct draft, node->count);
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         struct draft *draft = &compiler->drafts[compiler->draft_count];
         draft->mark = child->mark;
@@ -182,7 +245,7 @@ void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *n
     }
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         read_step(compiler, i);
-    compile_expressions_begin(compiler, input_shape, scratch);
+    compile_expressions_begin(compiler, input);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         struct draft *draft = &compiler->drafts[i];
         compile_when(compiler, draft);

@@ -12,15 +12,18 @@
 #include "engine/shape.h"
 #include "workflow/values.h"
 
+struct expression_names;
+
 /* ---- what an expression may refer to, by its place ---- */
 
 struct expression_known_step {
     struct text name;
     bool before; /* it comes before the step that the expression belongs to */
     bool fails;  /* error.NAME is of use: a catcher of it continues */
+    const struct expression_shape *output; /* NULL: any */
 };
 
-/* Members of data, where an InputShape tells them; NULL: not known. */
+/* Members of data, where an InputShape or an Input tells them; NULL: not known. */
 struct expression_shape {
     uint8_t kinds;    /* set of enum value_kind: 1 << VALUE_TEXT; a number is INT and REAL */
     bool optional;    /* may be missing from the map around it */
@@ -33,6 +36,27 @@ struct expression_shape {
 /* Of a workflow's InputShape; NULL: there is none. Recurses no deeper than a file may be. New in
  * `arena`; texts are borrowed. */
 const struct expression_shape *expression_shape_of(const struct shape *shape, struct arena *arena);
+
+/* What the value of a compiled expression may be, by the names that it was compiled with; the same
+ * of what a template makes. New in `arena`; texts are borrowed. */
+const struct expression_shape *expression_shape_of_value(const struct expression *expression,
+                                                         const struct expression_names *names,
+                                                         struct arena *arena);
+const struct expression_shape *expression_shape_of_template(
+    const struct expression_template *template, const struct expression_names *names,
+    struct arena *arena);
+/* Of data that nothing is known of. */
+extern const struct expression_shape expression_shape_any;
+
+/* Around a body: the workflow of the step that it belongs to. */
+struct expression_outer {
+    struct text step;                          /* that step */
+    bool input_is_item;                        /* it has a ForEach and no Input */
+    bool has_input;                            /* it has an Input, which makes the body's */
+    const struct expression_known_step *steps; /* of the workflow */
+    uint32_t step_count;
+    const struct expression_outer *outer; /* if it is a body itself */
+};
 
 /* Which outputs and errors of steps before are there. */
 struct expression_guards {
@@ -54,7 +78,11 @@ struct expression_names {
     uint32_t allowed; /* set of enum expression_name: 1 << NAME_INPUT | ... */
     const struct expression_known_step *steps; /* indexed as the workflow's */
     uint32_t step_count;
-    const struct expression_shape *input;   /* NULL: any */
+    const struct expression_shape *input;  /* NULL: any */
+    const struct expression_shape *item;   /* NULL: any */
+    const struct expression_shape *result; /* NULL: any */
+    const struct expression_outer *outer;  /* of a body; NULL: of a file's own steps */
+    bool whole; /* it belongs to the workflow, not to a step: its Output */
     const struct expression_guards *guards; /* NULL: what may be missing is not checked */
     bool deployed; /* the text was checked when it was new: only what cannot be evaluated counts */
 };

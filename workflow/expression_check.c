@@ -124,8 +124,11 @@ static struct known check_name(const struct checker *checker, const struct expre
     case NAME_TICK:
         return (struct known){K(TEXT), NULL};
     case NAME_OUTPUT:
+        return of_shape(checker->draft->names->steps[node->index].output);
     case NAME_ITEM:
+        return of_shape(checker->draft->names->item);
     case NAME_RESULT:
+        return of_shape(checker->draft->names->result);
     case EXPRESSION_NAME_COUNT:
         break;
     }
@@ -186,9 +189,16 @@ static struct known check_step_of_path(struct checker *checker, uint16_t index, 
 
 static struct known check_path(struct checker *checker, const struct expression_node *node)
 {
+    const struct expression_node *first = node_at(checker, node->first);
     struct known known = check_node(checker, node->first);
-    for (uint16_t at = node_at(checker, node->first)->next; at != 0;
-         at = node_at(checker, at)->next)
+    if (first->kind == EXPR_NAME && first->code == NAME_OUTPUT && known.kinds == KIND_SET(NULL)) {
+        expression_report(checker->draft->problems, WORKFLOW_ERROR, first->at,
+                          "step %.*s has Steps without an Output, so its output is null: give it "
+                          "one",
+                          QUOTE_ARG(first->text));
+        return anything;
+    }
+    for (uint16_t at = first->next; at != 0; at = node_at(checker, at)->next)
         known = check_step_of_path(checker, at, known);
     return known;
 }
@@ -464,16 +474,44 @@ static struct known check_node(struct checker *checker, uint16_t index)
     return check_children(checker, node);
 }
 
-void expression_check(struct expression_draft *draft, uint8_t kinds)
+static struct known check(struct expression_draft *draft)
 {
     struct checker checker = {.draft = draft};
     for (uint32_t i = 0; i < EXPRESSION_DEPTH_MAX; i++)
         checker.variables[i] = anything;
-    struct known known = check_node(&checker, 0);
+    return check_node(&checker, 0);
+}
+
+void expression_check(struct expression_draft *draft, uint8_t kinds)
+{
+    struct known known = check(draft);
     char wanted[96], is[96];
     if ((known.kinds & kinds) == 0)
         expression_report(draft->problems, WORKFLOW_ERROR, 0, "this gives %s; %s it must give %s",
                           phrase_of(known.kinds, is, sizeof(is)),
                           kinds == KINDS_IN_TEXT ? "within other text" : "here",
                           phrase_of(kinds, wanted, sizeof(wanted)));
+}
+
+const struct expression_shape expression_shape_any = {.kinds = KINDS_ANY};
+
+const struct expression_shape *expression_shape_of_value(const struct expression *expression,
+                                                         const struct expression_names *names,
+                                                         struct arena *arena)
+{
+    struct expression_problems unseen = {0}; /* reported when it was compiled */
+    struct expression_draft draft;
+    draft.source = expression->source;
+    draft.names = names;
+    draft.arena = arena;
+    draft.problems = &unseen;
+    draft.node_count = expression->node_count;
+    memcpy(draft.nodes, expression->nodes, expression->node_count * sizeof(draft.nodes[0]));
+    struct known known = check(&draft);
+    struct expression_shape *shape = ARENA_NEW(arena, struct expression_shape);
+    *shape = known.shape != NULL ? *known.shape : (struct expression_shape){0};
+    shape->kinds = known.kinds;
+    shape->optional = false;
+    shape->name = (struct text){0};
+    return shape;
 }

@@ -339,12 +339,31 @@ static bool report_name_with_marks(const struct expression_draft *draft, uint32_
     return false;
 }
 
+/* A body sees nothing of the workflow around it. */
+static bool report_outer_step(const struct expression_draft *draft, uint32_t at, const char *root,
+                              struct text name)
+{
+    const struct expression_outer *body = draft->names->outer;
+    for (const struct expression_outer *outer = body; outer != NULL; outer = outer->outer) {
+        for (uint32_t i = 0; i < outer->step_count; i++) {
+            if (!text_equal(outer->steps[i].name, name))
+                continue;
+            expression_report(draft->problems, WORKFLOW_ERROR, at,
+                              "%s.%.*s is not known in the body of %.*s: pass it by Input of %.*s",
+                              root, QUOTE_ARG(name), QUOTE_ARG(body->step), QUOTE_ARG(body->step));
+            return true;
+        }
+    }
+    return false;
+}
+
 static void report_step(const struct expression_draft *draft, uint32_t at, const char *root,
                         struct text name)
 {
     struct text candidates[64];
     uint32_t count = 0;
-    if (at > 0 && report_name_with_marks(draft, at, root, name))
+    if ((at > 0 && report_name_with_marks(draft, at, root, name)) ||
+        report_outer_step(draft, at, root, name))
         return;
     for (uint32_t i = 0; i < draft->names->step_count && count < 64; i++) {
         if (draft->names->steps[i].before)
@@ -386,6 +405,20 @@ bool expression_find_step(const struct expression_draft *draft, uint32_t at,
     return false;
 }
 
+/* What a sub-order does not get of its parent's details. */
+static void check_member_of_suborder(const struct expression_draft *draft, uint32_t at,
+                                     enum expression_order_member member)
+{
+    const struct expression_outer *outer = draft->names->outer;
+    bool empty = member == MEMBER_LINES || member == MEMBER_ATTRIBUTES || member == MEMBER_CURRENCY;
+    if (outer == NULL || !empty || draft->names->deployed)
+        return;
+    struct text name = expression_order_member_text(member);
+    expression_report(draft->problems, WORKFLOW_ERROR, at,
+                      "order.%.*s is empty in the body of %.*s: pass it by Input of %.*s",
+                      TEXT_ARG(name), QUOTE_ARG(outer->step), QUOTE_ARG(outer->step));
+}
+
 bool expression_find_order_member(const struct expression_draft *draft, uint32_t at,
                                   struct text name, uint16_t *ret_member)
 {
@@ -393,6 +426,7 @@ bool expression_find_order_member(const struct expression_draft *draft, uint32_t
     for (uint16_t i = 0; i < EXPRESSION_ORDER_MEMBER_COUNT; i++) {
         candidates[i] = expression_order_member_text((enum expression_order_member)i);
         if (text_equal(candidates[i], name)) {
+            check_member_of_suborder(draft, at, (enum expression_order_member)i);
             *ret_member = i;
             return true;
         }

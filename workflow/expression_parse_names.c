@@ -51,6 +51,30 @@ static uint16_t parse_compound(struct expression_parser *parser, enum expression
     return index;
 }
 
+/* Names that a body has from the step around it. */
+static bool report_name_of_body(const struct expression_draft *draft, enum expression_name name,
+                                uint32_t at)
+{
+    const struct expression_outer *outer = draft->names->outer;
+    struct text text = expression_name_text(name);
+    if (name == NAME_ITEM && outer->input_is_item)
+        expression_report(draft->problems, WORKFLOW_ERROR, at,
+                          "item is not known in the body of %.*s: write input, which is the item",
+                          QUOTE_ARG(outer->step));
+    else if (name == NAME_ITEM || name == NAME_INDEX)
+        expression_report(draft->problems, WORKFLOW_ERROR, at,
+                          "%.*s is not known in the body of %.*s: pass it by Input of %.*s",
+                          TEXT_ARG(text), QUOTE_ARG(outer->step), QUOTE_ARG(outer->step));
+    else if (name == NAME_RESULT && draft->names->whole)
+        expression_report(draft->problems, WORKFLOW_ERROR, at,
+                          "the Output of %.*s is made of its own steps: write output.STEP instead "
+                          "of result",
+                          QUOTE_ARG(outer->step));
+    else
+        return false;
+    return true;
+}
+
 static void check_allowed(struct expression_parser *parser, enum expression_name name, uint32_t at)
 {
     static const char *const places[] = {
@@ -59,6 +83,8 @@ static void check_allowed(struct expression_parser *parser, enum expression_name
     };
     struct text text = expression_name_text(name);
     if ((parser->draft->names->allowed & UINT32_C(1) << name) != 0)
+        return;
+    if (parser->draft->names->outer != NULL && report_name_of_body(parser->draft, name, at))
         return;
     if (places[name][0] != '\0')
         expression_report(parser->draft->problems, WORKFLOW_ERROR, at,

@@ -115,6 +115,14 @@ static json_t *whole_schema(int64_t least, int64_t most)
                           "maximum", (json_int_t)most));
 }
 
+/* Of data, or an expression for a list. */
+static json_t *list_or_text_schema(int64_t least, int64_t most)
+{
+    json_t *list = made(json_pack("{s:s, s:I, s:I}", "type", "array", "minItems", (json_int_t)least,
+                                  "maxItems", (json_int_t)most));
+    return made(json_pack("{s:[o, o]}", "anyOf", text_schema(0, 0), list));
+}
+
 static json_t *form_schema(const struct field_table *table, const struct field_form *form);
 
 static json_t *list_schema(const struct field_table *table, const struct field_form *form)
@@ -164,6 +172,11 @@ static json_t *form_schema(const struct field_table *table, const struct field_f
     case FORM_ONE_OR_LIST:
         return made(json_pack("{s:[o, o]}", "anyOf", form_schema(table, form->element),
                               list_schema(table, form)));
+    case FORM_LIST_OR_TEXT:
+        return list_or_text_schema(form->least, form->most);
+    case FORM_WHOLE_OR_ALL:
+        return made(json_pack("{s:[o, {s:[s]}]}", "anyOf", whole_schema(form->least, form->most),
+                              "enum", "all"));
     case FORM_BY_NAME:
         return made(json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
                               form_schema(table, form->element)));

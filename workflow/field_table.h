@@ -25,13 +25,15 @@ enum field_form_kind {
     FORM_MILLI,         /* a number of least .. most thousandths */
     FORM_MILLI_OR_TEXT, /* such a number, or an expression for one */
     FORM_BOOLEAN,
-    FORM_WORD,        /* one of `words` */
-    FORM_TYPE,        /* of an InputShape */
-    FORM_OBJECT,      /* a mapping that others know */
-    FORM_PLACE,       /* the mapping at `place` */
-    FORM_LIST,        /* of least .. most elements */
-    FORM_ONE_OR_LIST, /* an element, or such a list */
-    FORM_BY_NAME,     /* a mapping of elements */
+    FORM_WORD,         /* one of `words` */
+    FORM_TYPE,         /* of an InputShape */
+    FORM_OBJECT,       /* a mapping that others know */
+    FORM_PLACE,        /* the mapping at `place` */
+    FORM_LIST,         /* of least .. most elements */
+    FORM_ONE_OR_LIST,  /* an element, or such a list */
+    FORM_LIST_OR_TEXT, /* a list of least .. most, of data, or an expression for one */
+    FORM_WHOLE_OR_ALL, /* least .. most, or "all" */
+    FORM_BY_NAME,      /* a mapping of elements */
 };
 
 struct field_form {
@@ -110,6 +112,14 @@ struct field_form {
 #define FORM_IS_ONE_OR_LIST(lo, hi, ...)                                                         \
     {                                                                                            \
         .kind = FORM_ONE_OR_LIST, .least = (lo), .most = (hi), .element = FORM_WITH(__VA_ARGS__) \
+    }
+#define FORM_IS_LIST_OR_TEXT(lo, hi)                           \
+    {                                                          \
+        .kind = FORM_LIST_OR_TEXT, .least = (lo), .most = (hi) \
+    }
+#define FORM_IS_WHOLE_OR_ALL(lo, hi)                           \
+    {                                                          \
+        .kind = FORM_WHOLE_OR_ALL, .least = (lo), .most = (hi) \
     }
 #define FORM_IS_BY_NAME(...)                                    \
     {                                                           \

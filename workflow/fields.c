@@ -98,6 +98,11 @@ static const struct field_place places[PLACE_COUNT] = {
                      BIT(FIELD_COMMENT) | BIT(FIELD_FROM) | BIT(FIELD_OPTIONS) |
                          BIT(FIELD_QUESTION),
                      0, 0, NULL, 0},
+    [PLACE_FOR_EACH] = {"ForEach of a step",
+                        BIT(FIELD_COMMENT) | BIT(FIELD_ITEMS) | BIT(FIELD_MAX_CONCURRENCY) |
+                            BIT(FIELD_TOLERATED_FAILURE_COUNT) | BIT(FIELD_STOP_WHEN) |
+                            BIT(FIELD_PRIORITY),
+                        BIT(FIELD_ITEMS), 0, NULL, 0},
     [PLACE_RETRIER] = {"a retrier",
                        BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
                            BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
@@ -111,7 +116,7 @@ static const struct field_place places[PLACE_COUNT] = {
 static const struct foreign_field foreign[] = {
     {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
     {TEXT_CONST("States"), "the steps are listed in Steps"},
-    {TEXT_CONST("Type"), "Agent, Set, Fail, Wait or Await says what a step does"},
+    {TEXT_CONST("Type"), "Agent, Set, Fail, Wait, Await or Steps says what a step does"},
     {TEXT_CONST("SecondsPath"), "Seconds is an expression, such as input.delay"},
     {TEXT_CONST("TimestampPath"), "Timestamp is an expression, such as input.due"},
     {TEXT_CONST("Resource"), "Agent names the agent that does the step"},
@@ -137,6 +142,13 @@ static const struct foreign_field foreign[] = {
     {TEXT_CONST("Branches"), "steps with the same After run at the same time"},
     {TEXT_CONST("DependsOn"), "After names the steps that come before"},
     {TEXT_CONST("Cause"), "Message says more about an Error"},
+    {TEXT_CONST("ItemProcessor"), "Steps has the steps of an item"},
+    {TEXT_CONST("Iterator"), "Steps has the steps of an item"},
+    {TEXT_CONST("ItemReader"), "Items is an expression, such as input.parts"},
+    {TEXT_CONST("ItemsPath"), "Items is an expression, such as input.parts"},
+    {TEXT_CONST("ItemSelector"), "Input says what the steps of an item get"},
+    {TEXT_CONST("MaxConcurrencyPath"), "MaxConcurrency is a number"},
+    {TEXT_CONST("ToleratedFailurePercentage"), "ToleratedFailureCount is a number, or all"},
     {TEXT_CONST("Cases"), "a file of tests is for `reeve test`"},
     {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs in Defaults"},
 };

@@ -14,6 +14,7 @@ enum workflow_place {
     PLACE_FAIL,
     PLACE_WAIT,
     PLACE_AWAIT,
+    PLACE_FOR_EACH,
     PLACE_RETRIER,
     PLACE_CATCHER,
     PLACE_COUNT

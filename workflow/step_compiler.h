@@ -15,12 +15,12 @@ struct step_compiler {
     uint64_t marks;
     uint64_t fields;
     void (*compile)(struct workflow_compiler *compiler, struct draft *draft);
-    int64_t (*longest_ms)(const struct workflow_step *step);
+    int64_t (*longest_ms)(const struct draft *draft);
 };
 
 #define STEP_KIND(kind, marks, fields, compile, longest_ms)                \
     void compile(struct workflow_compiler *compiler, struct draft *draft); \
-    int64_t longest_ms(const struct workflow_step *step);
+    int64_t longest_ms(const struct draft *draft);
 #include "workflow/kinds.def"
 
 extern const struct step_compiler step_compilers[STEP_KIND_COUNT];

@@ -88,10 +88,20 @@ static void warn_of_constant(const struct values *values, const struct yaml_node
     struct text name = expression_asks_for_required(expression, names);
     if (truth == TRUTH_UNKNOWN)
         return;
-    if (text_empty(name))
+    if (text_empty(name) && strcmp(what, "When") != 0)
+        problems_add_warning(values->problems, node->mark,
+                             "%s is always %s: correct it, or leave it out", what,
+                             truth == TRUTH_TRUE ? "true" : "false");
+    else if (text_empty(name))
         problems_add_warning(values->problems, node->mark, "%s is always %s", what,
                              truth == TRUTH_TRUE ? "true: leave it out"
                                                  : "false: the step never runs");
+    else if (names->outer != NULL && names->outer->has_input)
+        problems_add_warning(values->problems, node->mark,
+                             "%s is always %s, because Input of %.*s always makes %.*s: %s", what,
+                             truth == TRUTH_TRUE ? "true" : "false", QUOTE_ARG(names->outer->step),
+                             QUOTE_ARG(name),
+                             truth == TRUTH_TRUE ? "leave it out" : "remove the step");
     else
         problems_add_warning(
             values->problems, node->mark,

@@ -165,12 +165,12 @@ static bool parse_number(const struct yaml_node *node, struct number *ret_number
     return true;
 }
 
-bool value_whole(const struct values *values, const struct yaml_node *node, const char *what,
-                 int64_t least, int64_t most, int64_t *ret_value)
+static bool read_whole(const struct values *values, const struct yaml_node *node, const char *what,
+                       const char *wanted, int64_t least, int64_t most, int64_t *ret_value)
 {
     struct number number;
     if (!parse_number(node, &number) || !number.whole)
-        return wrong_type(values, node, what, "a whole number");
+        return wrong_type(values, node, what, wanted);
     int64_t value = number.negative ? -(number.milli / 1000) : number.milli / 1000;
     if (number.huge || value < least || value > most) {
         problems_add_error(values->problems, node->mark, "%s must be from %lld to %lld, not %.*s",
@@ -178,6 +178,21 @@ bool value_whole(const struct values *values, const struct yaml_node *node, cons
         return false;
     }
     *ret_value = value;
+    return true;
+}
+
+bool value_whole(const struct values *values, const struct yaml_node *node, const char *what,
+                 int64_t least, int64_t most, int64_t *ret_value)
+{
+    return read_whole(values, node, what, "a whole number", least, most, ret_value);
+}
+
+bool value_whole_or_all(const struct values *values, const struct yaml_node *node, const char *what,
+                        int64_t least, int64_t most, int64_t all, int64_t *ret_value)
+{
+    if (node->kind != NODE_SCALAR || !text_equal(node->text, TEXT("all")))
+        return read_whole(values, node, what, "a whole number or all", least, most, ret_value);
+    *ret_value = all;
     return true;
 }
 

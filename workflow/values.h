@@ -32,6 +32,9 @@ bool value_text(const struct values *values, const struct yaml_node *node, const
 /* `least` .. `most`. */
 bool value_whole(const struct values *values, const struct yaml_node *node, const char *what,
                  int64_t least, int64_t most, int64_t *ret_value);
+/* The same, or "all", which is given as `all`. */
+bool value_whole_or_all(const struct values *values, const struct yaml_node *node, const char *what,
+                        int64_t least, int64_t most, int64_t all, int64_t *ret_value);
 /* Seconds, as fine as a millisecond: more than 0, at most DURATION_MS_MAX. */
 bool value_duration(const struct values *values, const struct yaml_node *node, const char *what,
                     int64_t *ret_ms);

@@ -139,7 +139,8 @@ static int evaluate(struct cli *cli, struct workflow_file *file)
     struct eval eval = {.cli = cli, .arena = &file->heap.arena, .workflow = file->workflow};
     int code = EXIT_CODE_DATA;
     for (uint32_t i = 0; i < file->workflow->step_count; i++)
-        eval.known[i] = (struct expression_known_step){file->workflow->steps[i].name, true, true};
+        eval.known[i] = (struct expression_known_step){
+            .name = file->workflow->steps[i].name, .before = true, .fails = true};
     eval.scope.steps = eval.steps;
     eval.scope.step_count = file->workflow->step_count;
     if (!take_flags(&eval, &code))

@@ -60,7 +60,7 @@ static struct text canonical(const char *json)
 
 static const struct expression *compile(const char *source)
 {
-    static const struct expression_known_step step = {TEXT_CONST("CheckFraud"), true, false};
+    static const struct expression_known_step step = {TEXT_CONST("CheckFraud"), true, false, NULL};
     struct expression_names names = {
         .allowed = EXPRESSION_NAMES_ALWAYS, .steps = &step, .step_count = 1};
     struct expression_problems problems;

@@ -13,8 +13,8 @@ enum { FEW_UNITS = 50, DATA_BYTES_MAX = 256 * 1024, RESULT_BYTES_MAX = 64 * 1024
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct expression_known_step steps[] = {{TEXT_CONST("A"), true, true},
-                                                     {TEXT_CONST("b-c"), true, true}};
+static const struct expression_known_step steps[] = {{TEXT_CONST("A"), true, true, NULL},
+                                                     {TEXT_CONST("b-c"), true, true, NULL}};
 static const struct expression_names names = {
     .allowed = EXPRESSION_NAMES_ALWAYS | 1U << NAME_RESULT | 1U << NAME_INDEX | 1U << NAME_ITEM,
     .steps = steps,

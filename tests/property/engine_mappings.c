@@ -51,8 +51,9 @@ static struct expression_names names_at(struct drawing *drawing, uint32_t index,
     const struct workflow *workflow = &drawing->mapped->workflow;
     uint64_t before = steps_before(workflow, index);
     for (uint32_t i = 0; i < workflow->step_count; i++)
-        drawing->known[i] = (struct expression_known_step){
-            drawing->steps[i].name, (before >> i & 1) != 0, continues(&drawing->steps[i])};
+        drawing->known[i] = (struct expression_known_step){.name = drawing->steps[i].name,
+                                                           .before = (before >> i & 1) != 0,
+                                                           .fails = continues(&drawing->steps[i])};
     bool signal = result && drawing->steps[index].kind == STEP_KIND_AWAIT;
     uint32_t of_steps = signal ? 1U << NAME_OUTPUT | 1U << NAME_ERROR : 0;
     return (struct expression_names){

@@ -69,9 +69,10 @@ static void check_limit(struct workflow_compiler *compiler, const struct draft *
     if (draft->fields.of[FIELD_TIMEOUT_SECONDS] != NULL || compiler->timeout_ms > 0)
         return;
     problems_add_error(compiler->values.problems, draft->mark,
-                       "step %.*s would await a signal for ever: set TimeoutSeconds on the step or "
-                       "on the workflow",
-                       TEXT_ARG(draft->step.name));
+                       "step %.*s would await a signal for ever: set TimeoutSeconds on the step%s",
+                       TEXT_ARG(draft->step.name),
+                       compiles_body(compiler) ? ", as orders of a body have no time limit"
+                                               : " or on the workflow");
 }
 
 /* Signals come at any time, so what they are held against is there from the beginning. */
@@ -93,7 +94,7 @@ void await_compile(struct workflow_compiler *compiler, struct draft *draft)
 }
 
 /* Without a limit of its own it has that of the order, which others are compared with. */
-int64_t await_longest_ms(const struct workflow_step *step)
+int64_t await_longest_ms(const struct draft *draft)
 {
-    return step->timeout_ms;
+    return draft->step.timeout_ms;
 }

@@ -8,8 +8,8 @@ void set_compile(struct workflow_compiler *compiler, struct draft *draft)
     draft->step.set = compile_step_template(compiler, draft, node, "Set", 0, SET_BYTES_MAX);
 }
 
-int64_t set_longest_ms(const struct workflow_step *step)
+int64_t set_longest_ms(const struct draft *draft)
 {
-    (void)step;
+    (void)draft;
     return 0; /* at once */
 }

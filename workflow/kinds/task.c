@@ -101,7 +101,8 @@ static void check_continue(struct workflow_compiler *compiler, const struct draf
         if (step->catchers[i].next == OUTCOME_CONTINUE && step->has_compensate) {
             problems_add_error(compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
                                "step %.*s has $continue and Compensate: what its attempts may have "
-                               "applied would stay; leave out one of the two",
+                               "applied would stay; put the step into Steps of its own, and "
+                               "$continue there",
                                TEXT_ARG(step->name));
             return;
         }
@@ -168,8 +169,9 @@ void task_compile(struct workflow_compiler *compiler, struct draft *draft)
 }
 
 /* From the first request to the last report that may come. */
-int64_t task_longest_ms(const struct workflow_step *step)
+int64_t task_longest_ms(const struct draft *draft)
 {
+    const struct workflow_step *step = &draft->step;
     int64_t attempt = step->timeout_ms + step->max_extension_ms;
     int64_t total = attempt;
     for (uint32_t i = 0; i < step->retry.count; i++) {

@@ -86,8 +86,9 @@ void wait_compile(struct workflow_compiler *compiler, struct draft *draft)
 }
 
 /* Of what data decides nothing is known before. */
-int64_t wait_longest_ms(const struct workflow_step *step)
+int64_t wait_longest_ms(const struct draft *draft)
 {
+    const struct workflow_step *step = &draft->step;
     const struct expression_node *number =
         step->wait.seconds != NULL ? number_of(step->wait.seconds) : NULL;
     double ms = number != NULL ? seconds_of(number) * 1000 : 0;

@@ -9,11 +9,11 @@
  * failure is caught. */
 enum { ALWAYS, CAR, HOTEL, BOOK, PAY, STEPS };
 
-static const struct expression_known_step steps[STEPS] = {{TEXT_CONST("Always"), true, false},
-                                                          {TEXT_CONST("Car"), true, false},
-                                                          {TEXT_CONST("Hotel"), true, false},
-                                                          {TEXT_CONST("Book"), true, false},
-                                                          {TEXT_CONST("Pay"), true, true}};
+static const struct expression_known_step steps[STEPS] = {{TEXT_CONST("Always"), true, false, NULL},
+                                                          {TEXT_CONST("Car"), true, false, NULL},
+                                                          {TEXT_CONST("Hotel"), true, false, NULL},
+                                                          {TEXT_CONST("Book"), true, false, NULL},
+                                                          {TEXT_CONST("Pay"), true, true, NULL}};
 /* {total: number, vip: boolean?, gift?: {text: string, card: string?}, lines: [{sku: string?}]} */
 static const struct shape gift_members[] = {
     {.kind = SHAPE_STRING, .optional = true, .name = TEXT_CONST("card")},

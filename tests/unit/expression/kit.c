@@ -13,9 +13,9 @@
 enum { PRINTED_SIZE = 4096, RESULT_BYTES_MAX = 1 << 20 };
 
 static const struct expression_known_step steps[] = {
-    {TEXT_CONST("Check"), true, false},   {TEXT_CONST("reserve-stock"), true, false},
-    {TEXT_CONST("Skipped"), true, false}, {TEXT_CONST("Large"), true, false},
-    {TEXT_CONST("Caught"), true, true},   {TEXT_CONST("Later"), false, false}};
+    {TEXT_CONST("Check"), true, false, NULL},   {TEXT_CONST("reserve-stock"), true, false, NULL},
+    {TEXT_CONST("Skipped"), true, false, NULL}, {TEXT_CONST("Large"), true, false, NULL},
+    {TEXT_CONST("Caught"), true, true, NULL},   {TEXT_CONST("Later"), false, false, NULL}};
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
 const struct expression_names kit_names = {

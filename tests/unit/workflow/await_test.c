@@ -93,8 +93,10 @@ Test(workflow_await, has_its_fields_only)
 {
     LINT({LIMITED "  - {Name: A, Await: {}, Retry: [], Pivot: true, Input: 1}\n",
           "5:26: error: Retry does not belong to a step with Await, only to one with Agent\n"
-          "5:37: error: Pivot does not belong to a step with Await, only to one with Agent\n"
-          "5:50: error: Input does not belong to a step with Await, only to one with Agent\n"},
+          "5:37: error: Pivot does not belong to a step with Await, only to one with Agent or "
+          "Steps\n"
+          "5:50: error: Input does not belong to a step with Await, only to one with Agent or "
+          "Steps\n"},
          {LIMITED "  - {Name: A, Await: {}, Agent: x}\n",
           "5:15: error: a step has Agent or Await, not both: make two steps of it\n"},
          {LIMITED "  - {Name: A, Await: managers}\n",

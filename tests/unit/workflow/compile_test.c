@@ -192,7 +192,7 @@ Test(workflow_compile, compiles_json)
     cr_assert_str_eq(
         parsed.problems,
         "2:13: error: Version must be a whole number, not a text (1): leave out the quotes\n"
-        "3:3: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+        "3:3: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
         "3:17: error: Agnet is an unknown field of a step: did you mean Agent?\n",
         "%s", parsed.problems);
 }
@@ -224,6 +224,8 @@ Test(workflow_compile, compiles_the_examples_without_errors)
     glob_t found = {0};
     snprintf(pattern, sizeof(pattern), "%s/examples/workflows/*.yaml", root);
     cr_assert(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc >= 3);
+    snprintf(pattern, sizeof(pattern), "%s/examples/cookbook/*.yaml", root);
+    cr_assert(glob(pattern, GLOB_APPEND, NULL, &found) == 0 && found.gl_pathc >= 13);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         static char text[WORKFLOW_BYTES_MAX];
         if (string_ends_with(found.gl_pathv[i], ".test.yaml"))

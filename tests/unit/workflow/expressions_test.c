@@ -41,13 +41,14 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
         {HEAD "  - {Name: A, Set: 1, Agent: x}\n",
          "4:15: error: a step has Agent or Set, not both: make two steps of it\n"},
         {HEAD "  - {Name: A, Set: 1, Input: 2, Pivot: true}\n",
-         "4:23: error: Input does not belong to a step with Set, only to one with Agent\n"
-         "4:33: error: Pivot does not belong to a step with Set, only to one with Agent\n"},
+         "4:23: error: Input does not belong to a step with Set, only to one with Agent or Steps\n"
+         "4:33: error: Pivot does not belong to a step with Set, only to one with Agent or "
+         "Steps\n"},
         {HEAD "  - {Name: A, Fail: {Error: E}, TimeoutSeconds: 3}\n",
          "4:33: error: TimeoutSeconds does not belong to a step with Fail, only to one with "
-         "Agent\n"},
+         "Agent, Await or Steps\n"},
         {HEAD "  - {Name: A, When: input.a}\n",
-         "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
+         "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"},
         {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
         {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
          "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without "
@@ -84,43 +85,45 @@ Test(workflow_expressions, compiles_what_a_step_waits_for)
 
 Test(workflow_expressions, explains_mistakes_in_what_a_step_waits_for)
 {
-    LINT({HEAD "  - {Name: A, Wait: {Seconds: -1}}\n", "4:31: error: Seconds is negative\n"},
-         {HEAD "  - {Name: A, Wait: {Seconds: 31622400}}\n", ""},
-         {HEAD "  - {Name: A, Wait: {Seconds: 31622400.5}}\n",
-          "4:31: error: Seconds is more than 31622400, which are 366 days\n"},
-         {HEAD "  - {Name: A, Wait: {Seconds: \"'60'\"}}\n",
-          "4:32: error: this gives a text; here it must give a number\n"},
-         {HEAD "  - {Name: A, Wait: 60}\n",
-          "4:21: error: Wait must be a mapping: write {Seconds: 60}\n"},
-         {HEAD "  - {Name: A, Wait: 2026-07-01}\n",
-          "4:21: error: Wait must be a mapping: write {Timestamp: 2026-07-01}\n"},
-         {HEAD "  - {Name: A, Wait: {Timestamp: 2026-07-01T09:00:00Z}}\n",
-          "4:33: error: Timestamp is an expression: write the time as a text in it, "
-          "\"'2026-07-01T09:00:00Z'\"\n"},
-         {HEAD "  - {Name: A, Wait: {Timestamp: \"'2026-02-29T09:00:00Z'\"}}\n",
-          "4:33: error: 2026-02-29T09:00:00Z is not a time of RFC 3339, such as "
-          "2026-07-01T09:00:00Z\n"},
-         {HEAD "  - {Name: A, Wait: {Timestamp: 60}}\n",
-          "4:33: error: this gives a number; here it must give a text\n"},
-         {HEAD "  - {Name: A, Wait: {SpreadSeconds: 60}}\n",
-          "4:21: error: Wait of a step has no Seconds or Timestamp\n"},
-         {HEAD "  - {Name: A, Wait: {Seconds: 1, Timestamp: input.t}}\n",
-          "4:34: error: a step waits for Seconds or until Timestamp, not both: make two steps of "
-          "it\n"},
-         {HEAD "  - {Name: A, Wait: {Second: 1}}\n",
-          "4:21: error: Wait of a step has no Seconds or Timestamp\n"
-          "4:22: error: Second is an unknown field of Wait of a step: did you mean Seconds?\n"},
-         {HEAD "  - {Name: A, Wait: {SecondsPath: $.s, Seconds: 1}}\n",
-          "4:22: error: there is no field SecondsPath here: Seconds is an expression, such as "
-          "input.delay\n"},
-         {HEAD "  - {Name: A, Wait: {Seconds: input.s}, Until: input.b, Pivot: true}\n",
-          "4:41: error: Until does not belong to a step with Wait, only to one with Agent\n"
-          "4:57: error: Pivot does not belong to a step with Wait, only to one with Agent\n"},
-         {HEAD "  - {Name: A, Agent: x, Wait: {Seconds: 1}}\n",
-          "4:25: error: a step has Agent or Wait, not both: make two steps of it\n"},
-         {"Name: w\nVersion: 1\nTimeoutSeconds: 60\nSteps:\n"
-          "  - {Name: A, Wait: {Seconds: 50, SpreadSeconds: 20}}\n",
-          "5:12: warning: step A may take 70 s, longer than the whole order (60 s)\n"});
+    LINT(
+        {HEAD "  - {Name: A, Wait: {Seconds: -1}}\n", "4:31: error: Seconds is negative\n"},
+        {HEAD "  - {Name: A, Wait: {Seconds: 31622400}}\n", ""},
+        {HEAD "  - {Name: A, Wait: {Seconds: 31622400.5}}\n",
+         "4:31: error: Seconds is more than 31622400, which are 366 days\n"},
+        {HEAD "  - {Name: A, Wait: {Seconds: \"'60'\"}}\n",
+         "4:32: error: this gives a text; here it must give a number\n"},
+        {HEAD "  - {Name: A, Wait: 60}\n",
+         "4:21: error: Wait must be a mapping: write {Seconds: 60}\n"},
+        {HEAD "  - {Name: A, Wait: 2026-07-01}\n",
+         "4:21: error: Wait must be a mapping: write {Timestamp: 2026-07-01}\n"},
+        {HEAD "  - {Name: A, Wait: {Timestamp: 2026-07-01T09:00:00Z}}\n",
+         "4:33: error: Timestamp is an expression: write the time as a text in it, "
+         "\"'2026-07-01T09:00:00Z'\"\n"},
+        {HEAD "  - {Name: A, Wait: {Timestamp: \"'2026-02-29T09:00:00Z'\"}}\n",
+         "4:33: error: 2026-02-29T09:00:00Z is not a time of RFC 3339, such as "
+         "2026-07-01T09:00:00Z\n"},
+        {HEAD "  - {Name: A, Wait: {Timestamp: 60}}\n",
+         "4:33: error: this gives a number; here it must give a text\n"},
+        {HEAD "  - {Name: A, Wait: {SpreadSeconds: 60}}\n",
+         "4:21: error: Wait of a step has no Seconds or Timestamp\n"},
+        {HEAD "  - {Name: A, Wait: {Seconds: 1, Timestamp: input.t}}\n",
+         "4:34: error: a step waits for Seconds or until Timestamp, not both: make two steps of "
+         "it\n"},
+        {HEAD "  - {Name: A, Wait: {Second: 1}}\n",
+         "4:21: error: Wait of a step has no Seconds or Timestamp\n"
+         "4:22: error: Second is an unknown field of Wait of a step: did you mean Seconds?\n"},
+        {HEAD "  - {Name: A, Wait: {SecondsPath: $.s, Seconds: 1}}\n",
+         "4:22: error: there is no field SecondsPath here: Seconds is an expression, such as "
+         "input.delay\n"},
+        {HEAD "  - {Name: A, Wait: {Seconds: input.s}, Until: input.b, Pivot: true}\n",
+         "4:41: error: Until does not belong to a step with Wait, only to one with Agent or Await\n"
+         "4:57: error: Pivot does not belong to a step with Wait, only to one with Agent or "
+         "Steps\n"},
+        {HEAD "  - {Name: A, Agent: x, Wait: {Seconds: 1}}\n",
+         "4:25: error: a step has Agent or Wait, not both: make two steps of it\n"},
+        {"Name: w\nVersion: 1\nTimeoutSeconds: 60\nSteps:\n"
+         "  - {Name: A, Wait: {Seconds: 50, SpreadSeconds: 20}}\n",
+         "5:12: warning: step A may take 70 s, longer than the whole order (60 s)\n"});
 }
 
 /* ---- Until ---- */
@@ -162,7 +165,7 @@ Test(workflow_expressions, lets_a_catcher_continue_where_that_leaves_nothing_beh
          {HEAD "  - Name: A\n    Agent: x\n    Compensate: {Action: Undo}\n"
                "    Catch: [{ErrorEquals: [E], Next: $continue}]\n",
           "7:12: error: step A has $continue and Compensate: what its attempts may have applied "
-          "would stay; leave out one of the two\n"},
+          "would stay; put the step into Steps of its own, and $continue there\n"},
          {HEAD "  - Name: P\n    Agent: x\n    Pivot: true\n"
                "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [E], Next: $continue}]}\n",
           ""},

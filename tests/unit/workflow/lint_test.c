@@ -7,7 +7,7 @@
 Test(workflow_lint, reports_unknown_missing_empty_and_repeated_fields)
 {
     LINT({HEAD "  - {Name: A, Agnet: x}\n",
-          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
           "4:15: error: Agnet is an unknown field of a step: did you mean Agent?\n"},
          {"name: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
           "1:1: error: name is an unknown field of the workflow: did you mean Name?\n"
@@ -67,7 +67,7 @@ Test(workflow_lint, checks_agents)
     LINT({HEAD "  - {Name: A, Agent: x, Agents: [y]}\n",
           "4:25: error: a step has Agent or Agents, not both: name all of them in Agents\n"},
          {HEAD "  - {Name: A}\n",
-          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
+          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"},
          {HEAD "  - {Name: A, Agents: []}\n",
           "4:23: error: Agents names 0 agents; it must name 1 to 8\n"},
          {HEAD "  - {Name: A, Agents: [a, b, c, d, e, f, g, h, i]}\n",
@@ -86,7 +86,7 @@ Test(workflow_lint, checks_agents)
          {HEAD "  - {Name: A, Agents: }\n",
           "4:15: error: Agents has no value: give it one or leave it out\n"},
          {HEAD "  - {Name: A, Agentss: [x]}\n",
-          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
+          "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
           "4:15: error: Agentss is an unknown field of a step: did you mean Agents?\n"},
          {"Name: w\nVersion: 1\nDefaults: {Agents: [x]}\nSteps: [{Name: A, Agent: x}]\n",
           "3:12: error: Agents does not belong here; it belongs to a step\n"});

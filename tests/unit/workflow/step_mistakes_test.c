@@ -134,9 +134,10 @@ Test(workflow_mistakes, checks_what_steps_refer_to)
 }
 
 static const struct lint_case wants_one_kind_and_its_fields[] = {
-    {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
+    {HEAD "  - {Name: A}\n",
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"},
     {HEAD "  - {Name: A, When: input.a, Input: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"},
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"},
     {HEAD "  - {Name: A, Set: 1, Agent: x}\n",
      "4:15: error: a step has Agent or Set, not both: make two steps of it\n"},
     {HEAD "  - {Name: A, Fail: {Error: E}, Set: 1}\n",
@@ -144,13 +145,15 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Fail: {Error: E}, Agents: [x, y]}\n",
      "4:15: error: a step has Agents or Fail, not both: make two steps of it\n"},
     {HEAD "  - {Name: A, Set: 1, Pivot: true}\n",
-     "4:23: error: Pivot does not belong to a step with Set, only to one with Agent\n"},
+     "4:23: error: Pivot does not belong to a step with Set, only to one with Agent or Steps\n"},
     {HEAD "  - {Name: A, Set: 1, Input: 2}\n",
-     "4:23: error: Input does not belong to a step with Set, only to one with Agent\n"},
+     "4:23: error: Input does not belong to a step with Set, only to one with Agent or Steps\n"},
     {HEAD "  - {Name: A, Set: 1, Output: 3}\n",
-     "4:23: error: Output does not belong to a step with Set, only to one with Agent\n"},
+     "4:23: error: Output does not belong to a step with Set, only to one with Agent, Await or "
+     "Steps\n"},
     {HEAD "  - {Name: A, Set: 1, TimeoutSeconds: 3}\n",
-     "4:23: error: TimeoutSeconds does not belong to a step with Set, only to one with Agent\n"},
+     "4:23: error: TimeoutSeconds does not belong to a step with Set, only to one with Agent, "
+     "Await or Steps\n"},
     {HEAD "  - {Name: A, Set: 1, Retry: []}\n",
      "4:23: error: Retry does not belong to a step with Set, only to one with Agent\n"},
     {HEAD "  - {Name: A, Set: 1, Compensate: {Action: U}}\n",
@@ -161,9 +164,10 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Fail: {Error: E}, Retry: []}\n",
      "4:33: error: Retry does not belong to a step with Fail, only to one with Agent\n"},
     {HEAD "  - {Name: A, Fail: {Error: E}, Pivot: true}\n",
-     "4:33: error: Pivot does not belong to a step with Fail, only to one with Agent\n"},
+     "4:33: error: Pivot does not belong to a step with Fail, only to one with Agent or Steps\n"},
     {HEAD "  - {Name: A, Fail: {Error: E}, Output: 1}\n",
-     "4:33: error: Output does not belong to a step with Fail, only to one with Agent\n"},
+     "4:33: error: Output does not belong to a step with Fail, only to one with Agent, Await or "
+     "Steps\n"},
     {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
      "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" at "
      "its beginning\n"},
@@ -189,7 +193,7 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U}, Catch: [{ErrorEquals: [E], Next: "
           "$continue}]}\n",
      "4:57: error: step A has $continue and Compensate: what its attempts may have applied would "
-     "stay; leave out one of the two\n"},
+     "stay; put the step into Steps of its own, and $continue there\n"},
     {"Name: w\n"
      "Version: 1\n"
      "Defaults: {Catch: [{ErrorEquals: [E], Next: $continue}]}\n"
@@ -210,18 +214,21 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [States.ALL, E], Next: $error}]}\n",
      "4:47: error: States.ALL must stand alone: it matches every error\n"},
     {HEAD "  - {Name: A, Type: Task, Resource: x}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait, Await or Steps says what a "
+     "step "
      "does\n"
      "4:27: error: there is no field Resource here: Agent names the agent that does the step\n"},
     {HEAD "  - {Name: A, Type: Choice, Choices: []}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait, Await or Steps says what a "
+     "step "
      "does\n"
      "4:29: error: there is no field Choices here: each step of a choice has a When\n"},
     {HEAD "  - {Name: A, Type: Pass, Result: 1}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait, Await or Steps says what a "
+     "step "
      "does\n"
      "4:27: error: there is no field Result here: Set computes what later steps read as "
      "output.STEP\n"},
@@ -238,8 +245,9 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Agent: x, InputPath: $.a}\n",
      "4:25: error: there is no field InputPath here: Input says what a request carries\n"},
     {HEAD "  - {Name: A, Type: Wait, Seconds: 5}\n",
-     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait or Await\n"
-     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait or Await says what a step "
+     "4:5: error: a step has no Agent, Agents, Set, Fail, Wait, Await or Steps\n"
+     "4:15: error: there is no field Type here: Agent, Set, Fail, Wait, Await or Steps says what a "
+     "step "
      "does\n"
      "4:27: error: Seconds does not belong here; it belongs to Wait of a step\n"},
     {HEAD "  - {Name: A, Agent: x, OnExhausted: continue}\n",

@@ -25,8 +25,9 @@ FIELDS = {
     "Comment": "text", "Name": "A", "After": [], "When": "input.n > 0", "Catch": [],
     "OnExhausted": "error", "TimeoutSeconds": 5, "MaxExtensionSeconds": 5, "Retry": [],
     "Compensate": {"Action": "Undo"}, "Agent": "a", "Agents": ["a", "b"], "Pivot": True,
-    "Input": {"n": "${input.n}"}, "Output": "${result}", "Set": 1,
+    "Input": {"n": "${input.n}"}, "Output": "${order.id}", "Set": 1,
     "Fail": {"Error": "Declined"}, "Wait": {"Seconds": 5}, "Await": {}, "Until": "result == 1",
+    "Steps": [{"Name": "B", "Agent": "b"}], "ForEach": {"Items": [1, 2]},
 }
 # Until needs a retrier and Await a time limit, which no schema can say.
 ASKED_AGAIN = 'TimeoutSeconds: 60\nDefaults: {Retry: [{ErrorEquals: [States.NotYet]}]}\n'
@@ -67,6 +68,19 @@ BROKEN_STEPS = (
     "Await: {Options: a}", "Await: {Options: []}", "Await: {Options: ['']}",
     "Await: {Options: [a, b, c, d, e, f, g, h, i]}",
     "Await: {}, Retry: []", "Await: {}, Wait: {Seconds: 1}", "Await: {}, Input: 1",
+    "Steps: []", "Steps: {}", "Steps: [{Name: B}]", "Steps: [{Agent: b}]",
+    "Steps: [" + "{Name: B, Agent: b}, " * 65 + "]",
+    "Agent: a, ForEach: {Items: [1]}", "ForEach: {Items: [1]}",
+    *(f"Steps: [{{Name: B, Agent: b}}], {more}" for more in (
+        "Agent: a", "Retry: []", "Compensate: {Action: Undo}", "MaxExtensionSeconds: 1",
+        "Until: result", "Items: [1]", "ForEach: {}", "ForEach: []", "ForEach: {Items: {}}",
+        "ForEach: {Items: []}", "ForEach: {Items: [" + "1, " * 1001 + "]}",
+        "ForEach: {Items: [1], MaxConcurrency: all}", "ForEach: {Items: [1], MaxConcurrency: 0}",
+        "ForEach: {Items: [1], ToleratedFailureCount: none}",
+        "ForEach: {Items: [1], ToleratedFailureCount: 1001}",
+        "ForEach: {Items: [1], ToleratedFailureCount: 0.5}",
+        "ForEach: {Items: [1], Priority: urgent}", "ForEach: {Items: [1], StopWhen: [1]}",
+        "ForEach: {Items: [1], Stop: result}")),
 )
 
 BROKEN_TESTS = (
@@ -227,7 +241,7 @@ class WorkflowSchemaTest(unittest.TestCase):
         names = {name for variant in variants for name in variant["properties"]}
         self.assertEqual(sorted(names - set(FIELDS)), [], "fields without a value in this test")
         steps = []
-        for mark in ("Agent", "Agents", "Set", "Fail", "Wait", "Await"):
+        for mark in ("Agent", "Agents", "Set", "Fail", "Wait", "Await", "Steps"):
             for field in sorted(names - {mark}):
                 steps.append({"Name": "A", mark: FIELDS[mark], field: FIELDS[field]})
         texts = [HEAD + ASKED_AGAIN + "Steps: " + json.dumps([step]) for step in steps]
@@ -250,6 +264,9 @@ class WorkflowSchemaTest(unittest.TestCase):
                            "Compensate": {"Action": "Undo", name: value}}]},
             "Wait-of-a-step": lambda name, value: {
                 "Steps": [{"Name": "A", "Wait": {"Seconds": 1, name: value}}]},
+            "ForEach-of-a-step": lambda name, value: {
+                "Steps": [{"Name": "A", "Steps": [{"Name": "B", "Agent": "b"}],
+                           "ForEach": {"Items": [1], name: value}}]},
             "a-retrier": lambda name, value: {
                 "Steps": [{"Name": "A", "Agent": "a",
                            "Retry": [{"ErrorEquals": ["E"], name: value}]}]},

@@ -5,6 +5,8 @@
 reeve_test(workflow
     SOURCES
         await_test.c
+        bodies_test.c
+        body_mistakes_test.c
         cel_mistakes_test.c
         compile_test.c
         diff_test.c
