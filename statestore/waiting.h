@@ -10,7 +10,7 @@
 
 #include "statestore/store.h"
 
-enum { QUEUE_KEY_BYTES_MAX = 160 };
+enum { QUEUE_KEY_BYTES_MAX = 255 }; /* with the name of a body */
 
 struct waiting_row {
     struct text queue;

@@ -2,6 +2,7 @@
 /* See lifecycle.h. */
 #include "workflow/lifecycle.h"
 
+#include "workflow/bodies.h"
 #include "workflow/problems.h"
 
 #include <assert.h>
@@ -175,9 +176,14 @@ static bool add_name(struct text name, struct text names[], size_t count)
 size_t workflow_agents(const struct workflow *workflow, struct text ret_names[])
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        for (uint32_t j = 0; j < workflow->steps[i].agent_count; j++)
-            count += add_name(workflow->steps[i].agents[j], ret_names, count);
+    const struct workflow *workflows[WORKFLOW_FILE_STEPS_MAX];
+    uint32_t workflow_count = workflow_list_file(workflow, workflows);
+    for (uint32_t w = 0; w < workflow_count; w++) {
+        for (uint32_t i = 0; i < workflows[w]->step_count; i++) {
+            const struct workflow_step *step = &workflows[w]->steps[i];
+            for (uint32_t j = 0; j < step->agent_count; j++)
+                count += add_name(step->agents[j], ret_names, count);
+        }
     }
     return count;
 }

@@ -63,7 +63,8 @@ struct text workflow_deployment_reason(enum workflow_deployment_step step);
 const char *workflow_deployment_result(const struct workflow_registry *registry,
                                        const struct workflow_deployment *deployment);
 
-/* The workflow's agents, each once; *ret_names (at least WORKFLOW_AGENTS_MAX) borrow. */
+/* The agents of the workflow and of its bodies, each once; *ret_names (at least
+ * WORKFLOW_FILE_AGENTS_MAX) borrow. */
 size_t workflow_agents(const struct workflow *workflow, struct text ret_names[]);
 
 enum { WORKFLOW_KEY_SIZE = NAME_BYTES_MAX + 16 };

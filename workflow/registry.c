@@ -3,6 +3,7 @@
 #include "workflow/registry.h"
 
 #include "base/heap_arena.h"
+#include "workflow/bodies.h"
 #include "workflow/problems.h"
 
 #include <assert.h>
@@ -232,11 +233,17 @@ bool workflow_registry_refuses(const struct workflow_registry *registry, struct 
     return find(&registry->refused, name, version) != NULL;
 }
 
+const struct workflow_entry *workflow_registry_file(const struct workflow_registry *registry,
+                                                    struct text name, uint32_t version)
+{
+    return workflow_registry_entry(registry, workflow_file_name(name), version);
+}
+
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,
                                               struct text name, uint32_t version)
 {
-    const struct workflow_entry *entry = workflow_registry_entry(registry, name, version);
-    return entry != NULL ? entry->workflow : NULL;
+    const struct workflow_entry *entry = workflow_registry_file(registry, name, version);
+    return entry != NULL ? workflow_find_in_file(entry->workflow, name) : NULL;
 }
 
 uint32_t workflow_registry_count(const struct workflow_registry *registry)

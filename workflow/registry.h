@@ -45,9 +45,14 @@ const struct workflow_entry *workflow_registry_previous(const struct workflow_re
 /* Its first definition does not compile: no later one of that version counts. */
 bool workflow_registry_refuses(const struct workflow_registry *registry, struct text name,
                                uint32_t version);
-/* NULL: there is none. `version` 0: the active one, or the retired one that was. */
+/* NULL: there is none. `version` 0: the active one, or the retired one that was. The body of a step
+ * is found by its whole name, NAME/STEP. */
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,
                                               struct text name, uint32_t version);
+/* The file of a workflow or of a body: it is what is active or retired. */
+const struct workflow_entry *workflow_registry_file(const struct workflow_registry *registry,
+                                                    struct text name, uint32_t version);
+/* Of a whole name that orders may give: there is none with a '/'. */
 const struct workflow_entry *workflow_registry_entry(const struct workflow_registry *registry,
                                                      struct text name, uint32_t version);
 uint32_t workflow_registry_count(const struct workflow_registry *registry);

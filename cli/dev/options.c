@@ -72,7 +72,7 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
     enum error_class class = ERROR_OK;
     for (int i = 0; i < dev->cli->argument_count && class == ERROR_OK; i++) {
         struct workflow_file file;
-        struct text names[WORKFLOW_AGENTS_MAX];
+        struct text names[WORKFLOW_FILE_AGENTS_MAX];
         const char *path = dev->cli->arguments[i];
         class = workflow_file_read(path, &file, ret_error);
         if (class != ERROR_OK)

@@ -179,7 +179,7 @@ static enum error_class make_topic(struct cli_session *session, const char *agen
 enum error_class workflow_make_topics(struct cli_session *session, const struct workflow *workflow,
                                       struct error *ret_error)
 {
-    struct text agents[WORKFLOW_AGENTS_MAX];
+    struct text agents[WORKFLOW_FILE_AGENTS_MAX];
     size_t count = workflow_agents(workflow, agents);
     enum error_class class = ERROR_OK;
     for (size_t i = 0; i < count && class == ERROR_OK; i++) {

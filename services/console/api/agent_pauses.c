@@ -10,6 +10,7 @@
 #include "schemas/json/json_codec.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
+#include "workflow/lifecycle.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -44,12 +45,12 @@ static json_int_t count_workflows(const struct workflow_registry *registry, stru
 {
     json_int_t count = 0;
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++) {
-        const struct workflow *workflow = workflow_registry_at(registry, i)->workflow;
-        bool names = false;
-        for (uint32_t s = 0; s < workflow->step_count; s++)
-            for (uint32_t a = 0; a < workflow->steps[s].agent_count; a++)
-                names = names || text_equal(workflow->steps[s].agents[a], agent);
-        count += names;
+        struct text names[WORKFLOW_FILE_AGENTS_MAX];
+        size_t name_count = workflow_agents(workflow_registry_at(registry, i)->workflow, names);
+        bool found = false;
+        for (size_t n = 0; n < name_count; n++)
+            found = found || text_equal(names[n], agent);
+        count += found;
     }
     return count;
 }

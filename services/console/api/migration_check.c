@@ -12,7 +12,7 @@ static bool read_query(struct http_exchange *exchange, struct migrate_order *ret
     int64_t from = 0;
     int64_t to = 0;
     struct migrate_order cmd = {.version = 0};
-    if (!http_query_text(exchange, "workflow", NAME_BYTES_MAX, &cmd.workflow) ||
+    if (!http_query_text(exchange, "workflow", BODY_NAME_BYTES_MAX, &cmd.workflow) ||
         !http_query_int(exchange, "from_version", 0, 0, INT32_MAX, &from) ||
         !http_query_int(exchange, "version", 0, 0, INT32_MAX, &to))
         return false;
@@ -33,7 +33,7 @@ static struct decision decide(struct api *api, const struct order *order,
     const struct workflow_registry *registry = api->cluster->workflows;
     const struct order_details *details = &order->details;
     const struct workflow_entry *target =
-        workflow_registry_entry(registry, details->workflow, migrate->version);
+        workflow_registry_file(registry, details->workflow, migrate->version);
     struct decision decision;
     struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = migrate->order_id};
     struct decide_input input = {
@@ -41,7 +41,7 @@ static struct decision decide(struct api *api, const struct order *order,
         .margin_ms = config_ms(api->cluster->service->config, "clock.skew.max.ms"),
         .instance = text_of(api->cluster->service->instance_id),
         .workflow = workflow_registry_find(registry, details->workflow, details->workflow_version),
-        .target = target != NULL ? target->workflow : NULL,
+        .target = workflow_registry_find(registry, details->workflow, migrate->version),
         .target_retired = target != NULL && target->retired,
         .no_expressions = true, /* whether it is accepted depends on none */
     };

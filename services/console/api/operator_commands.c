@@ -278,8 +278,8 @@ static bool names_unknown_version(const struct operator_commands *commands,
 {
     const struct migrate_order *migrate = &cmd->migrate_order;
     return cmd->kind == COMMAND_MIGRATE_ORDER && !text_empty(migrate->workflow) &&
-           workflow_registry_entry(commands->cluster->workflows, migrate->workflow,
-                                   migrate->version) == NULL;
+           workflow_registry_find(commands->cluster->workflows, migrate->workflow,
+                                  migrate->version) == NULL;
 }
 
 static void append(struct operator_commands *commands, struct http_exchange *exchange,

@@ -72,11 +72,10 @@ static uint32_t step_index(const struct workflow_registry *registry, struct text
                            struct text step)
 {
     uint32_t index = 0;
-    const struct workflow_entry *entry = workflow_registry_entry(registry, workflow, 0);
-    if (entry == NULL)
+    const struct workflow *found = workflow_registry_find(registry, workflow, 0);
+    if (found == NULL)
         return WORKFLOW_STEPS_MAX;
-    while (index < entry->workflow->step_count &&
-           !text_equal(entry->workflow->steps[index].name, step))
+    while (index < found->step_count && !text_equal(found->steps[index].name, step))
         index++;
     return index;
 }

@@ -70,7 +70,7 @@ static bool read_range(struct http_exchange *exchange, struct search *search)
 static bool read_workflow(struct http_exchange *exchange, struct search *search)
 {
     int64_t version;
-    if (!http_query_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
+    if (!http_query_text(exchange, "workflow", BODY_NAME_BYTES_MAX, &search->workflow) ||
         !http_query_int(exchange, "workflow_version", 0, 1, INT32_MAX, &version))
         return false;
     search->workflow_version = (uint32_t)version;

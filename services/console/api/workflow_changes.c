@@ -73,7 +73,7 @@ static void refuse(struct http_exchange *exchange, const struct error *error)
 static bool warn_unserved(const struct agent_table *table, const struct workflow *workflow,
                           char *buffer, size_t size)
 {
-    struct text agents[WORKFLOW_AGENTS_MAX];
+    struct text agents[WORKFLOW_FILE_AGENTS_MAX];
     size_t count = agent_table_is_complete(table) ? workflow_agents(workflow, agents) : 0;
     size_t used = (size_t)snprintf(buffer, size, "no running instance serves");
     size_t empty = used;

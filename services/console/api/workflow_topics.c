@@ -11,7 +11,7 @@
 
 enum {
     METADATA_MS = 2000,
-    NAMES_SIZE = WORKFLOW_AGENTS_MAX * (NAME_BYTES_MAX + sizeof(" --agent ")),
+    NAMES_SIZE = WORKFLOW_FILE_AGENTS_MAX * (NAME_BYTES_MAX + sizeof(" --agent ")),
     COMMAND_SIZE = NAMES_SIZE + TOPICS_PREFIX_BYTES_MAX + 128
 };
 
@@ -56,7 +56,7 @@ static void write_command(const struct cluster *cluster, int32_t replicas,
 bool workflow_topics_check(struct cluster *cluster, const struct workflow *workflow,
                            struct http_exchange *exchange)
 {
-    struct text agents[WORKFLOW_AGENTS_MAX];
+    struct text agents[WORKFLOW_FILE_AGENTS_MAX];
     char unknown[TOPIC_NAME_SIZE];
     char command[COMMAND_SIZE];
     char detail[COMMAND_SIZE + 200];

@@ -22,7 +22,7 @@ struct change {
     int64_t offset;
     enum order_state state; /* after it */
     bool exists; /* the order; else the Decision refused a command about an unknown order */
-    char workflow[NAME_BYTES_MAX + 1];
+    char workflow[BODY_NAME_BYTES_MAX + 1];
     char order_id[ORDER_ID_BYTES_MAX + 1];
     char *value;
     uint32_t value_size;
@@ -271,7 +271,7 @@ bool changes_filter_read(struct http_exchange *exchange, struct changes_filter *
     struct text text;
     uint32_t state = 0;
     if (!http_query_text(exchange, "order", ORDER_ID_BYTES_MAX, &text) ||
-        !http_query_text(exchange, "workflow", NAME_BYTES_MAX, &text) ||
+        !http_query_text(exchange, "workflow", BODY_NAME_BYTES_MAX, &text) ||
         !http_query_enum(exchange, "state", &order_state_names, &filter.has_state, &state))
         return false;
     filter.state = (enum order_state)state;

@@ -40,7 +40,7 @@ void order_counts_add(struct order_counts *counts, struct text workflow, uint32_
                       enum order_state state, int64_t by)
 {
     uint32_t at = row_place(counts, workflow, version);
-    assert(workflow.size <= NAME_BYTES_MAX && (unsigned)state < ORDER_STATE_COUNT);
+    assert(workflow.size <= BODY_NAME_BYTES_MAX && (unsigned)state < ORDER_STATE_COUNT);
     if (!row_is_at(counts, at, workflow, version)) {
         counts->rows = reallocarray(counts->rows, counts->row_count + 1, sizeof(counts->rows[0]));
         assert(counts->rows != NULL);

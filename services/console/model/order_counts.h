@@ -9,7 +9,7 @@
 /* Zeros: none. */
 struct order_counts {
     struct order_counts_row {
-        char workflow[NAME_BYTES_MAX + 1];
+        char workflow[BODY_NAME_BYTES_MAX + 1];
         uint32_t workflow_size; /* names from the log may hold zeros */
         uint32_t version;
         uint64_t by_state[ORDER_STATE_COUNT];

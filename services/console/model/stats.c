@@ -27,7 +27,7 @@ static uint32_t put_part(char *key, uint32_t size, struct text text, uint32_t mo
 
 static uint32_t step_key(const struct order *order, struct text step, char key[STATS_KEY_MAX])
 {
-    uint32_t size = put_part(key, 0, order->details.workflow, NAME_BYTES_MAX);
+    uint32_t size = put_part(key, 0, order->details.workflow, BODY_NAME_BYTES_MAX);
     return put_part(key, size, step, NAME_BYTES_MAX);
 }
 

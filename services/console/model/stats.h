@@ -20,7 +20,8 @@ enum {
     STATS_STEPS_MAX = 256,           /* of workflows and steps, in flight and for durations */
     STATS_ERRORS_MAX = 200,          /* causes */
     STATS_MESSAGE_MAX = 200,         /* bytes of a message's pattern that tell causes apart */
-    STATS_KEY_MAX = 2 * (NAME_BYTES_MAX + 1) + ERROR_NAME_BYTES_MAX + 1 + STATS_MESSAGE_MAX
+    STATS_KEY_MAX =
+        BODY_NAME_BYTES_MAX + 1 + NAME_BYTES_MAX + 1 + ERROR_NAME_BYTES_MAX + 1 + STATS_MESSAGE_MAX
 };
 
 enum stats_rate {

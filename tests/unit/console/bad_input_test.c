@@ -140,7 +140,7 @@ Test(console_bad_input, names_the_parameter_whose_value_is_wrong)
         {"/api/workflows/test/0/graph", "the version in the path: expected"},
         {"/api/workflows/test/1/graph?format=png", "format: expected"},
         {"/api/watch?state=x", "state: expected"},
-        {"/api/watch?workflow=" LONG64 "x", "workflow is 65 bytes"},
+        {"/api/watch?workflow=" LONG64 LONG64 LONG64, "workflow is 192 bytes; the limit is 181"},
         {"/api/watch?order=" LONG64 LONG64 "x", "order is 129 bytes; the limit is 128"},
         {"/api/events?state=x", "state: expected"},
         {"/api/events?order=" LONG64 LONG64 "x", "order is 129 bytes"},

@@ -2,7 +2,7 @@
 /* Steps with a body: what is compiled of Steps and ForEach. */
 #include "kit.h"
 
-#include "base/json.h"
+#include "workflow/bodies.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -234,4 +234,22 @@ Test(workflow_bodies, warns_of_ids_that_leave_no_room)
     found = problems_of_names(61, ""); /* once, and without a negative number */
     cr_assert_not_null(strstr(found, "4:11: warning: "), "%s", found);
     cr_assert_null(strstr(strstr(found, "warning") + 1, "warning"), "%s", found);
+}
+
+Test(workflow_bodies, are_found_in_their_own_file_alone)
+{
+    struct workflow *file =
+        kit_workflow(HEAD "  - {Name: A, Steps: [{Name: B, Steps: [{Name: C, Agent: x}]}]}\n"
+                          "  - {Name: D, Steps: [{Name: C, Agent: x}]}\n");
+    const struct workflow *workflows[WORKFLOW_FILE_STEPS_MAX];
+    static const char *const names[] = {"w", "w/A", "w/A/B", "w/D"};
+    cr_assert_eq(workflow_list_file(file, workflows), 4);
+    for (int i = 0; i < 4; i++) {
+        cr_expect(text_equal(workflows[i]->name, text_of(names[i])));
+        cr_expect_eq(workflow_find_in_file(file, text_of(names[i])), workflows[i]);
+        cr_expect(text_equal(workflow_file_name(text_of(names[i])), TEXT("w")));
+    }
+    cr_assert_null(workflow_find_in_file(file, TEXT("v/A")));
+    cr_assert_null(workflow_find_in_file(file, TEXT("v")));
+    cr_assert_null(workflow_find_in_file(file, TEXT("")));
 }

@@ -188,3 +188,17 @@ Test(workflow_lifecycle, leaves_no_version_active_when_the_active_one_is_retired
     cr_assert(is_active(2));
     cr_assert_not(retired_active(1, warning));
 }
+
+Test(workflow_lifecycle, lists_the_agents_of_a_file_with_its_bodies)
+{
+    struct text names[WORKFLOW_FILE_AGENTS_MAX];
+    struct workflow *workflow = kit_workflow(
+        HEAD "  - {Name: A, Agents: [x, y]}\n"
+             "  - {Name: B, Steps: [{Name: C, Agent: z}, {Name: D, Steps: [{Name: E, Agents: [y, "
+             "u]}]}]}\n"
+             "  - {Name: F, Agent: v}\n");
+    static const char *const expected[] = {"x", "y", "v", "z", "u"};
+    cr_assert_eq(workflow_agents(workflow, names), 5);
+    for (int i = 0; i < 5; i++)
+        cr_expect(text_equal(names[i], text_of(expected[i])), "%d: %.*s", i, TEXT_ARG(names[i]));
+}

@@ -283,3 +283,38 @@ Test(workflow_registry, chooses_only_what_is_deployed)
     cr_assert_eq(active(registry), 1);
     workflow_registry_free(registry);
 }
+
+static const struct workflow *find(const struct workflow_registry *registry, const char *name,
+                                   uint32_t version)
+{
+    return workflow_registry_find(registry, text_of(name), version);
+}
+
+Test(workflow_registry, finds_bodies_by_their_whole_names)
+{
+    static const char source[] = "Name: w\nVersion: 2\nSteps:\n"
+                                 "  - {Name: A, Agent: x}\n"
+                                 "  - {Name: B, Steps: [{Name: C, Steps: [{Name: D, Set: 1}]}]}\n";
+    struct workflow_registry *registry = workflow_registry_new();
+    struct workflow_definition definition = {
+        .name = TEXT("w"), .version = 2, .text = text_of(source), .format = TEXT("yaml")};
+    cr_assert(deploy(registry, "w", 1, "x", NULL) == ERROR_OK);
+    cr_assert(workflow_registry_add(registry, &definition, NULL) == ERROR_OK);
+    const struct workflow *body = find(registry, "w/B", 2);
+    cr_assert(body != NULL && text_equal(body->name, TEXT("w/B")) && body->version == 2);
+    cr_assert_eq(find(registry, "w/B/C", 2), body->steps[0].suborders.body);
+    cr_assert_eq(find(registry, "w/B", 0), body);
+    static const char *const unknown[] = {"w/A",   "w/C",     "w/", "/B",  "w/B/",  "w//B",
+                                          "w/B/D", "w/B/C/D", "/",  "v/B", "w/B/C/"};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+        cr_expect_null(find(registry, unknown[i], 2), "%s", unknown[i]);
+    cr_assert_null(find(registry, "w/B", 1));
+    cr_assert_null(find(registry, "w/B", 3));
+    /* Orders name whole files; what is retired is the file. */
+    cr_assert_null(workflow_registry_entry(registry, TEXT("w/B"), 2));
+    const struct workflow_entry *file = workflow_registry_file(registry, TEXT("w/B/C"), 2);
+    cr_assert_eq(file, workflow_registry_entry(registry, TEXT("w"), 2));
+    cr_assert(activate(registry, 2, false) == ERROR_OK);
+    cr_assert(file->retired && find(registry, "w/B", 2) == body);
+    workflow_registry_free(registry);
+}
