@@ -9,7 +9,7 @@
 #include "engine/workflow.h"
 
 struct workflow_difference {
-    struct text step; /* empty: of the workflow as a whole */
+    struct text step; /* STEP/STEP in a body; empty: of the workflow as a whole */
     /* "TimeoutSeconds", "InputShape.items[].sku", "Compensate.Action"; "Step": the whole step */
     const char *field;
     struct text left; /* empty: it is not there */

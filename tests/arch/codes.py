@@ -13,6 +13,7 @@ NAMESAKES = {
     ("engine/names.c", "Rejected"), ("engine/names.c", "Skipped"),
     ("engine/names.c", "Undecodable"), ("workflow/compile_policy.c", "Timeout"),
     ("workflow/compile_expressions.c", "Output"), ("workflow/diff.c", "Output"),
+    ("workflow/diff_values.c", "Output"),
     ("workflow/kinds/task.c", "Output"), ("workflow/kinds/await.c", "Output"),
     ("engine/decide_signal.c", "Output"),
 }

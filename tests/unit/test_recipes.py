@@ -102,9 +102,9 @@ void note_compile(struct workflow_compiler *compiler, struct draft *draft)
     value_name(&compiler->values, draft->fields.of[FIELD_NOTE], "Note", &draft->step.note);
 }
 
-int64_t note_longest_ms(const struct workflow_step *step)
+int64_t note_longest_ms(const struct draft *draft)
 {
-    (void)step;
+    (void)draft;
     return 0;
 }
 """
@@ -358,11 +358,12 @@ FIELD(NOTE, "Note", FORM_IS_NAME, "What the step notes.")
 STEP_KIND(NOTE, FIELD_BIT(FIELD_NOTE), 0, note_compile, note_longest_ms)
 """)
         tree.write("workflow/kinds/note.c", NOTE_IN_FILES)
-        tree.insert("workflow/diff.c", "    UNDO_ACTION,\n", "    NOTE,\n")
-        tree.insert("workflow/diff.c", "    [UNDO_ACTION] =", '    [NOTE] = "Note",\n')
-        tree.insert("workflow/diff.c", "    case UNDO_ACTION:", """\
-    case NOTE:
-        add(value, "%.*s", TEXT_ARG(step->note));
+        tree.insert("workflow/diff_values.h", "    DIFF_UNDO_ACTION,\n", "    DIFF_NOTE,\n")
+        tree.insert("workflow/diff_values.c", "    [DIFF_UNDO_ACTION] =",
+                    '    [DIFF_NOTE] = "Note",\n')
+        tree.insert("workflow/diff_values.c", "    case DIFF_ITEMS:\n", """\
+    case DIFF_NOTE:
+        diff_add(value, "%.*s", TEXT_ARG(step->note));
         return;
 """)
         tree.insert("docs/use/workflows.md", "| `Agent` |", "| `Note` | what the step notes | |\n")

@@ -63,6 +63,71 @@ Test(diff, tells_steps_that_come_and_go)
                      "C.Step:  | present\n");
 }
 
+/* A body is compared step by step, as what is around it. */
+Test(diff, compares_bodies)
+{
+    static const char left[] = "Name: w\nVersion: 1\nSteps:\n"
+                               "  - Name: A\n"
+                               "    Steps:\n"
+                               "      - {Name: B, Agent: x}\n"
+                               "      - {Name: C, Agent: x}\n"
+                               "      - {Name: D, Steps: [{Name: E, Agent: x}]}\n"
+                               "    Output: \"${output.B}\"\n";
+    cr_assert_str_eq(diff(left, left), "");
+    cr_assert_str_eq(diff(left, "Name: w\nVersion: 2\nSteps:\n"
+                                "  - Name: A\n"
+                                "    TimeoutSeconds: 900\n"
+                                "    Input: {a: 1}\n"
+                                "    Steps:\n"
+                                "      - {Name: B, Agent: y}\n"
+                                "      - {Name: D, Steps: [{Name: E, Agent: x, Input: 1}]}\n"
+                                "      - {Name: F, Steps: [{Name: G, Agent: x}]}\n"
+                                "    Output: {b: \"${output.B}\"}\n"),
+                     "A.Input: none | {\"a\":1}\n"
+                     "A.Output: \"${output.B}\" | {\"b\":\"${output.B}\"}\n"
+                     "A.TimeoutSeconds: none | 900 s\n"
+                     "A/B.Agent: x | y\n"
+                     "A/C.Step: present | \n"
+                     "A/D.After: C | B\n"
+                     "A/D/E.Input: none | 1\n" NO_LONGER "A/F.Step:  | present\n"
+                     "A/F/G.Step:  | present\n");
+    cr_assert_str_eq(diff(left, "Name: w\nVersion: 2\nSteps:\n  - {Name: A, Agent: x}\n"),
+                     "A.Agent:  | x\n"
+                     "A.Output: \"${output.B}\" | none\n"
+                     "A.TimeoutSeconds: none | 60 s\n"
+                     "A/B.Step: present | \n"
+                     "A/C.Step: present | \n"
+                     "A/D.Step: present | \n"
+                     "A/D/E.Step: present | \n");
+    cr_assert_str_eq(diff("Name: w\nVersion: 2\nSteps:\n  - {Name: A, Set: 1}\n",
+                          "Name: w\nVersion: 2\nSteps:\n"
+                          "  - {Name: Z, Steps: [{Name: B, Set: 1}]}\n"),
+                     "A.Step: present | \n"
+                     "Z.Step:  | present\n"
+                     "Z/B.Step:  | present\n");
+}
+
+Test(diff, compares_what_a_loop_does)
+{
+    static const char steps[] = "Steps: [{Name: B, Agent: x}], Output: \"${output.B}\"}\n";
+    char left[512], right[512];
+    snprintf(left, sizeof(left), HEAD "  - {Name: A, ForEach: {Items: input.l}, %s", steps);
+    snprintf(right, sizeof(right),
+             HEAD "  - {Name: A, ForEach: {Items: [1, \"${input.n}\"], MaxConcurrency: 2, "
+                  "ToleratedFailureCount: all, StopWhen: result.ok, Priority: high}, %s",
+             steps);
+    cr_assert_str_eq(diff(left, right), "A.ForEach.Items: input.l | [1,\"${input.n}\"]\n"
+                                        "A.ForEach.MaxConcurrency: no limit | 2\n"
+                                        "A.ForEach.ToleratedFailureCount: 0 | all\n"
+                                        "A.ForEach.StopWhen: none | result.ok\n"
+                                        "A.ForEach.Priority: that of the order | high\n");
+    snprintf(right, sizeof(right), HEAD "  - {Name: A, %s", steps);
+    cr_assert_str_eq(diff(left, right), "A.ForEach.Items: input.l | none\n"
+                                        "A.ForEach.MaxConcurrency: no limit | none\n"
+                                        "A.ForEach.ToleratedFailureCount: 0 | none\n"
+                                        "A.ForEach.Priority: that of the order | none\n");
+}
+
 Test(diff, compares_shapes_by_member)
 {
     static const char left[] =
