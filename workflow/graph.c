@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/graph.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "workflow/fields.h"
 #include "workflow/step_compiler.h"
@@ -95,6 +96,8 @@ uint32_t workflow_levels(const struct workflow *workflow, uint32_t ret_levels[WO
 
 /* ---- text ---- */
 
+enum { LEVEL_WIDTH = 5 }; /* of a level's number */
+
 /* One width for a column of all steps. */
 struct widths {
     uint32_t name;
@@ -108,32 +111,63 @@ struct text workflow_step_kind_word(const struct workflow_step *step)
     return text_of(workflow_field_name((enum field)__builtin_ctzll(marks)));
 }
 
-/* What a step without agents does; empty: it has some. */
-static struct text kind_word(const struct workflow_step *step)
+static uint64_t count_items(const struct expression_template *list)
 {
-    return step->agent_count > 0 ? (struct text){0} : workflow_step_kind_word(step);
+    uint64_t count = 0;
+    if (list->kind == TEMPLATE_DATA)
+        return json_value_count(json_value_of(list->data), NULL);
+    for (const struct expression_template *at = list->first; at != NULL; at = at->next)
+        count++;
+    return count;
 }
 
-/* What a step without agents is about: an error, or a moment; empty: nothing. */
-static struct text kind_detail(const struct workflow_step *step)
+struct text workflow_step_items(const struct workflow_step *step, char buffer[WORKFLOW_ITEMS_SIZE])
 {
-    if (step->wait.seconds != NULL)
-        return step->wait.seconds->source;
-    if (!text_empty(step->await.from))
-        return step->await.from;
-    return step->wait.timestamp != NULL ? step->wait.timestamp->source : step->fail.error;
+    if (step->suborders.items != NULL)
+        return step->suborders.items->source;
+    if (step->suborders.list == NULL)
+        return (struct text){0};
+    unsigned long long count = (unsigned long long)count_items(step->suborders.list);
+    snprintf(buffer, WORKFLOW_ITEMS_SIZE, "%llu item%s", count, count == 1 ? "" : "s");
+    return text_of(buffer);
 }
 
-static struct text kind_unit(const struct workflow_step *step)
+/* What a step without agents is: its kind, what it is about, such as an error or a moment, and the
+ * unit of that. All are empty for a step with agents. */
+struct kind_words {
+    struct text word;
+    struct text detail;
+    struct text unit;
+    char items[WORKFLOW_ITEMS_SIZE]; /* what `detail` may be */
+};
+
+static void find_kind_words(const struct workflow_step *step, struct kind_words *ret_words)
 {
-    return step->wait.seconds != NULL ? TEXT(" s") : (struct text){0};
+    *ret_words = (struct kind_words){0};
+    if (step->agent_count > 0)
+        return;
+    ret_words->word = workflow_step_kind_word(step);
+    ret_words->detail = step->fail.error;
+    if (step->wait.seconds != NULL) {
+        ret_words->detail = step->wait.seconds->source;
+        ret_words->unit = TEXT(" s");
+    } else if (step->wait.timestamp != NULL) {
+        ret_words->detail = step->wait.timestamp->source;
+    } else if (!text_empty(step->await.from)) {
+        ret_words->detail = step->await.from;
+    } else if (step->suborders.for_each) {
+        ret_words->word = text_of(workflow_field_name(FIELD_FOR_EACH));
+        ret_words->detail = workflow_step_items(step, ret_words->items);
+    }
 }
 
 static uint32_t agents_width(const struct workflow_step *step)
 {
-    uint32_t width = kind_word(step).size;
-    if (!text_empty(kind_detail(step)))
-        width += 2 + kind_detail(step).size + kind_unit(step).size;
+    struct kind_words words;
+    find_kind_words(step, &words);
+    uint32_t width = words.word.size;
+    if (!text_empty(words.detail))
+        width += 2 + words.detail.size + words.unit.size;
     for (uint32_t i = 0; i < step->agent_count; i++)
         width += step->agents[i].size + (i > 0);
     return width;
@@ -157,15 +191,17 @@ static void put_spaces(struct picture *picture, uint32_t count)
         picture_put(picture, TEXT(" "));
 }
 
-/* "Fail: LoanDeclined", "Wait: 60 s" */
+/* "Fail: LoanDeclined", "Wait: 60 s", "ForEach: input.parts" */
 static void put_kind(struct picture *picture, const struct workflow_step *step,
                      void (*put)(struct picture *picture, struct text text))
 {
-    picture_put(picture, kind_word(step));
-    if (!text_empty(kind_detail(step))) {
+    struct kind_words words;
+    find_kind_words(step, &words);
+    picture_put(picture, words.word);
+    if (!text_empty(words.detail)) {
         picture_put(picture, TEXT(": "));
-        put(picture, kind_detail(step));
-        picture_put(picture, kind_unit(step));
+        put(picture, words.detail);
+        picture_put(picture, words.unit);
     }
 }
 
@@ -218,27 +254,34 @@ static void put_step_line(struct picture *picture, const struct workflow *workfl
     picture_put(picture, TEXT("\n"));
 }
 
-/* Steps of one level may run at the same time; the level's number stands before its first one. */
-static void picture_text(struct picture *picture, const struct workflow *workflow)
+/* Steps of one level may run at the same time; the level's number stands before its first one. The
+ * steps of a body stand below their step, as deep as ORDER_DEPTH_MAX. */
+static void put_steps(struct picture *picture, const struct workflow *workflow, uint32_t indent)
 {
     uint32_t levels[WORKFLOW_STEPS_MAX];
     uint32_t count = workflow_levels(workflow, levels);
     struct widths widths = widths_of(workflow);
-    put_plain(picture, workflow->name);
-    picture_format(picture, ":%u\n", workflow->version);
     for (uint32_t level = 0; level < count; level++) {
         bool first = true;
         for (uint32_t i = 0; i < workflow->step_count; i++) {
             if (levels[i] != level)
                 continue;
+            put_spaces(picture, first ? indent : indent + LEVEL_WIDTH);
             if (first)
                 picture_format(picture, "%3u  ", level + 1);
-            else
-                put_spaces(picture, 5);
             put_step_line(picture, workflow, i, &widths);
             first = false;
+            if (workflow->steps[i].suborders.body != NULL)
+                put_steps(picture, workflow->steps[i].suborders.body, indent + LEVEL_WIDTH);
         }
     }
+}
+
+static void picture_text(struct picture *picture, const struct workflow *workflow)
+{
+    put_plain(picture, workflow->name);
+    picture_format(picture, ":%u\n", workflow->version);
+    put_steps(picture, workflow, 0);
 }
 
 /* ---- DOT ---- */
@@ -264,11 +307,37 @@ static struct text shape_of(enum step_kind kind)
     return (struct text){0};
 }
 
-static void put_dot_step(struct picture *picture, const struct workflow_step *step)
+/* The steps of a body are known as STEP/STEP: '/' is in no name. */
+struct dot {
+    struct picture *picture;
+    uint32_t
+        root_size; /* of the name of what is drawn, which that of each body in it begins with */
+    uint32_t indent;
+};
+
+static void put_dot_indent(const struct dot *dot)
 {
-    picture_put(picture, TEXT("  \""));
-    picture_put_quoted(picture, step->name);
-    picture_put(picture, TEXT("\" [label=\""));
+    put_spaces(dot->picture, dot->indent);
+}
+
+static void put_dot_id(const struct dot *dot, const struct workflow *workflow, uint32_t index)
+{
+    picture_put(dot->picture, TEXT("\""));
+    if (workflow->name.size > dot->root_size) {
+        picture_put_quoted(dot->picture, text_from(workflow->name, dot->root_size + 1));
+        picture_put(dot->picture, TEXT("/"));
+    }
+    picture_put_quoted(dot->picture, workflow->steps[index].name);
+    picture_put(dot->picture, TEXT("\""));
+}
+
+static void put_dot_step(const struct dot *dot, const struct workflow *workflow, uint32_t index)
+{
+    struct picture *picture = dot->picture;
+    const struct workflow_step *step = &workflow->steps[index];
+    put_dot_indent(dot);
+    put_dot_id(dot, workflow, index);
+    picture_put(picture, TEXT(" [label=\""));
     picture_put_quoted(picture, step->name);
     picture_put(picture, TEXT("\\n"));
     put_kind(picture, step, picture_put_quoted);
@@ -292,30 +361,68 @@ static void put_dot_step(struct picture *picture, const struct workflow_step *st
 }
 
 /* The diamond of a decision stands where the step decides whether it begins. */
-static void put_dot_edge(struct picture *picture, const struct workflow_step *from,
-                         const struct workflow_step *to)
+static void put_dot_edge(const struct dot *dot, const struct workflow *workflow, uint32_t from,
+                         uint32_t to)
 {
-    picture_put(picture, TEXT("  \""));
-    picture_put_quoted(picture, from->name);
-    picture_put(picture, TEXT("\" -> \""));
-    picture_put_quoted(picture, to->name);
-    picture_put(picture, to->when != NULL ? TEXT("\" [arrowhead=odiamond];\n") : TEXT("\";\n"));
+    put_dot_indent(dot);
+    put_dot_id(dot, workflow, from);
+    picture_put(dot->picture, TEXT(" -> "));
+    put_dot_id(dot, workflow, to);
+    picture_put(dot->picture,
+                workflow->steps[to].when != NULL ? TEXT(" [arrowhead=odiamond];\n") : TEXT(";\n"));
+}
+
+static void put_dot_steps(const struct dot *dot, const struct workflow *workflow);
+
+/* A box around a step and its body, whose first steps begin with it. */
+static void put_dot_body(const struct dot *dot, const struct workflow *workflow, uint32_t index)
+{
+    struct dot inner = {dot->picture, dot->root_size, dot->indent + 2};
+    const struct workflow *body = workflow->steps[index].suborders.body;
+    put_dot_indent(dot);
+    picture_put(dot->picture, TEXT("subgraph \"cluster_"));
+    picture_put_quoted(dot->picture, text_from(body->name, dot->root_size + 1));
+    picture_put(dot->picture, TEXT("\" {\n"));
+    put_dot_step(&inner, workflow, index);
+    put_dot_steps(&inner, body);
+    for (uint32_t i = 0; i < body->step_count; i++) {
+        if (body->steps[i].after != 0)
+            continue;
+        put_dot_indent(&inner);
+        put_dot_id(&inner, workflow, index);
+        picture_put(dot->picture, TEXT(" -> "));
+        put_dot_id(&inner, body, i);
+        picture_put(dot->picture, TEXT(" [style=dotted];\n"));
+    }
+    put_dot_indent(dot);
+    picture_put(dot->picture, TEXT("}\n"));
+}
+
+/* As deep as ORDER_DEPTH_MAX. */
+static void put_dot_steps(const struct dot *dot, const struct workflow *workflow)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        if (workflow->steps[i].suborders.body != NULL)
+            put_dot_body(dot, workflow, i);
+        else
+            put_dot_step(dot, workflow, i);
+    }
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        for (uint32_t j = 0; j < workflow->step_count; j++) {
+            if ((workflow->steps[i].after & BIT(j)) != 0)
+                put_dot_edge(dot, workflow, j, i);
+        }
+    }
 }
 
 static void picture_dot(struct picture *picture, const struct workflow *workflow)
 {
+    struct dot dot = {picture, workflow->name.size, 2};
     picture_put(picture, TEXT("digraph \""));
     picture_put_quoted(picture, workflow->name);
     picture_format(picture, ":%u\" {\n  rankdir=LR;\n", workflow->version);
     picture_put(picture, TEXT("  node [shape=box, style=rounded];\n"));
-    for (uint32_t i = 0; i < workflow->step_count; i++)
-        put_dot_step(picture, &workflow->steps[i]);
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        for (uint32_t j = 0; j < workflow->step_count; j++) {
-            if ((workflow->steps[i].after & BIT(j)) != 0)
-                put_dot_edge(picture, &workflow->steps[j], &workflow->steps[i]);
-        }
-    }
+    put_dot_steps(&dot, workflow);
     picture_put(picture, TEXT("}\n"));
 }
 

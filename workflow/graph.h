@@ -22,6 +22,11 @@ size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_forma
 /* "Agent", "Set" ...: the field that makes a step one of its kind. */
 struct text workflow_step_kind_word(const struct workflow_step *step);
 
+/* Of a ForEach: the expression for its items, or "3 items", which is in `buffer`; empty: the step
+ * has none. */
+enum { WORKFLOW_ITEMS_SIZE = 24 };
+struct text workflow_step_items(const struct workflow_step *step, char buffer[WORKFLOW_ITEMS_SIZE]);
+
 /* ret_levels[i]: 0 for a step that waits for none, else one more than the last of those that it
  * waits for. Returns the number of levels. */
 uint32_t workflow_levels(const struct workflow *workflow, uint32_t ret_levels[WORKFLOW_STEPS_MAX]);

@@ -6,16 +6,34 @@
 #include "workflow/graph.h"
 #include "workflow/lifecycle.h"
 
+/* What the steps of `object` are, and the steps of their bodies; as deep as ORDER_DEPTH_MAX. */
+static void put_bodies(json_t *object, const struct workflow *workflow,
+                       const struct workflow_entry *entry)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        const struct workflow_step *of = &workflow->steps[i];
+        json_t *step = json_array_get(json_object_get(object, "steps"), i);
+        char items[WORKFLOW_ITEMS_SIZE];
+        json_codec_put(step, "kind", json_codec_text(workflow_step_kind_word(of)));
+        json_codec_put(step, "for_each", json_codec_text_or_null(workflow_step_items(of, items)));
+        if (of->suborders.body == NULL) {
+            json_codec_put(step, "steps", json_null());
+            continue;
+        }
+        json_t *body = workflow_json(of->suborders.body, &entry->definition, &entry->latest, false,
+                                     entry->retired);
+        put_bodies(body, of->suborders.body, entry);
+        json_codec_put(step, "steps", json_incref(json_object_get(body, "steps")));
+        json_decref(body);
+    }
+}
+
 json_t *workflow_entry_json(const struct workflow_registry *registry,
                             const struct workflow_entry *entry)
 {
-    const struct workflow *workflow = entry->workflow;
-    json_t *object = workflow_json(workflow, &entry->definition, &entry->latest,
+    json_t *object = workflow_json(entry->workflow, &entry->definition, &entry->latest,
                                    workflow_lifecycle_is_active(registry, entry), entry->retired);
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        json_t *step = json_array_get(json_object_get(object, "steps"), i);
-        json_codec_put(step, "kind", json_codec_text(workflow_step_kind_word(&workflow->steps[i])));
-    }
+    put_bodies(object, entry->workflow, entry);
     return object;
 }
 

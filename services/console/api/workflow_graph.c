@@ -20,8 +20,11 @@ static json_t *source_or_null(const struct expression *expression)
     return expression != NULL ? json_codec_text(expression->source) : json_null();
 }
 
+static json_t *render_steps(const struct workflow *workflow);
+
 static json_t *render_step(const struct workflow *workflow, uint32_t index, uint32_t level)
 {
+    char items[WORKFLOW_ITEMS_SIZE];
     const struct workflow_step *step = &workflow->steps[index];
     json_t *object = json_object();
     json_t *agents = json_array();
@@ -43,23 +46,32 @@ static json_t *render_step(const struct workflow *workflow, uint32_t index, uint
     json_codec_put(object, "wait_seconds", source_or_null(step->wait.seconds));
     json_codec_put(object, "wait_until", source_or_null(step->wait.timestamp));
     json_codec_put(object, "until", source_or_null(step->until));
+    json_codec_put(object, "for_each", json_codec_text_or_null(workflow_step_items(step, items)));
+    json_codec_put(object, "steps",
+                   step->suborders.body != NULL ? render_steps(step->suborders.body) : json_null());
     json_codec_put(object, "pivot", json_boolean(step->pivot));
     json_codec_put(object, "undo",
                    json_codec_text_or_null(step->has_compensate ? step->compensate.action : none));
     return object;
 }
 
-static json_t *render_graph(const struct workflow *workflow)
+/* As deep as ORDER_DEPTH_MAX. */
+static json_t *render_steps(const struct workflow *workflow)
 {
     uint32_t levels[WORKFLOW_STEPS_MAX];
-    workflow_levels(workflow, levels);
-    json_t *body = json_object();
     json_t *steps = json_array();
+    workflow_levels(workflow, levels);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         json_array_append_new(steps, render_step(workflow, i, levels[i]));
+    return steps;
+}
+
+static json_t *render_graph(const struct workflow *workflow)
+{
+    json_t *body = json_object();
     json_codec_put(body, "name", json_codec_text(workflow->name));
     json_codec_put(body, "version", json_integer(workflow->version));
-    json_codec_put(body, "steps", steps);
+    json_codec_put(body, "steps", render_steps(workflow));
     return body;
 }
 

@@ -10,7 +10,13 @@ static const char text[] = "Name: shop\nVersion: 3\nSteps:\n"
                            "     Compensate: {Action: Refund}}\n"
                            "  - {Name: Ship, Agents: [a, b], After: [Pay], Pivot: true}\n"
                            "  - {Name: Late, When: input.late, Fail: {Error: TooLate},\n"
-                           "     Catch: [{ErrorEquals: [TooLate], Next: $continue}]}\n";
+                           "     Catch: [{ErrorEquals: [TooLate], Next: $continue}]}\n"
+                           "  - Name: Each\n"
+                           "    ForEach: {Items: input.parts}\n"
+                           "    Steps:\n"
+                           "      - {Name: Tell, Agent: mail}\n"
+                           "      - {Name: Twice, ForEach: {Items: [1, 2]},\n"
+                           "         Steps: [{Name: Book, Agent: books}]}\n";
 
 static void open_world(void)
 {
@@ -28,7 +34,31 @@ Test(console_graph, answers_with_the_steps)
           {"steps.1.after.0", "Pay"}, {"steps.1.agents.1", "b"}, {"steps.1.pivot", "true"},
           {"steps.1.undo", "null"}, {"steps.1.kind", "Agent"}, {"steps.1.when", "null"},
           {"steps.2.kind", "Fail"}, {"steps.2.when", "input.late"}, {"steps.2.error", "TooLate"},
-          {"steps.2.agents", "[0]"});
+          {"steps.2.agents", "[0]"}, {"steps.2.for_each", "null"}, {"steps.2.steps", "null"});
+}
+
+Test(console_graph, shows_the_steps_of_a_body_within_its_step)
+{
+    SHOWS(world_get(world, 200, "/api/workflows/shop/3/graph"), {"steps.3.kind", "Steps"},
+          {"steps.3.for_each", "input.parts"}, {"steps.3.steps.0.name", "Tell"},
+          {"steps.3.steps.0.level", "0"}, {"steps.3.steps.1.level", "1"},
+          {"steps.3.steps.1.for_each", "2 items"}, {"steps.3.steps.1.steps.0.agents.0", "books"});
+    SHOWS(world_get(world, 200, "/api/workflows/shop/3"), {"steps.3.kind", "Steps"},
+          {"steps.3.for_each", "input.parts"}, {"steps.3.steps.0.agent", "mail"},
+          {"steps.3.steps.0.kind", "Agent"}, {"steps.3.steps.1.for_each", "2 items"},
+          {"steps.3.steps.1.steps.0.step", "Book"}, {"steps.0.steps", "null"});
+}
+
+/* A sub-order's page asks for the body that it runs by its whole name. */
+Test(console_graph, draws_a_body_by_its_name)
+{
+    SHOWS(world_get(world, 200, "/api/workflows/shop%2FEach/3/graph"), {"name", "shop/Each"},
+          {"version", "3"}, {"steps.0.name", "Tell"}, {"steps.1.after.0", "Tell"});
+    SHOWS(world_get(world, 404, "/api/workflows/shop%2FPay/3/graph"),
+          {"detail", "version 3 of this workflow is not deployed"});
+    /* Only whole files are versions. */
+    SHOWS(world_get(world, 404, "/api/workflows/shop%2FEach/3"),
+          {"detail", "version 3 of this workflow is not deployed"});
 }
 
 Test(console_graph, lists_what_a_step_decides)

@@ -87,6 +87,68 @@ Test(graph, shows_conditions_and_steps_without_agents)
                        "%s", dot);
 }
 
+static const char bodies[] =
+    "Name: w\nVersion: 1\nSteps:\n"
+    "  - {Name: A, Agent: x}\n"
+    "  - Name: Each\n"
+    "    ForEach: {Items: input.parts}\n"
+    "    When: input.go\n"
+    "    Steps:\n"
+    "      - {Name: B, Agent: x, Compensate: {Action: U}}\n"
+    "      - {Name: C, Steps: [{Name: D, Agent: x}, {Name: E, Agent: x, "
+    "After: []}]}\n"
+    "  - {Name: F, Agent: x, After: A}\n"
+    "  - {Name: G, ForEach: {Items: [1, \"${input.n}\"]}, Steps: [{Name: H, "
+    "Set: 1}]}\n"
+    "  - {Name: I, ForEach: {Items: [1]}, Steps: [{Name: J, Set: 1}]}\n";
+
+Test(graph, lists_the_steps_of_a_body_below_their_step)
+{
+    cr_assert_str_eq(draw(kit_workflow(bodies), GRAPH_TEXT),
+                     "w:1\n"
+                     "  1  A     [x]\n"
+                     "  2  Each  [ForEach: input.parts]  <- A  (when: input.go)\n"
+                     "       1  B  [x]      (undo: U)\n"
+                     "       2  C  [Steps]  <- B\n"
+                     "            1  D  [x]\n"
+                     "               E  [x]\n"
+                     "     F     [x]                     <- A\n"
+                     "  3  G     [ForEach: 2 items]      <- F\n"
+                     "       1  H  [Set]\n"
+                     "  4  I     [ForEach: 1 item]       <- G\n"
+                     "       1  J  [Set]\n");
+}
+
+Test(graph, draws_a_box_around_a_body_in_dot)
+{
+    struct workflow *workflow = kit_workflow(bodies);
+    const char *dot = draw(workflow, GRAPH_DOT);
+    const char *box = strstr(dot, "  subgraph \"cluster_Each\" {\n");
+    cr_assert_not_null(box, "%s", dot);
+    static const char expected[] =
+        "  subgraph \"cluster_Each\" {\n"
+        "    \"Each\" [label=\"Each\\nForEach: input.parts\\nwhen: input.go\", shape=folder, "
+        "style=\"rounded,dashed\"];\n"
+        "    \"Each/B\" [label=\"B\\nx\\nundo: U\"];\n"
+        "    subgraph \"cluster_Each/C\" {\n"
+        "      \"Each/C\" [label=\"C\\nSteps\", shape=folder];\n"
+        "      \"Each/C/D\" [label=\"D\\nx\"];\n"
+        "      \"Each/C/E\" [label=\"E\\nx\"];\n"
+        "      \"Each/C\" -> \"Each/C/D\" [style=dotted];\n"
+        "      \"Each/C\" -> \"Each/C/E\" [style=dotted];\n"
+        "    }\n"
+        "    \"Each/B\" -> \"Each/C\";\n"
+        "    \"Each\" -> \"Each/B\" [style=dotted];\n"
+        "  }\n";
+    cr_assert_eq(strncmp(box, expected, strlen(expected)), 0, "%s", dot);
+    cr_assert_not_null(strstr(dot, "  \"A\" -> \"Each\" [arrowhead=odiamond];\n"), "%s", dot);
+    /* A body alone is drawn as a workflow. */
+    dot = draw(workflow->steps[1].suborders.body, GRAPH_DOT);
+    cr_assert_not_null(strstr(dot, "digraph \"w/Each:1\" {\n"), "%s", dot);
+    cr_assert_not_null(strstr(dot, "  \"B\" -> \"C\";\n"), "%s", dot);
+    cr_assert_not_null(strstr(dot, "    \"C/D\" [label=\"D\\nx\"];\n"), "%s", dot);
+}
+
 Test(graph, puts_a_step_on_a_level_after_all_its_predecessors)
 {
     uint32_t levels[WORKFLOW_STEPS_MAX];
