@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve workflow eval`: an expression, tried on data of the command line. Every step of the file
- * counts as one that comes before. */
+/* `reeve workflow eval`: an expression, tried on data of the command line. Every step of the file,
+ * or of a body in it, counts as one that comes before. */
 #include "cli/workflow/verbs.h"
 
 #include "engine/expression/evaluate.h"
+#include "workflow/bodies.h"
 #include "workflow/expression.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ static int find_step(struct eval *eval, const char *flag, const char *value, str
             return (int)i;
         }
     }
-    *ret_code = cli_usage(eval->cli, "--%s \"%.80s\": the file has no step %.*s", flag, value,
-                          QUOTE_ARG(name));
+    *ret_code = cli_usage(eval->cli, "--%s \"%.80s\": %s has no step %.*s", flag, value,
+                          eval->workflow->is_body ? "the body" : "the file", QUOTE_ARG(name));
     return -1;
 }
 
@@ -134,15 +135,38 @@ static int print_value(struct eval *eval, const struct expression *expression)
     return EXIT_CODE_DATA;
 }
 
+/* The file's own workflow, or a body of it. False after a problem. */
+static bool find_workflow(struct eval *eval, const struct workflow *file, int *ret_code)
+{
+    const char *step = cli_flag_value(eval->cli, "body");
+    char name[BODY_NAME_BYTES_MAX + 1];
+    eval->workflow = file;
+    if (step == NULL)
+        return true;
+    int size = snprintf(name, sizeof(name), "%.*s/%s", TEXT_ARG(file->name), step);
+    eval->workflow =
+        size > 0 && (size_t)size < sizeof(name) ? workflow_find_in_file(file, text_of(name)) : NULL;
+    if (eval->workflow != NULL)
+        return true;
+    *ret_code =
+        cli_usage(eval->cli,
+                  "--body \"%.80s\": the file has no such step with Steps: expected STEP or "
+                  "STEP/STEP",
+                  step);
+    return false;
+}
+
 static int evaluate(struct cli *cli, struct workflow_file *file)
 {
-    struct eval eval = {.cli = cli, .arena = &file->heap.arena, .workflow = file->workflow};
+    struct eval eval = {.cli = cli, .arena = &file->heap.arena};
     int code = EXIT_CODE_DATA;
-    for (uint32_t i = 0; i < file->workflow->step_count; i++)
+    if (!find_workflow(&eval, file->workflow, &code))
+        return code;
+    for (uint32_t i = 0; i < eval.workflow->step_count; i++)
         eval.known[i] = (struct expression_known_step){
-            .name = file->workflow->steps[i].name, .before = true, .fails = true};
+            .name = eval.workflow->steps[i].name, .before = true, .fails = true};
     eval.scope.steps = eval.steps;
-    eval.scope.step_count = file->workflow->step_count;
+    eval.scope.step_count = eval.workflow->step_count;
     if (!take_flags(&eval, &code))
         return code;
     const struct expression *expression = compile(&eval, cli->arguments[1]);

@@ -40,6 +40,9 @@ static const struct cli_flag eval_flags[] = {
      "The output of a step, for each of several; `STEP=`, and a step that is not named: it has "
      "none."},
     {"error", "STEP=NAME", "The step failed with this error and was caught."},
+    {"body", "STEP",
+     "Within the body of this step, STEP/STEP in a body within it: its steps have the outputs, and "
+     "the input is that of its orders."},
     {NULL, NULL, NULL},
 };
 
@@ -125,6 +128,8 @@ static const struct cli_verb verbs[] = {
                     "--input '{\"total\": 129.5}'\n"
                     "reeve workflow eval order-fulfilment.yaml 'has(output.TakePayment)' "
                     "--output 'TakePayment={}'\n"
+                    "reeve workflow eval etl.yaml --body Load 'output.Store.rows' "
+                    "--output 'Store={\"rows\": 7}'\n"
                     "reeve workflow eval order-fulfilment.yaml --input 2 -- '-input'",
         .flags = eval_flags,
         .settings = CLI_SETTINGS_NONE,

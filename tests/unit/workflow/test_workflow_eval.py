@@ -9,10 +9,11 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
 SHOP = ROOT / "examples" / "workflows" / "order-fulfilment.yaml"
+BILLING = ROOT / "examples" / "cookbook" / "billing.yaml"
 
 
-def evaluate(expression, *flags):
-    done = subprocess.run([REEVE, "workflow", "eval", SHOP, expression, *flags],
+def evaluate(expression, *flags, file=SHOP):
+    done = subprocess.run([REEVE, "workflow", "eval", file, expression, *flags],
                           capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
@@ -41,6 +42,27 @@ class WorkflowEvalTest(unittest.TestCase):
         code, out, err = evaluate("input.total > 100")
         self.assertEqual((code, out), (65, ""))
         self.assertEqual(err, "reeve: null has no member total: column 7 of input.total > 100\n")
+
+    def test_evaluates_within_a_body(self):
+        flags = ("--input", '{"days": 3}', "--output", 'TryAgain={"id": 7}', "--body",
+                 "BillEach/Dun")
+        self.assertEqual(evaluate("has(output.TryAgain) && input.days * 86400 == 259200", *flags,
+                                  file=BILLING), (0, "true\n", ""))
+        self.assertEqual(evaluate("output.Dun.items.exists(i, i.paid)", "--body", "BillEach",
+                                  "--output", 'Dun={"items": [{"paid": true}]}', file=BILLING),
+                         (0, "true\n", ""))
+        code, out, err = evaluate("output.Charge", *flags, file=BILLING)
+        self.assertEqual((code, out), (65, ""))
+        self.assertIn("there is no step Charge", err)
+        code, out, err = evaluate("input.mont", "--input", '{"month": 1}', file=BILLING)
+        self.assertIn("there is no member mont: did you mean month?", err)
+        for body in ("Dun", "ListDue", "BillEach/", "", "billing/BillEach", "x" * 300):
+            with self.subTest(body):
+                code, out, err = evaluate("1", "--body", body, file=BILLING)
+                self.assertEqual((code, out), (64, ""))
+                self.assertIn("the file has no such step with Steps", err)
+        code, out, err = evaluate("1", "--body", "BillEach", "--output", "ListDue=1", file=BILLING)
+        self.assertIn("the body has no step ListDue", err)
 
     def test_takes_an_expression_that_begins_with_a_dash(self):
         flags = ("--input", '{"n": 2}')
