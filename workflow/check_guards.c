@@ -456,6 +456,12 @@ void expression_check_guards(const struct expression_draft *draft)
         facts_join(&facts, &own);
     }
     add_whens(guard.guards, &facts);
+    for (uint32_t i = 0; i < guard.guards->outer_when_count; i++) {
+        /* What it says of steps is of those around the body. */
+        struct facts outer = facts_of(guard.guards->outer_whens[i], 0, true, 0);
+        for (uint32_t j = 0; j < outer.member_count; j++)
+            add_member(&facts, outer.members[j]);
+    }
     check_node(&guard, 0, &facts);
 }
 

@@ -3,6 +3,7 @@
  * that of the workflow around it and of its step. */
 #include "workflow/compile.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -92,6 +93,21 @@ static const struct expression_outer *outer_of(const struct workflow_compiler *c
     return outer;
 }
 
+/* What holds of the input around a body holds within it, where that is the same input. */
+static void take_guards(struct workflow_compiler *body, const struct workflow_compiler *around,
+                        const struct draft *draft)
+{
+    const struct expression_guards *from = &around->place.guards;
+    struct expression_guards *to = &body->place.guards;
+    if (draft->step.suborders.for_each || draft->fields.of[FIELD_INPUT] != NULL)
+        return;
+    for (uint32_t i = 0; i < from->outer_when_count; i++)
+        to->outer_whens[to->outer_when_count++] = from->outer_whens[i];
+    if (draft->step.when != NULL)
+        to->outer_whens[to->outer_when_count++] = draft->step.when;
+    assert(to->outer_when_count < ORDER_DEPTH_MAX);
+}
+
 /* A file is as deep as its orders may be, or it is refused here: that bounds the recursion. */
 void compile_body(struct workflow_compiler *compiler, struct draft *draft,
                   const struct expression_shape *input)
@@ -127,6 +143,7 @@ void compile_body(struct workflow_compiler *compiler, struct draft *draft,
         .place = {.outer = outer_of(compiler, draft)},
         .pivot = -1,
     };
+    take_guards(body, compiler, draft);
     draft->body = body;
     compile_graph(body, steps, draft->fields.of[FIELD_OUTPUT], input);
 }

@@ -63,8 +63,11 @@ struct expression_guards {
     uint64_t always; /* set of the workflow's steps: they have neither a When nor a Catch with
                         $continue, and a kind that has an output */
     const struct expression *own_when; /* of this step; NULL: none, or it is this expression */
-    bool result_may_be_null;           /* in what an undo is sent: of an attempt that timed out */
-    struct {                           /* of each step: what its When says, once it has started */
+    /* Of a body that has the input of what is around it: the Whens of the steps around it. */
+    const struct expression *outer_whens[ORDER_DEPTH_MAX - 1];
+    uint32_t outer_when_count;
+    bool result_may_be_null; /* in what an undo is sent: of an attempt that timed out */
+    struct {                 /* of each step: what its When says, once it has started */
         uint64_t outputs;
         uint64_t errors;
     } started[WORKFLOW_STEPS_MAX];

@@ -339,6 +339,15 @@ static bool report_name_with_marks(const struct expression_draft *draft, uint32_
     return false;
 }
 
+/* A name with a '-' or a '.' is one here, even if it stands without quotes. */
+static bool is_named(const struct expression_draft *draft, uint32_t at, struct text name,
+                     struct text step)
+{
+    struct text rest = text_from(draft->source, at);
+    return text_equal(step, name) || (step.size > name.size && step.size <= rest.size &&
+                                      memcmp(step.data, rest.data, step.size) == 0);
+}
+
 /* A body sees nothing of the workflow around it. */
 static bool report_outer_step(const struct expression_draft *draft, uint32_t at, const char *root,
                               struct text name)
@@ -346,11 +355,12 @@ static bool report_outer_step(const struct expression_draft *draft, uint32_t at,
     const struct expression_outer *body = draft->names->outer;
     for (const struct expression_outer *outer = body; outer != NULL; outer = outer->outer) {
         for (uint32_t i = 0; i < outer->step_count; i++) {
-            if (!text_equal(outer->steps[i].name, name))
+            struct text step = outer->steps[i].name;
+            if (!is_named(draft, at, name, step))
                 continue;
             expression_report(draft->problems, WORKFLOW_ERROR, at,
                               "%s.%.*s is not known in the body of %.*s: pass it by Input of %.*s",
-                              root, QUOTE_ARG(name), QUOTE_ARG(body->step), QUOTE_ARG(body->step));
+                              root, QUOTE_ARG(step), QUOTE_ARG(body->step), QUOTE_ARG(body->step));
             return true;
         }
     }

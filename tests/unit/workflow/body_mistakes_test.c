@@ -205,9 +205,8 @@ Test(workflow_body_mistakes, wants_guards_within_a_body_and_around_it)
                "    Output: {b: \"${output.B.c}\", d: \"${has(output.D) ? output.B.c : 1}\"}\n"
                "  - {Name: E, Set: \"${output.A.b}\"}\n"
                "  - {Name: F, When: has(output.A), Set: \"${output.A.b}\"}\n",
-          "8:34: error: step B may have no output: write has(output.B) && ... or has(output.B) ? "
-          "... "
-          ": ...\n"
+          "8:34: error: step B may have no output: write has(output.B) && ... or "
+          "has(output.B) ? ... : ...\n"
           "10:27: error: step B may have no output: write has(output.B) && ... or has(output.B) ? "
           "... : ...\n"
           "11:30: error: step A may have no output: write has(output.A) && ... or has(output.A) ? "
@@ -233,6 +232,50 @@ Test(workflow_body_mistakes, wants_guards_within_a_body_and_around_it)
           "... : ...\n"
           "10:96: error: step L may have no output: write has(output.L) && ... or has(output.L) ? "
           "... : ...\n"});
+}
+
+/* Without Input and ForEach, a body has the input of what is around it, and what is known of it. */
+Test(workflow_body_mistakes, knows_what_guards_the_steps_around_a_body)
+{
+    LINT(
+        {"Name: w\nVersion: 1\nInputShape: {a: boolean?, b: boolean?, l: [{a: boolean?}]}\nSteps:\n"
+         "  - Name: A\n"
+         "    When: has(input.a) && input.a\n"
+         "    Steps:\n"
+         "      - {Name: B, Agent: x, When: input.a}\n"
+         "      - {Name: C, Agent: x, When: input.b}\n"
+         "      - Name: D\n"
+         "        When: has(input.b)\n"
+         "        Steps: [{Name: E, Set: \"${input.a || input.b}\"}]\n"
+         "      - {Name: F, Input: \"${input}\", Steps: [{Name: E, Set: \"${input.a}\"}]}\n"
+         "    Output: \"${input.a}\"\n"
+         "  - {Name: G, Steps: [{Name: B, Set: \"${input.a}\"}]}\n"
+         "  - {Name: H, When: has(input.a), ForEach: {Items: input.l}, Steps: [{Name: B, Set: "
+         "\"${input.a}\"}]}\n",
+         "9:41: error: b may be missing by InputShape: write has(input.b) && ... or has(input.b) ? "
+         "... : ...\n"
+         "13:70: error: a may be missing by InputShape: write has(input.a) && ... or "
+         "has(input.a) ? ... : ...\n"
+         "15:47: error: a may be missing by InputShape: write has(input.a) && ... or "
+         "has(input.a) ? ... : ...\n"
+         "16:94: error: a may be missing by InputShape: write has(input.a) && ... or "
+         "has(input.a) ? ... : ...\n"},
+        /* Steps of the same names and places are others. */
+        {HEAD "  - {Name: B, Agent: x, When: input.b}\n"
+              "  - Name: A\n"
+              "    When: has(output.B)\n"
+              "    Steps:\n"
+              "      - {Name: B, Agent: x, When: input.b}\n"
+              "      - {Name: C, Set: \"${output.B}\"}\n",
+         "9:34: error: step B may have no output: write has(output.B) && ... or "
+         "has(output.B) ? ... : ...\n"},
+        {HEAD "  - {Name: a-b, Agent: x}\n"
+              "  - Name: A\n"
+              "    Steps:\n"
+              "      - {Name: B, Set: \"${output.a-b}\"}\n"
+              "      - {Name: C, Set: \"${output['a-b'].x}\"}\n",
+         "7:34: error: output.a-b is not known in the body of A: pass it by Input of A\n"
+         "8:34: error: output.a-b is not known in the body of A: pass it by Input of A\n"});
 }
 
 /* What a body is sent follows from Input, from the items, or from the order's InputShape. */
