@@ -34,11 +34,32 @@ Steps:
 Output: {cents: "\${output.Terms.cents}", sent: "\${has(output.ShipOrder)}"}
 `;
 
+// Steps within steps.
+const PARCELS = `
+Name: parcels
+Version: 1
+Steps:
+  - {Name: Split, Agent: warehouse}
+  - Name: Each
+    When: input.send
+    ForEach: {Items: output.Split.parcels}
+    Steps:
+      - {Name: Pack, Agent: warehouse}
+      - Name: Hand
+        Steps:
+          - {Name: Weigh, Agent: warehouse}
+          - {Name: Label, Agent: carrier, After: [], Compensate: {Action: Void}}
+  - {Name: Tell, Agent: till, Pivot: true}
+`;
+
 class DecisionsWorld extends World {
   async start() {
     const file = path.join(this.folder, 'offer.yaml');
     fs.writeFileSync(file, OFFER);
     this.workflows.push(file);
+    const parcels = path.join(this.folder, 'parcels.yaml');
+    fs.writeFileSync(parcels, PARCELS);
+    this.workflows.push(parcels);
     await super.start();
     await this.faults([{ service: 'carrier', mode: 'decline', orders: ['caught-1'] }]);
     const order = (id, input) => this.submit([id], 'offer', { input });
@@ -100,6 +121,36 @@ test('a_skipped_step_says_which_condition_did_not_hold', async ({ page, open }) 
   assert.equal(await resultOf(page, 'ShipOrder').textContent(), 'When: has(input.address)');
   assert.equal(await resultOf(page, 'Terms').textContent(), '{"cents":5000,"serial":12345678901234567890}');
   await panelOf(page, 'History').getByText('Inspect skipped: When: output.Terms.cents > 10000').first().waitFor();
+});
+
+test('a_graph_draws_the_steps_of_a_body_within_their_step', async ({ page, open }) => {
+  await open('/workflows');
+  const panel = panelOf(page, 'parcels');
+  const svg = panel.locator('.graph > svg');
+  const nodes = (parent) => parent.locator('> .node');
+  const names = (parent) => nodes(parent).locator('> .name').allTextContents();
+  assert.deepEqual(await names(svg), ['Split', 'Each', 'Tell']);
+  const each = nodes(svg).nth(1);
+  assert.equal(await each.locator('> .agent').first().textContent(), 'ForEach: output.Split.parcels');
+  assert.deepEqual(await names(each.locator('> .body')), ['Pack', 'Hand']);
+  const hand = nodes(each.locator('> .body')).nth(1);
+  assert.equal(await hand.locator('> .agent').first().textContent(), 'Steps');
+  assert.deepEqual(await names(hand.locator('> .body')), ['Weigh', 'Label']);
+  assert.equal(await each.locator('> .body > .edge').count(), 1);
+  assert.equal(await svg.locator('> .edge').count(), 2);
+  const box = (node) => node.locator('> .box').boundingBox();
+  const within = (inner, outer) => inner.x > outer.x && inner.y > outer.y &&
+    inner.x + inner.width < outer.x + outer.width && inner.y + inner.height < outer.y + outer.height;
+  assert.ok(within(await box(hand), await box(each)));
+  assert.ok(within(await box(nodes(hand.locator('> .body')).nth(1)), await box(hand)));
+  assert.ok(!within(await box(nodes(svg).nth(2)), await box(each)));
+  const dash = (node) => node.locator('> .box').evaluate((of) => getComputedStyle(of).strokeDasharray);
+  assert.notEqual(await dash(each), 'none');
+  assert.equal(await dash(hand), 'none');
+  await panel.getByText('Steps of version 1').click();
+  assert.deepEqual(await panel.getByRole('region', { name: 'Steps' }).locator('tbody tr td[data-name=Step] b').allTextContents(),
+    ['Split', 'Each', 'Each/Pack', 'Each/Hand', 'Each/Hand/Weigh', 'Each/Hand/Label', 'Tell']);
+  assert.deepEqual(await serious(page), []);
 });
 
 test('a_step_that_fails_on_purpose_shows_its_error', async ({ page, open }) => {

@@ -7,6 +7,7 @@ import { isOld } from './live.js';
 import { badge, bar, commandBox, data, empty, link, notice, panel, table } from './parts.js';
 import { mayAct, noActions } from './session.js';
 import { openQuestion } from './actions.js';
+import { allSteps } from './graph.js';
 
 const LATE_BEATS = 3;
 
@@ -72,7 +73,7 @@ export function open(view) {
     const named = new Map(); // agent -> ["workflow:version"]
     for (const version of deployed?.workflows ?? []) {
       if (version.retired && !version.orders?.unfinished) continue;
-      for (const name of new Set(version.steps.flatMap((step) => step.agents ?? [step.agent])))
+      for (const name of new Set(allSteps(version.steps).flatMap((step) => step.agents ?? [step.agent])))
         named.set(name, [...named.get(name) ?? [], `${version.workflow}:${version.version}`]);
     }
     const pauses = new Map((answer.pauses ?? []).map((each) => [each.agent, each]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workflow as SVG: steps in columns, each after the steps it waits for; with an order, the state
-// of every step.
+// of every step. The steps of a body stand in the box of their step.
 import { h, s } from './dom.js';
 import { localTime, millis, visible } from './format.js';
 import { sign } from './parts.js';
@@ -43,13 +43,29 @@ function cut(text, font, room) {
   return size < text.length ? `${text.slice(0, size)}…` : text;
 }
 
-// What performs a step: its agents, or what a step without one does, such as "Fail: TooLate" and
-// "Wait: 60 s".
+// What performs a step: its agents, or what a step without one does, such as "Fail: TooLate",
+// "Wait: 60 s" and "ForEach: input.parts".
 export function performer(definition) {
   const agents = (definition.agents ?? [definition.agent]).filter((name) => name);
   const seconds = definition.wait_seconds ? `${definition.wait_seconds} s` : '';
   const detail = definition.error || seconds || (definition.wait_until ? `until ${definition.wait_until}` : '');
+  if (definition.for_each) return `ForEach: ${definition.for_each}`;
   return agents.length ? agents.join(', ') : [definition.kind, detail].filter((part) => part).join(': ');
+}
+
+// A version's steps with those of its bodies, which are named STEP/STEP.
+export const allSteps = (steps, path = '') => steps.flatMap((step) =>
+  [{ ...step, step: `${path}${step.step}` }, ...allSteps(step.steps ?? [], `${path}${step.step}/`)]);
+
+// Of the workflow of an order: a version of /api/workflows, or a body in one, NAME/STEP.
+export function definitionOf(workflows, name, version) {
+  const [file, ...path] = (name ?? '').split('/');
+  let found = workflows?.find((each) => each.workflow === file && each.version === version);
+  for (const step of path) {
+    const steps = found?.steps.find((each) => each.step === step)?.steps;
+    found = steps ? { ...found, workflow: name, steps } : undefined;
+  }
+  return found;
 }
 
 // What a step is doing, as a state and words. ends: of timeline.js.
@@ -76,31 +92,42 @@ export function stepStatus(step, order, ends) {
   return { state: step.state, words: hand || (step.attempt > 1 ? `attempt ${step.attempt}` : '') };
 }
 
+// Of a step: the head has its texts; behind a head with a body stand the body's steps.
+function sizeOf(step, tall) {
+  const inner = step.steps?.length ? layout(step.steps) : null;
+  return { tall, inner, width: Math.max(NODE_WIDTH, inner?.width ?? 0), height: tall + (inner?.height ?? 0) };
+}
+
 function layout(steps) {
   const column = columnsOf(steps);
-  const rows = [];
+  const columns = [];
   const places = new Map();
   const tall = NODE_HEIGHT + (steps.some((step) => step.when) ? LINE : 0);
   for (const step of steps) {
-    const x = column.get(step.step);
-    rows[x] = rows[x] ?? 0;
-    places.set(step.step, { column: x, row: rows[x]++, tall });
+    const at = column.get(step.step);
+    const place = sizeOf(step, tall);
+    columns[at] ??= { width: 0, height: -GAP_Y, places: [] };
+    columns[at].width = Math.max(columns[at].width, place.width);
+    columns[at].height += place.height + GAP_Y;
+    columns[at].places.push(place);
+    places.set(step.step, place);
   }
-  const height = Math.max(...[...rows].map((n) => n ?? 0));
-  for (const place of places.values()) {
-    place.x = MARGIN + place.column * (NODE_WIDTH + GAP_X);
-    // Columns are centred.
-    place.y = MARGIN + (place.row + (height - rows[place.column]) / 2) * (tall + GAP_Y);
+  const height = Math.max(...columns.map((each) => each.height));
+  let x = MARGIN;
+  for (const each of columns) {
+    let y = MARGIN + (height - each.height) / 2; // columns are centred
+    for (const place of each.places) {
+      Object.assign(place, { x, y });
+      y += place.height + GAP_Y;
+    }
+    x += each.width + GAP_X;
   }
-  return {
-    places,
-    width: 2 * MARGIN + rows.length * (NODE_WIDTH + GAP_X) - GAP_X,
-    height: 2 * MARGIN + height * (tall + GAP_Y) - GAP_Y,
-  };
+  return { places, width: x - GAP_X + MARGIN, height: 2 * MARGIN + height };
 }
 
+// From head to head.
 function edge(from, to, lit, conditional) {
-  const x1 = from.x + NODE_WIDTH;
+  const x1 = from.x + from.width;
   const y1 = from.y + from.tall / 2;
   const x2 = to.x - (conditional ? 7 + DIAMOND : 7);
   const y2 = to.y + to.tall / 2;
@@ -110,10 +137,9 @@ function edge(from, to, lit, conditional) {
     s('polygon', { points: `${x2 + 6},${y2} ${x2 - 3},${y2 - 4.5} ${x2 - 3},${y2 + 4.5}` }));
 }
 
-// A step of an agent is a box; Set has six corners, Fail has the eight of a stop sign, and Wait is
-// round at its ends.
-function outline(definition, height) {
-  const right = NODE_WIDTH;
+// A step of an agent is a box, and so is one with a body; Set has six corners, Fail has the eight of
+// a stop sign, and Wait is round at its ends.
+function outline(definition, { width: right, height }) {
   if (definition.kind === 'Fail')
     return s('polygon', { class: 'box', points: `${CUT},0 ${right - CUT},0 ${right},${CUT} ${right},${height - CUT} ${right - CUT},${height} ${CUT},${height} 0,${height - CUT} 0,${CUT}` });
   if (definition.kind === 'Set')
@@ -128,7 +154,8 @@ const roomOf = (definition) => NODE_WIDTH + 2 - 2 * insetOf(definition);
 // The last line of a step: with an order its status, else the time that an attempt has.
 function lastLine(definition, status, y) {
   const x = insetOf(definition);
-  if (!status) return s('text', { class: 'agent', x, y }, definition.timeout_ms ? `${definition.timeout_ms / 1000} s an attempt` : '');
+  const tries = definition.timeout_ms && !definition.steps;
+  if (!status) return s('text', { class: 'agent', x, y }, tries ? `${definition.timeout_ms / 1000} s an attempt` : '');
   const paused = status.state === 'Paused';
   // The condition stands on the line above.
   const words = definition.when && status.words.startsWith('When: ') ? 'When is false' : status.words;
@@ -152,16 +179,28 @@ function node(definition, place, status, changed) {
     transform: `translate(${place.x},${place.y})`, role: 'listitem', 'aria-label': visible(label),
   },
   s('title', null, [label, agent, undo].filter((part) => part).join('\n')),
-  outline(definition, place.tall),
+  outline(definition, place),
   definition.pivot
-    ? s('rect', { class: 'pivot', x: 4, y: 4, width: NODE_WIDTH - 8, height: place.tall - 8, rx: 5 })
+    ? s('rect', { class: 'pivot', x: 4, y: 4, width: place.width - 8, height: place.height - 8, rx: 5 })
     : null,
   when ? s('polygon', { class: 'diamond', points: `${-DIAMOND},${place.tall / 2} 0,${place.tall / 2 - DIAMOND} ${DIAMOND},${place.tall / 2} 0,${place.tall / 2 + DIAMOND}` }) : null,
   s('text', { class: 'name', x, y: 25 }, cut(name, '650 13.5px', room)),
   s('text', { class: 'agent', x, y: 43 },
     cut(`${does}${definition.pivot ? ' · pivot' : ''}${!status && undo ? ` · ${undo}` : ''}`, '11.5px', room)),
   when ? s('text', { class: 'agent when', x, y: 43 + LINE }, cut(visible(definition.when), 'italic 11.5px', room)) : null,
-  lastLine(definition, status, place.tall - 14));
+  lastLine(definition, status, place.tall - 14),
+  place.inner ? s('g', { class: 'body', transform: `translate(0,${place.tall})`, role: 'list', 'aria-label': `Steps of ${name}` },
+    drawn(definition.steps, place.inner.places)) : null);
+}
+
+// Edges, then steps. status: of a step by its name; a body has none, as each of its orders has its own.
+function drawn(steps, places, status = () => null, changed = new Set(), done = () => false) {
+  const edges = [];
+  for (const step of steps)
+    for (const name of step.after ?? [])
+      if (places.has(name))
+        edges.push(edge(places.get(name), places.get(step.step), done(name), Boolean(step.when)));
+  return [...edges, ...steps.map((step) => node(step, places.get(step.step), status(step.step), changed.has(step.step)))];
 }
 
 // The steps of an order whose workflow is not known: without edges.
@@ -176,17 +215,10 @@ export function graph(workflow, order, changed = new Set(), ends = new Map()) {
   if (!steps.length) return null;
   const { places, width, height } = layout(steps);
   const states = new Map((order?.steps ?? []).map((step) => [step.step, step]));
-  const edges = [];
-  for (const step of steps)
-    for (const name of step.after ?? [])
-      if (places.has(name)) {
-        const done = ['Processed', 'Skipped', 'Caught'].includes(states.get(name)?.state);
-        edges.push(edge(places.get(name), places.get(step.step), done, Boolean(step.when)));
-      }
+  const done = (name) => ['Processed', 'Skipped', 'Caught'].includes(states.get(name)?.state);
+  const status = (name) => (order ? stepStatus(states.get(name), order, ends) : null);
   return h('div', { class: 'scroll graph', tabindex: '0', role: 'region',
     'aria-label': 'Workflow graph' },
   s('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'list', 'aria-label': 'Steps' },
-    edges, steps.map((step) =>
-      node(step, places.get(step.step), order ? stepStatus(states.get(step.step), order, ends) : null,
-        changed.has(step.step)))));
+    drawn(steps, places, status, changed, done)));
 }

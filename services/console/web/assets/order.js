@@ -9,7 +9,7 @@ import { answersOf } from './answers.js';
 import { ACTIONS, movable, openAction } from './actions.js';
 import { actionsFor, signalWait, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
-import { graph, performer, stepStatus } from './graph.js';
+import { definitionOf, graph, performer, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
 import { brief, tree } from './data_tree.js';
 import { stepEnds, stepInputs, timeline } from './timeline.js';
@@ -93,8 +93,7 @@ export function open(view) {
   const moment = () => (at === null ? Date.now() : millis(past().at(-1)?.time) ?? Date.now());
   const getCommand = () => command(['reeve', 'orders', 'get', ...(at === null ? [] : ['--at', at])], id);
   // The version that the order has, or had then.
-  const workflow = (shown = order) => workflows?.find((each) =>
-    each.workflow === shown.workflow && each.version === shown.workflow_version);
+  const workflow = (shown = order) => definitionOf(workflows, shown.workflow, shown.workflow_version);
 
   // ---- time travel ----
 

@@ -7,7 +7,7 @@ import { badge, commandBox, data, empty, findings, incomplete, link, notice, pan
 import { movable, openAction } from './actions.js';
 import { openChange, openDeploy, openDiff } from './versions.js';
 import { mayAct, noActions } from './session.js';
-import { graph, performer } from './graph.js';
+import { allSteps, graph, performer } from './graph.js';
 import { ordersPage } from './filters.js';
 import { openSubmit } from './submit.js';
 
@@ -75,16 +75,17 @@ function retries(step) {
 const acts = (step) => (step.agents ?? [step.agent]).some((name) => name);
 
 function steps(version) {
+  const all = allSteps(version.steps);
   return h('details', null, h('summary', null, `Steps of version ${version.version}`), table('Steps', [
     { name: 'Step', cell: (step) => [h('b', null, data(step.step)), step.pivot ? h('span', { class: 'tag' }, 'pivot') : null] },
     { name: 'Agent', cell: (step) => acts(step) ? link('/agents', null, data(performer(step))) : data(performer(step)) },
     { name: 'After', cell: (step) => data((step.after ?? []).join(', ')) },
-    version.steps.some((step) => step.when) && { name: 'When', class: 'wide', cell: (step) => step.when ? h('code', null, visible(step.when)) : 'always' },
+    all.some((step) => step.when) && { name: 'When', class: 'wide', cell: (step) => step.when ? h('code', null, visible(step.when)) : 'always' },
     { name: 'An attempt', class: 'number', cell: (step) => acts(step) ? duration(step.timeout_ms) : data(null) },
     { name: 'Retries', class: 'wide', cell: (step) => acts(step) ? retries(step) : data(null) },
     { name: 'Undo', cell: (step) => data(step.compensate) },
     { name: 'When exhausted', cell: outcomes },
-  ], version.steps, { key: (step) => step.step }));
+  ], all, { key: (step) => step.step }));
 }
 
 function byState(counts, name) {
