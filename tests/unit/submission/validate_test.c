@@ -128,6 +128,25 @@ Test(submission_validate, computes_the_identity_before_the_version_is_pinned)
                      &other.command.submit_order.content_hash, sizeof(struct content_hash)) != 0);
 }
 
+/* A body runs in orders of its parent alone. */
+Test(submission_validate, refuses_orders_of_a_body)
+{
+    struct workflow_definition definition = {
+        .name = TEXT("b"),
+        .version = 1,
+        .text = TEXT("Name: b\nVersion: 1\nSteps: [{Name: S, Steps: [{Name: T, Agent: a}]}]\n"),
+        .format = TEXT("yaml"),
+    };
+    struct order_details details = good_order();
+    cr_assert(workflow_registry_add(workflows, &definition, NULL) == ERROR_OK);
+    cr_assert_not_null(workflow_registry_find(workflows, TEXT("b/S"), 1));
+    details.workflow = TEXT("b/S");
+    for (details.workflow_version = 0; details.workflow_version <= 1; details.workflow_version++) {
+        struct validation validation = validate_details(details, 0);
+        expect_refused(&validation, CODE_INVALID_ORDER, "p.replies.web");
+    }
+}
+
 Test(submission_validate, ignores_the_content_hash_of_the_sender)
 {
     struct order_details details = good_order();
