@@ -63,7 +63,7 @@ static void list_path(const struct order_filter *filter, const char *step,
     console_path_add(path, "/api/orders");
     order_filter_add(filter, path);
     if (!text_empty(of->workflow)) {
-        char name[NAME_BYTES_MAX + 1];
+        char name[BODY_NAME_BYTES_MAX + 1];
         char version[16];
         snprintf(name, sizeof(name), "%.*s", TEXT_ARG(of->workflow));
         snprintf(version, sizeof(version), "%u", (unsigned)of->version);

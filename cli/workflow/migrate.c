@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve workflow migrate`: orders go on with the steps of another version. */
+/* `reeve workflow migrate`: orders go on with the steps of another version. Sub-orders, whose
+ * workflow is a body, NAME/STEP, go on by themselves. */
 #include "cli/workflow/migrate.h"
 
 #include "cli/console/operator_command.h"
 #include "cli/field.h"
 #include "cli/workflow/verbs.h"
+#include "workflow/bodies.h"
 
 #include <assert.h>
 
@@ -33,9 +35,10 @@ static bool check(struct cli *cli, char **last, int *ret_code)
         return false;
     }
     bool twice = cli_flag_given(cli, "workflow") || cli_flag_given(cli, "workflow-version");
-    if (names[0].size > NAME_BYTES_MAX || twice) {
-        *ret_code = cli_usage(cli, twice ? "--workflow, --workflow-version: the arguments name them"
-                                         : "a workflow's name has at most 64 bytes");
+    if (names[0].size > BODY_NAME_BYTES_MAX || twice) {
+        *ret_code =
+            cli_usage(cli, twice ? "--workflow, --workflow-version: the arguments name them"
+                                 : "the name of a workflow or a body has at most 181 bytes");
         return false;
     }
     return true;
@@ -68,7 +71,7 @@ static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
 static void add_query(struct cli *cli, struct console_path *path)
 {
     struct versions versions = versions_of(cli);
-    char name[NAME_BYTES_MAX + 1];
+    char name[BODY_NAME_BYTES_MAX + 1];
     char from[16];
     char to[16];
     snprintf(name, sizeof(name), "%.*s", TEXT_ARG(versions.name));
@@ -79,21 +82,27 @@ static void add_query(struct cli *cli, struct console_path *path)
     console_path_add_query(path, "version", to);
 }
 
+/* "/api/workflows/NAME" of the file that has the workflow. */
+static void add_file_path(struct console_path *path, struct text workflow)
+{
+    char name[BODY_NAME_BYTES_MAX + 1];
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(workflow_file_name(workflow)));
+    console_path_add(path, "/api/workflows/");
+    console_path_add_segment(path, name);
+}
+
 /* False after it reported: the version is not deployed, or takes no orders. */
 static bool check_version(struct cli *cli, const struct console_client *client,
                           const char *argument, bool takes_orders, int *ret_code)
 {
-    char name[NAME_BYTES_MAX + 1];
     struct text text;
     uint32_t version;
     struct error error;
     struct console_answer answer;
     struct console_path path = {.size = 0};
     bool parsed = workflow_parse_name(argument, &text, &version);
-    assert(parsed && text.size <= NAME_BYTES_MAX);
-    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(text));
-    console_path_add(&path, "/api/workflows/");
-    console_path_add_segment(&path, name);
+    assert(parsed && text.size <= BODY_NAME_BYTES_MAX);
+    add_file_path(&path, text);
     console_path_add(&path, "/");
     console_path_add_segment(&path, argument + text.size + 1);
     if (console_query(client, &path, NULL, &answer, &error) != ERROR_OK) {
@@ -112,19 +121,29 @@ static bool check_version(struct cli *cli, const struct console_client *client,
     return *ret_code == EXIT_CODE_OK;
 }
 
+/* Whether it is of a step that the workflow's orders have: of a body, those within it. Of a file,
+ * all: the bodies of steps that have not begun go along. */
+static bool concerns(struct text workflow, struct text step)
+{
+    struct text file = workflow_file_name(workflow);
+    struct text path = text_from(workflow, file.size);
+    if (path.size == 0)
+        return true;
+    path = text_from(path, 1);
+    return step.size > path.size && memcmp(step.data, path.data, path.size) == 0 &&
+           step.data[path.size] == '/';
+}
+
 /* What follows for agents once they get the orders' requests. False after it reported. */
 static bool warn_of_changes(struct cli *cli, const struct console_client *client, int *ret_code)
 {
     struct versions versions = versions_of(cli);
-    char name[NAME_BYTES_MAX + 1];
     struct error error;
     struct console_answer answer;
     struct console_path path = {.size = 0};
     size_t i;
     const json_t *difference;
-    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(versions.name));
-    console_path_add(&path, "/api/workflows/");
-    console_path_add_segment(&path, name);
+    add_file_path(&path, versions.name);
     console_path_add(&path, "/diff");
     console_path_add_query(&path, "left", cli->arguments[-2] + versions.name.size + 1);
     console_path_add_query(&path, "right", cli->arguments[-1] + versions.name.size + 1);
@@ -136,9 +155,10 @@ static bool warn_of_changes(struct cli *cli, const struct console_client *client
         *ret_code = console_refused(cli, &answer, cli->arguments[-1]);
     json_array_foreach(json_object_get(answer.json, "differences"), i, difference) {
         const char *warning = json_string_value(json_object_get(difference, "warning"));
-        if (warning != NULL)
-            cli_warn(cli, CODE_INPUT_CHANGED, "step %.64s, from version %u to %u: %s",
-                     field_text(difference, "step"), versions.from, versions.to, warning);
+        const char *step = field_text(difference, "step");
+        if (warning != NULL && concerns(versions.name, text_of(step)))
+            cli_warn(cli, CODE_INPUT_CHANGED, "step %.181s, from version %u to %u: %s", step,
+                     versions.from, versions.to, warning);
     }
     console_answer_deinit(&answer);
     return *ret_code == EXIT_CODE_OK;

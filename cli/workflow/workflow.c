@@ -173,7 +173,8 @@ static const struct cli_verb verbs[] = {
                    "what it has done or is doing differs; with --dry-run, it would.",
         .examples = "reeve workflow migrate order-fulfilment:1 order-fulfilment:2 --dry-run\n"
                     "reeve workflow migrate order-fulfilment:1 order-fulfilment:2 --state Error "
-                    "--reason 'version 1 asks the wrong carrier' --yes",
+                    "--reason 'version 1 asks the wrong carrier' --yes\n"
+                    "reeve workflow migrate etl/Load:1 etl/Load:2 --dry-run",
         .flags = operator_flags,
         .run = operator_command_run,
         .of = &workflow_migrate,

@@ -103,3 +103,25 @@ Test(cli_migrate, moves_nothing_when_it_cannot_compare_the_versions)
     cr_assert_eq(code, EXIT_CODE_NEGATIVE, "%s", cli_kit_err);
     cr_assert_eq(cli_kit_request_count(), 3);
 }
+
+/* The versions are those of the file, and the orders those of the body. */
+Test(cli_migrate, moves_orders_of_a_body)
+{
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200, DEPLOYED);
+    cli_kit_answer(200,
+                   "{\"differences\": [{\"step\": \"Load\", \"warning\": \"around\"}, {\"step\": "
+                   "\"Load/Store\", \"warning\": \"within\"}, {\"step\": \"Loader/Store\", "
+                   "\"warning\": \"another\"}]}");
+    cli_kit_answer(200, "{\"order_id\": \"one\", \"version\": 2}");
+    int code = CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w/Load:1", "w/Load:2", "one",
+                           "--dry-run");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_request(0), "GET /api/workflows/w/1");
+    cr_assert_str_eq(cli_kit_request(2), "GET /api/workflows/w/diff?left=1&right=2");
+    cr_assert_str_eq(cli_kit_request(3),
+                     "GET /api/orders/one/migrate?workflow=w%2FLoad&from_version=1&version=2");
+    cli_kit_expect_text(cli_kit_err, "step Load/Store, from version 1 to 2: within\n");
+    cr_assert_null(strstr(cli_kit_err, "around"), "%s", cli_kit_err);
+    cr_assert_null(strstr(cli_kit_err, "another"), "%s", cli_kit_err);
+}
