@@ -29,6 +29,27 @@ const char *order_event_problem(const struct order *order, const struct decision
                                 const struct event *event);
 const char *step_event_problem(const struct order *order, const struct event *event);
 
+/* The step is done in that direction from now on: the counts are those of one. */
+void apply_turn(struct step *step, enum direction direction);
+
+/* ---- apply_suborders.c, for the rows of engine/events.def ---- */
+
+typedef void apply_step_function(const struct apply_ctx *ctx, struct step *step,
+                                 const struct event *event);
+typedef const char *step_problem_function(const struct step *step, const struct event *event);
+typedef void apply_order_function(const struct apply_ctx *ctx, const struct event *event);
+typedef const char *order_problem_function(const struct order *order,
+                                           const struct decision *decision,
+                                           const struct event *event);
+apply_step_function suborders_started, suborders_submitted, suborders_asked, suborders_recalled;
+step_problem_function suborders_started_problem, suborders_submitted_problem,
+    suborders_asked_problem, suborders_recalled_problem;
+apply_order_function suborder_ended, order_held;
+order_problem_function suborder_ended_problem, order_held_problem;
+/* They are done: what its items have put out is in the step's output. */
+const struct suborders *apply_suborders_done(const struct apply_ctx *ctx,
+                                             const struct suborders *suborders);
+
 /* What becomes of a text of the event: a copy, or itself when it is borrowed. `old` is kept when it
  * says the same, so that repeated values do not fill the arena. */
 struct text apply_text(const struct apply_ctx *ctx, struct text old, struct text text);

@@ -84,7 +84,8 @@ static void order_timed_out(const struct apply_ctx *ctx, const struct event *eve
 
 static void compensation_started(const struct apply_ctx *ctx, const struct event *event)
 {
-    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
+    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR ||
+           ctx->order->state == ORDER_HELD);
     ctx->order->complete_by = 0;
     set_reason(ctx, &event->order_marked);
 }

@@ -31,8 +31,7 @@ static void end_attempt(const struct apply_ctx *ctx, struct step *step)
     step->ended_at = ctx->decided_at;
 }
 
-/* The counts are those of one direction. */
-static void turn(struct step *step, enum direction direction)
+void apply_turn(struct step *step, enum direction direction)
 {
     assert((unsigned)direction < DIRECTION_COUNT);
     assert(step->direction != direction);
@@ -52,7 +51,7 @@ static void step_started(const struct apply_ctx *ctx, struct step *step, const s
     assert(started->ref.attempt == last + 1);
     assert(step->complete_by == 0);
     if (step->direction != started->ref.direction)
-        turn(step, started->ref.direction);
+        apply_turn(step, started->ref.direction);
     step->attempt = started->ref.attempt;
     step->generation[step->direction] = started->generation;
     step->agent = apply_text(ctx, step->agent, started->agent);
@@ -79,6 +78,7 @@ static void step_succeeded(const struct apply_ctx *ctx, struct step *step,
     step->effect = EFFECT_APPLIED;
     step->completed_version = ctx->version;
     step->output = apply_text(ctx, step->output, event->step_succeeded.output);
+    step->suborders = apply_suborders_done(ctx, step->suborders);
 }
 
 /* `effect` is that of the attempt's direction from now on. */
@@ -150,8 +150,9 @@ static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
                              const struct event *event)
 {
     assert(step->complete_by == 0);
-    /* A new key: nothing was applied under it. */
-    if (step->generation[step->direction] != event->step_resubmitted.generation)
+    /* A new key: nothing was applied under it. Sub-orders that are done stay. */
+    if (step->generation[step->direction] != event->step_resubmitted.generation &&
+        step->suborders == NULL)
         set_effect(ctx, step, EFFECT_NONE);
     step->generation[step->direction] = event->step_resubmitted.generation;
     step->failure_count = 0;
@@ -195,7 +196,7 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
     assert(queued->ref.attempt == (turns ? 0 : step->attempt));
     assert(step->complete_by == 0);
     if (turns)
-        turn(step, queued->ref.direction);
+        apply_turn(step, queued->ref.direction);
     step->attempt = queued->ref.attempt;
     step->wait = (struct wait_row){.queued_at = queued->queued_at, .retry_at = queued->retry_at};
 }
@@ -283,6 +284,7 @@ static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *ste
     step->effect = EFFECT_APPLIED;
     step->completed_version = ctx->version;
     step->output = apply_text(ctx, step->output, event->step_completed_by_hand.output);
+    step->suborders = apply_suborders_done(ctx, step->suborders);
 }
 
 static void step_skipped_by_hand(const struct apply_ctx *ctx, struct step *step,
@@ -299,7 +301,7 @@ static void step_failed_unstarted(const struct apply_ctx *ctx, struct step *step
     const struct step_failed_unstarted *failed = &event->step_failed_unstarted;
     end_wait(ctx, step, event);
     if (step->direction != failed->ref.direction)
-        turn(step, failed->ref.direction);
+        apply_turn(step, failed->ref.direction);
     step->attempt = failed->ref.attempt;
     step->failure_count = failed->failure_count;
     step->error_name = apply_text(ctx, step->error_name, failed->error_name);
@@ -320,17 +322,26 @@ static const struct step_rule rules[EVENT_KIND_COUNT] = {
 #include "engine/events.def"
 };
 
-/* Whether the event is about an attempt after the step's, or in the other direction. */
-static bool is_of_next_attempt(enum event_kind kind)
+/* Whether an attempt starts by it. */
+static bool starts_attempt(const struct event *event)
 {
-    enum attempt_change change = event_attempt_change(kind);
-    return change == ATTEMPT_STARTS || change == ATTEMPT_WAITS || change == ATTEMPT_UNSTARTED;
+    enum attempt_change change = event_attempt_change(event->kind);
+    return change == ATTEMPT_STARTS || change == ATTEMPT_SPLITS ||
+           (change == ATTEMPT_RECALLS && event_ref(event)->direction == DIRECTION_UNDO);
 }
 
-static bool is_of_running_attempt(enum event_kind kind)
+/* Whether the event is about an attempt after the step's, or in the other direction. */
+static bool is_of_next_attempt(const struct event *event)
 {
-    enum attempt_change change = event_attempt_change(kind);
-    return change == ATTEMPT_ENDS || change == ATTEMPT_GOES_ON;
+    enum attempt_change change = event_attempt_change(event->kind);
+    return starts_attempt(event) || change == ATTEMPT_WAITS || change == ATTEMPT_UNSTARTED;
+}
+
+static bool is_of_running_attempt(const struct event *event)
+{
+    enum attempt_change change = event_attempt_change(event->kind);
+    return change == ATTEMPT_ENDS || change == ATTEMPT_GOES_ON || change == ATTEMPT_RUNS ||
+           (change == ATTEMPT_RECALLS && !starts_attempt(event));
 }
 
 void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
@@ -339,7 +350,7 @@ void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
     int index = order_find_step(ctx->order, ref->step);
     assert(index >= 0);
     struct step *step = &ctx->order->steps[index];
-    bool may_turn = is_of_next_attempt(event->kind);
+    bool may_turn = is_of_next_attempt(event);
     assert(!may_turn || step->state != STEP_PROCESSING);
     assert(may_turn || step->direction == ref->direction);
     assert(may_turn || step->attempt == ref->attempt);
@@ -357,8 +368,8 @@ const char *step_event_problem(const struct order *order, const struct event *ev
     if (index < 0)
         return "there is no such step";
     const struct step *step = &order->steps[index];
-    bool begins = is_of_next_attempt(event->kind);
-    bool starts = event_attempt_change(event->kind) == ATTEMPT_STARTS;
+    bool begins = is_of_next_attempt(event);
+    bool starts = starts_attempt(event);
     uint32_t last = step->direction == ref->direction ? step->attempt : 0;
     if (begins && step->state == STEP_PROCESSING)
         return "an attempt starts while another one is running";
@@ -371,7 +382,7 @@ const char *step_event_problem(const struct order *order, const struct event *ev
     if (!step_event_may_apply(event->kind, ref->direction, step->state))
         return "the step's state does not allow an event";
     bool runs = step->state == STEP_PROCESSING && step->complete_by != 0;
-    if (!begins && is_of_running_attempt(event->kind) != runs)
+    if (!begins && is_of_running_attempt(event) != runs)
         return runs ? "an attempt is still running" : "an attempt is not running";
     return rules[event->kind].problem != NULL ? rules[event->kind].problem(step, event) : NULL;
 }

@@ -28,6 +28,9 @@ struct command_info {
 #define APPLICATION(member) .from = COMMAND_FROM_APPLICATION, .reply_to = OFFSET(member, reply_to)
 #define OPERATOR(member) .from = COMMAND_FROM_OPERATOR, .asker = OFFSET(member, by)
 #define SUPERVISOR(member) .from = COMMAND_FROM_SUPERVISOR, .asker = OFFSET(member, by)
+#define SCHEDULER(member) .from = COMMAND_FROM_SCHEDULER
+#define SCHEDULER_OR_OPERATOR(member) \
+    .from = COMMAND_FROM_SCHEDULER | COMMAND_FROM_OPERATOR, .asker = OFFSET(member, by)
 #define AGENT(member) .from = COMMAND_FROM_AGENT, .asker = OFFSET(member, instance)
 #define APPLICATION_OR_OPERATOR(member)                       \
     .from = COMMAND_FROM_APPLICATION | COMMAND_FROM_OPERATOR, \
@@ -111,6 +114,7 @@ void command_make_canonical(struct command *cmd, struct arena *arena)
     struct text *report = &cmd->report_step.output;
     struct text *by_hand = &cmd->complete_step.output;
     struct report_step *failure = &cmd->report_step;
+    struct report_suborder *suborder = &cmd->report_suborder;
     if (cmd->kind == COMMAND_REPORT_STEP && !text_empty(*report))
         *report = output_canonical(*report, REPORT_OUTPUT_BYTES_READ_MAX, arena);
     if (cmd->kind == COMMAND_COMPLETE_STEP && !text_empty(*by_hand))
@@ -126,6 +130,11 @@ void command_make_canonical(struct command *cmd, struct arena *arena)
     if (cmd->kind == COMMAND_REPORT_STEP) {
         failure->error_name = utf8_clean(failure->error_name, ERROR_NAME_BYTES_READ_MAX, arena);
         failure->error_message = utf8_clean(failure->error_message, MESSAGE_BYTES_READ_MAX, arena);
+    } else if (cmd->kind == COMMAND_REPORT_SUBORDER) {
+        suborder->output = output_canonical(suborder->output, STEP_OUTPUT_BYTES_READ_MAX, arena);
+        suborder->error_name = utf8_clean(suborder->error_name, ERROR_NAME_BYTES_READ_MAX, arena);
+        suborder->error_message =
+            utf8_clean(suborder->error_message, MESSAGE_BYTES_READ_MAX, arena);
     } else if (cmd->kind == COMMAND_FAIL_STEP) {
         cmd->fail_step.reason = utf8_clean(cmd->fail_step.reason, MESSAGE_BYTES_READ_MAX, arena);
     }

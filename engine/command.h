@@ -20,6 +20,7 @@ enum command_sender {
     COMMAND_FROM_OPERATOR = 2,
     COMMAND_FROM_AGENT = 4,
     COMMAND_FROM_SUPERVISOR = 8, /* or by an owner, for its own partition */
+    COMMAND_FROM_SCHEDULER = 16, /* what an order tells another one */
 };
 
 /* Names an attempt of a step. */
@@ -37,11 +38,34 @@ struct attempt_ref {
 #define BOOL_FIELD(type, need, name) bool name;
 #define U32_FIELD(type, need, name) uint32_t name;
 #define I64_FIELD(type, need, name) int64_t name;
+#define I64_FIELD_OR(type, name, otherwise) int64_t name;
 #define TIME_FIELD(type, need, name) int64_t name;
 #define ENUM_FIELD(type, need, name, otherwise) enum name name;
 #define END_FIELDS(type) };
 #include "engine/commands.def"
 /* clang-format on */
+
+/* Outcome and end of a sub-order, as its parent knows it. */
+struct report_suborder {
+    struct text order_id; /* the parent */
+    int64_t accepted_offset;
+    struct text step;
+    int64_t item; /* -1: the step has no ForEach */
+    uint32_t generation;
+    enum suborder_outcome outcome;
+    struct text output;     /* of one that is held or final: JSON, or empty */
+    struct text error_name; /* of one that failed or was refused */
+    struct text error_message;
+};
+
+struct settle_suborder {
+    struct text order_id;              /* the sub-order */
+    const struct order_parent *parent; /* NULL: an operator settles it */
+    enum settle how;                   /* not SETTLE_NONE */
+    bool held; /* the parent has it as held: if it is not there, the parent is to know */
+    struct text reason;
+    struct text by; /* the operator */
+};
 
 struct command_header {
     struct text name;

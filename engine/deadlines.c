@@ -9,6 +9,7 @@ static const enum direction startable[] = {
     [ORDER_PENDING] = DIRECTION_DO,        [ORDER_PROCESSING] = DIRECTION_DO,
     [ORDER_PROCESSED] = DIRECTION_COUNT,   [ORDER_COMPENSATING] = DIRECTION_UNDO,
     [ORDER_COMPENSATED] = DIRECTION_COUNT, [ORDER_ERROR] = DIRECTION_COUNT,
+    [ORDER_HELD] = DIRECTION_COUNT,
 };
 _Static_assert(sizeof(startable) / sizeof(startable[0]) == ORDER_STATE_COUNT,
                "one row per state of an order");
@@ -44,7 +45,8 @@ uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[D
         if (step_deadline(order, i, &ret_deadlines[count]))
             count++;
     }
-    if (order->complete_by != 0 && startable[order->state] == DIRECTION_DO)
+    bool watched = startable[order->state] == DIRECTION_DO || order->state == ORDER_HELD;
+    if (order->complete_by != 0 && watched)
         ret_deadlines[count++] =
             (struct deadline){DEADLINE_ORDER, order->complete_by + order->margin_ms, UINT32_MAX};
     assert(count <= DEADLINES_MAX);

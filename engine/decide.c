@@ -47,7 +47,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
 /* ---- refusing ---- */
 
 static void emit_rejected(struct decide_ctx *ctx, enum error_code code, struct text reason,
-                          int64_t due_at)
+                          int64_t due_at, const struct order_parent *parent, enum settle settle)
 {
     assert(ctx->decision->event_count == 0);
     assert(code != CODE_NONE);
@@ -59,7 +59,9 @@ static void emit_rejected(struct decide_ctx *ctx, enum error_code code, struct t
                                                           .reason = reason,
                                                           .by = command_asker(ctx->cmd),
                                                           .ref = command_attempt(ctx->cmd),
-                                                          .due_at = due_at}});
+                                                          .due_at = due_at,
+                                                          .parent = parent,
+                                                          .settle = settle}});
     assert(ctx->decision->event_count == 1);
 }
 
@@ -69,7 +71,18 @@ void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *for
     va_start(arguments, format);
     struct text reason = message_vformat(ctx->arena, format, arguments);
     va_end(arguments);
-    emit_rejected(ctx, code, reason, 0);
+    emit_rejected(ctx, code, reason, 0, NULL, SETTLE_NONE);
+}
+
+void decide_reject_of_parent(struct decide_ctx *ctx, enum error_code code,
+                             const struct order_parent *parent, enum settle settle,
+                             const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct text reason = message_vformat(ctx->arena, format, arguments);
+    va_end(arguments);
+    emit_rejected(ctx, code, reason, 0, parent, settle);
 }
 
 void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
@@ -77,7 +90,7 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
     assert(due_at > ctx->input->now);
     struct text reason = message_format(ctx->arena, "not due for another %lld ms",
                                         (long long)(due_at - ctx->input->now));
-    emit_rejected(ctx, CODE_NOT_YET_DUE, reason, due_at);
+    emit_rejected(ctx, CODE_NOT_YET_DUE, reason, due_at, NULL, SETTLE_NONE);
 }
 
 void decide_reject_unknown_order(struct decide_ctx *ctx)
@@ -98,13 +111,19 @@ static bool is_orders_workflow(const struct workflow *workflow, const struct ord
         const struct workflow_step *plan = &workflow->steps[i];
         bool undo = step->direction == DIRECTION_UNDO;
         bool acts = step->state == STEP_PROCESSING || undo;
+        bool splits = plan->kind == STEP_KIND_SUBORDERS;
         bool waits = step->state == STEP_WAITING;
         bool awaits = plan->kind == STEP_KIND_AWAIT;
         /* An order names an agent of each step that has any, as of its acceptance or migration. */
         bool unlike = text_empty(step->agent) && plan->agent_count > 0;
-        if (!text_equal(plan->name, step->name) || (acts && plan->agent_count == 0) || unlike ||
-            (undo && !plan->has_compensate) || (waits && !workflow_step_waits(plan)) ||
+        if (!text_equal(plan->name, step->name) || unlike ||
+            (acts && plan->agent_count == 0 && !splits) ||
+            (undo && !plan->has_compensate && !splits) || (waits && !workflow_step_waits(plan)) ||
             (step->awaiting != NULL ? !awaits : waits && awaits))
+            return false;
+        if (step->suborders == NULL
+                ? splits && acts
+                : !splits || text_empty(step->suborders->list) == plan->suborders.for_each)
             return false;
     }
     return true;

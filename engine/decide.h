@@ -27,6 +27,7 @@ struct decide_ctx {
     uint32_t step_units[WORKFLOW_STEPS_MAX];
     uint32_t units_used;
     struct expression_order_members order_members; /* that expressions have read */
+    uint64_t item_bytes;                           /* that items have in the Decision */
 };
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
@@ -40,6 +41,11 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
 
 /* ---- refusing (decide.c): nothing but the one event is in the Decision ---- */
 
+/* With whose sub-order it is about: `settle` for that one, or, with SETTLE_NONE, what its parent is
+ * to know. */
+void decide_reject_of_parent(struct decide_ctx *ctx, enum error_code code,
+                             const struct order_parent *parent, enum settle settle,
+                             const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* CommandRejected; the sender and the attempt are the command's. */
 void decide_reject(struct decide_ctx *ctx, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -109,11 +115,18 @@ enum effect step_effect_after(const struct step *step, enum effect reported);
 void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text step,
                        struct text reason);
 
+/* Whatever a Catch says: a step that cannot be undone is in Error, and so is its order. */
+void decide_stop(struct decide_ctx *ctx, uint32_t index, struct text error_name);
+
 /* decide_compensation.c. `marked` says why; it becomes CompensationStarted. */
 void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked);
 void decide_advance_compensation(struct decide_ctx *ctx);
 /* StepSkipped for a step that is Pending or Waiting and leaves nothing to be undone. */
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index);
+/* Whether a compensation would undo something. */
+bool decide_undoes_any(const struct decide_ctx *ctx);
+/* The steps that wait for the pivot, directly or not; the workflow has one. */
+uint64_t workflow_behind_pivot(const struct workflow *workflow);
 /* The step that leaves no way back, or -1: an attempt of it runs or may have had an effect, and it
  * is the pivot, or one behind a pivot that an operator skipped. */
 int order_past_pivot(const struct order *order, const struct workflow *workflow);
@@ -121,6 +134,26 @@ static inline bool order_can_be_undone(const struct order *order, const struct w
 {
     return order_past_pivot(order, workflow) < 0;
 }
+
+/* ---- sub-orders ---- */
+
+/* decide_suborders.c: of a step of orders that runs, or of any other one, which stays as it is:
+ * recalls what must be undone, submits what may go, ends the step once all have answered. */
+void decide_go_on_suborders(struct decide_ctx *ctx, uint32_t index);
+/* The step, which is Pending, fails again: what one of its items did was not undone. */
+void decide_fail_undo(struct decide_ctx *ctx, uint32_t index);
+/* SubordersRecalled in the direction, whether one is to be undone or not. */
+void decide_recall(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                   struct text error_name, struct text reason);
+/* When an order asks again, or is asked: the longer ago `since` is, the later. */
+int64_t decide_next_ask(const struct decide_ctx *ctx, int64_t since);
+int64_t decide_next_step_ask(const struct decide_ctx *ctx, uint32_t index);
+/* Whether the step can be recalled: it is neither the pivot nor behind it. */
+bool decide_may_recall(const struct decide_ctx *ctx, uint32_t index);
+/* The order is being undone, or was before its Error. */
+bool decide_is_undone(const struct order *order);
+/* decide_report_suborder.c: FailStep of an item. */
+void decide_fail_item(struct decide_ctx *ctx);
 
 /* ---- expressions (decide_evaluate.c) ---- */
 
@@ -147,6 +180,16 @@ bool decide_make_duration(struct decide_ctx *ctx, uint32_t index,
                           struct decide_fault *ret_fault);
 bool decide_make_moment(struct decide_ctx *ctx, uint32_t index, const struct expression *expression,
                         int64_t *ret_ms, struct decide_fault *ret_fault);
+/* The list of a ForEach: of any length. */
+bool decide_make_list(struct decide_ctx *ctx, uint32_t index, struct text *ret_json,
+                      struct decide_fault *ret_fault);
+/* The step's Input, which it has, for a sub-order; `item` is empty without ForEach. It has a budget
+ * of its own. */
+bool decide_make_item_input(struct decide_ctx *ctx, uint32_t index, struct text item,
+                            int64_t number, struct text *ret_json, struct decide_fault *ret_fault);
+/* The step's StopWhen, which it has, of what a sub-order put out. */
+bool decide_test_stop_when(struct decide_ctx *ctx, uint32_t index, struct text result,
+                           bool *ret_yes, struct decide_fault *ret_fault);
 /* The step's Until, which it has, of an answer. */
 bool decide_test_until(struct decide_ctx *ctx, uint32_t index, struct text result, bool *ret_yes,
                        struct decide_fault *ret_fault);
@@ -162,6 +205,11 @@ bool decide_keeps_input(const struct decide_ctx *ctx, uint32_t index, enum direc
                         struct text input, struct decide_fault *ret_fault);
 
 /* ---- small questions ---- */
+
+/* False after it rejected: the order is Held, and its parent decides. */
+bool decide_is_free(struct decide_ctx *ctx);
+/* AlertClosed, if an alert is open. */
+void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked);
 
 /* decide_cancel.c: a token asks to cancel an order that was submitted without it. */
 bool decide_cancels_anothers(const struct decide_ctx *ctx);

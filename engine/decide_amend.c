@@ -84,12 +84,16 @@ static bool may_have(struct decide_ctx *ctx, struct text input)
 /* Both directions: without an Input of its own, an undo has that of the step. */
 static bool reads_change(const struct workflow_step *plan, struct input_change *change)
 {
-    bool whole = plan->agent_count > 0 && plan->input == NULL; /* its requests carry all */
+    bool carries =
+        plan->agent_count > 0 || (plan->kind == STEP_KIND_SUBORDERS && !plan->suborders.for_each);
+    bool whole = carries && plan->input == NULL; /* its requests, or sub-orders, carry all */
     return (whole && input_differs(change)) || expression_reads_change(plan->when, change) ||
            expression_reads_change(plan->until, change) ||
            expression_reads_change(plan->wait.seconds, change) ||
            expression_reads_change(plan->wait.timestamp, change) ||
            template_reads_change(plan->await.question, change) ||
+           expression_reads_change(plan->suborders.items, change) ||
+           template_reads_change(plan->suborders.list, change) ||
            template_reads_change(plan->input, change) ||
            template_reads_change(plan->output, change) ||
            template_reads_change(plan->set, change) ||
@@ -103,7 +107,8 @@ static bool effects_keep_their_data(struct decide_ctx *ctx, struct input_change 
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         const struct step *step = &ctx->order->steps[i];
         char path[JSON_PATH_SIZE];
-        if (step->effect == EFFECT_NONE || !reads_change(decide_plan_of(ctx, i), change))
+        bool idle = step->effect == EFFECT_NONE && step->suborders == NULL; /* it keeps no list */
+        if (idle || !reads_change(decide_plan_of(ctx, i), change))
             continue;
         json_path_format(&change->path, "input", path);
         decide_reject(ctx, CODE_INPUT_WAS_READ,

@@ -16,6 +16,13 @@ static enum direction direction_of(const struct order *order)
 /* False after it rejected: the step cannot be ended by hand in its state. */
 static bool may_end(struct decide_ctx *ctx, const struct step *step)
 {
+    if (step->state == STEP_PROCESSING && step->suborders != NULL) {
+        decide_reject(ctx, CODE_ATTEMPT_RUNS,
+                      "%u of the sub-orders of step %.*s have not answered: wait for them, or end "
+                      "one by `reeve step fail --item`",
+                      (unsigned)suborders_unanswered(step->suborders), TEXT_ARG(step->name));
+        return false;
+    }
     if (step->state == STEP_PROCESSING) {
         int64_t left = step->complete_by + step->margin_ms - ctx->input->now;
         decide_reject(ctx, CODE_ATTEMPT_RUNS,
@@ -66,6 +73,8 @@ static const struct step *require_step(struct decide_ctx *ctx, struct text name,
                       order_state_name(ctx->order->state));
         return NULL;
     }
+    if (!decide_is_free(ctx))
+        return NULL;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
         decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
@@ -190,6 +199,9 @@ void decide_skip_step(struct decide_ctx *ctx)
 
 enum error_class command_check_fail(const struct command *cmd, struct error *ret_error)
 {
+    if (cmd->fail_step.item < -1 || cmd->fail_step.item >= SUBORDERS_MAX)
+        return error_set(ret_error, CODE_INVALID_COMMAND, "item must be 0 to %d, or -1 for none",
+                         SUBORDERS_MAX - 1);
     if (error_name_valid(cmd->fail_step.error_name))
         return ERROR_OK;
     return error_set(ret_error, CODE_INVALID_COMMAND, "error_name must be " ERROR_NAME_EXPECTED);
@@ -201,6 +213,10 @@ void decide_fail_step(struct decide_ctx *ctx)
     uint32_t index = 0;
     assert(cmd->error_name.size <= ERROR_NAME_BYTES_READ_MAX);
     assert(cmd->reason.size <= MESSAGE_BYTES_READ_MAX && cmd->by.size <= WHO_BYTES_READ_MAX);
+    if (cmd->item >= 0) {
+        decide_fail_item(ctx);
+        return;
+    }
     const struct step *step = require_step(ctx, cmd->step, &index);
     if (step == NULL)
         return;

@@ -5,8 +5,7 @@
 
 #include <assert.h>
 
-/* The steps that wait for the pivot, directly or not. */
-static uint64_t behind_pivot(const struct workflow *workflow)
+uint64_t workflow_behind_pivot(const struct workflow *workflow)
 {
     assert(workflow->pivot >= 0 && (uint32_t)workflow->pivot < workflow->step_count);
     uint64_t pivot = UINT64_C(1) << workflow->pivot;
@@ -37,12 +36,22 @@ int order_past_pivot(const struct order *order, const struct workflow *workflow)
     assert(workflow->steps[workflow->pivot].pivot);
     if (acts(&order->steps[workflow->pivot]))
         return workflow->pivot;
-    uint64_t behind = behind_pivot(workflow);
+    uint64_t behind = workflow_behind_pivot(workflow);
     for (uint32_t i = 0; i < order->step_count; i++) {
         if ((behind >> i & 1) != 0 && acts(&order->steps[i]))
             return (int)i;
     }
     return -1;
+}
+
+/* Whether something of the step can be undone: by its agent, or by orders of its own that are held.
+ * One whose undo has failed is undone again, so that an operator deals with it. */
+static bool has_undo(const struct decide_ctx *ctx, uint32_t index)
+{
+    const struct suborders *suborders = ctx->order->steps[index].suborders;
+    if (suborders != NULL)
+        return suborders->undo_failed || suborders_count(suborders, ITEM_HELD) > 0;
+    return decide_plan_of(ctx, index)->has_compensate;
 }
 
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
@@ -58,7 +67,7 @@ void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
         reason = TEXT("never started");
     else if (step->effect == EFFECT_NONE)
         reason = TEXT("nothing to undo: no attempt had an effect");
-    else if (!decide_plan_of(ctx, index)->has_compensate)
+    else if (!has_undo(ctx, index))
         reason = TEXT("nothing to undo: the step has no Compensate");
     else
         return;
@@ -86,6 +95,8 @@ void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked
     assert(ctx->order->state == ORDER_COMPENSATING);
     assert(ctx->order->complete_by == 0);
     skip_pending(ctx);
+    for (uint32_t i = 0; i < ctx->order->step_count; i++)
+        decide_go_on_suborders(ctx, i);
 }
 
 /* Order of undoing: the later version first. In one Decision a start follows the completion that
@@ -102,7 +113,15 @@ static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     return step->direction == DIRECTION_DO && step->effect != EFFECT_NONE &&
-           step->state != STEP_SKIPPED && decide_plan_of(ctx, index)->has_compensate;
+           step->state != STEP_SKIPPED && has_undo(ctx, index);
+}
+
+bool decide_undoes_any(const struct decide_ctx *ctx)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < ctx->order->step_count && !any; i++)
+        any = to_be_undone(ctx, i);
+    return any;
 }
 
 /* The step that is being undone, or -1. */

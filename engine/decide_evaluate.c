@@ -131,6 +131,70 @@ bool decide_make_moment(struct decide_ctx *ctx, uint32_t index, const struct exp
     return done;
 }
 
+/* Of a budget of its own. */
+static void end_item(struct decide_ctx *ctx, const struct step_reading *reading)
+{
+    ctx->units_used += expression_run_used(&reading->run, reading->units);
+}
+
+bool decide_make_list(struct decide_ctx *ctx, uint32_t index, struct text *ret_json,
+                      struct decide_fault *ret_fault)
+{
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    struct step_reading reading;
+    struct expression_error error;
+    struct text json = {0};
+    begin_step(ctx, index, (struct text){0}, &reading);
+    bool done = plan->suborders.items != NULL
+                    ? expression_json(&reading.run, plan->suborders.items, ORDER_ITEMS_BYTES_MAX,
+                                      &json, &error)
+                    : template_json(&reading.run, plan->suborders.list, ORDER_ITEMS_BYTES_MAX,
+                                    &json, &error);
+    end_step(ctx, index, &reading);
+    if (!done) {
+        *ret_fault = fault_of(&error, ctx->arena);
+        return false;
+    }
+    if (json_value_kind(json_value_of(json)) != JSON_KIND_LIST) {
+        *ret_fault = (struct decide_fault){
+            TEXT(ERROR_QUERY_EVALUATION),
+            message_format(ctx->arena, "Items of step %.*s are not a list", TEXT_ARG(plan->name))};
+        return false;
+    }
+    *ret_json = json;
+    return true;
+}
+
+bool decide_make_item_input(struct decide_ctx *ctx, uint32_t index, struct text item,
+                            int64_t number, struct text *ret_json, struct decide_fault *ret_fault)
+{
+    struct step_reading reading;
+    struct expression_error error;
+    begin(ctx, EXPRESSION_BUDGET, (struct text){0}, &reading);
+    reading.scope.item = item;
+    reading.scope.index = number;
+    bool done = template_json(&reading.run, decide_plan_of(ctx, index)->input, STEP_INPUT_BYTES_MAX,
+                              ret_json, &error);
+    end_item(ctx, &reading);
+    if (!done)
+        *ret_fault = fault_of(&error, ctx->arena);
+    return done;
+}
+
+bool decide_test_stop_when(struct decide_ctx *ctx, uint32_t index, struct text result,
+                           bool *ret_yes, struct decide_fault *ret_fault)
+{
+    struct step_reading reading;
+    struct expression_error error;
+    begin_step(ctx, index, result, &reading);
+    bool done = expression_test(&reading.run, decide_plan_of(ctx, index)->suborders.stop_when,
+                                ret_yes, &error);
+    end_step(ctx, index, &reading);
+    if (!done)
+        *ret_fault = fault_of(&error, ctx->arena);
+    return done;
+}
+
 bool decide_make_json(struct decide_ctx *ctx, uint32_t index,
                       const struct expression_template *template, struct text result,
                       uint32_t bytes_max, struct text *ret_json, struct decide_fault *ret_fault)

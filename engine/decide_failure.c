@@ -110,6 +110,19 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
     assert(step->direction == DIRECTION_DO || ctx->order->alert_open); /* never in silence */
 }
 
+void decide_stop(struct decide_ctx *ctx, uint32_t index, struct text error_name)
+{
+    const struct step *step = &ctx->order->steps[index];
+    assert(step->state == STEP_PENDING && step->failure_count > 0);
+    decide_emit(ctx, &(struct event){.kind = EVENT_STEP_EXHAUSTED,
+                                     .step_marked = {.ref = step_attempt_ref(step),
+                                                     .reason = TEXT("what it did remains")}});
+    assert(step->state == STEP_ERROR);
+    if (ctx->order->state != ORDER_ERROR)
+        decide_fail_order(ctx, error_name, step->name,
+                          decide_kind_of(ctx, index)->describe(ctx, index));
+}
+
 /* `again`: a retry may help. */
 static void follow(struct decide_ctx *ctx, uint32_t index, struct text error_name, bool again)
 {

@@ -42,6 +42,8 @@ static bool may_migrate(struct decide_ctx *ctx)
         decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s", order_state_name(order->state));
         return false;
     }
+    if (!decide_is_free(ctx))
+        return false;
     if (cmd->version == details->workflow_version) {
         decide_reject(ctx, CODE_SAME_VERSION, "the order has version %u already",
                       (unsigned)cmd->version);
@@ -95,10 +97,12 @@ static bool takes_input(struct decide_ctx *ctx)
 /* ---- the steps ---- */
 
 /* It has ended, an attempt of it runs or one may have had an effect, it waits for a moment or a
- * signal, or has a signal. */
+ * signal, has a signal, or has started sub-orders. */
 static bool counts(const struct step *step)
 {
     if (step_has_early_signal(step))
+        return true;
+    if (step->suborders != NULL)
         return true;
     return step->state == STEP_PROCESSING || step->state == STEP_WAITING ||
            step->state == STEP_PROCESSED || step->state == STEP_SKIPPED ||
@@ -133,7 +137,8 @@ static const char *step_difference(const struct decide_ctx *ctx, uint32_t index,
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
     const struct workflow_step *target = &ctx->input->target->steps[to];
-    bool acts = step->state == STEP_PROCESSING || step->effect != EFFECT_NONE;
+    bool acts =
+        step->state == STEP_PROCESSING || step->effect != EFFECT_NONE || step->suborders != NULL;
     assert(counts(step));
     assert(text_equal(step->name, target->name));
     if (!same_predecessors(ctx->workflow, plan->after, ctx->input->target, target->after))

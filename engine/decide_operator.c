@@ -5,8 +5,17 @@
 
 #include <assert.h>
 
-/* AlertClosed, if an alert is open. */
-static void close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
+bool decide_is_free(struct decide_ctx *ctx)
+{
+    if (ctx->order->state != ORDER_HELD)
+        return true;
+    decide_reject(ctx, CODE_HELD_BY_PARENT,
+                  "the order has finished its steps, and waits for what %.*s decides",
+                  TEXT_ARG(ctx->order->details.parent->order_id));
+    return false;
+}
+
+void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
 {
     assert(ctx->order->state != ORDER_ERROR);
     if (ctx->order->alert_open)
@@ -38,7 +47,7 @@ void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marke
     assert(ctx->order->complete_by == 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = *marked});
     set_deadline(ctx, marked, timeout_ms);
-    close_alert(ctx, marked);
+    decide_close_alert(ctx, marked);
     assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_COMPENSATING);
 }
 
@@ -74,6 +83,8 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
             TEXT_ARG(order->details.order_id));
         return false;
     }
+    if (!decide_is_free(ctx))
+        return false;
     int passed = order_past_pivot(order, ctx->workflow);
     if (passed >= 0) {
         reject_past_pivot(ctx, (uint32_t)passed);
@@ -86,9 +97,10 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
 
 void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
 {
-    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
+    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR ||
+           ctx->order->state == ORDER_HELD);
     decide_begin_compensation(ctx, marked);
-    close_alert(ctx, marked);
+    decide_close_alert(ctx, marked);
     decide_advance(ctx);
     assert(ctx->order->state != ORDER_PROCESSING);
     assert(ctx->order->alert_open ==

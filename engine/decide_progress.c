@@ -43,6 +43,13 @@ int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum directi
     return (int64_t)inputs;
 }
 
+/* A sub-order that something could be undone of, and which its pivot lets be undone. */
+static bool is_to_be_held(const struct decide_ctx *ctx)
+{
+    return ctx->order->details.parent != NULL && order_can_be_undone(ctx->order, ctx->workflow) &&
+           decide_undoes_any(ctx);
+}
+
 /* All steps are finished. An Output that cannot be made keeps no order from ending. */
 static void end_order(struct decide_ctx *ctx)
 {
@@ -53,6 +60,14 @@ static void end_order(struct decide_ctx *ctx)
         !decide_make_order_output(ctx, &event.order_processed.output, &fault))
         event.order_processed.problem = message_format(
             ctx->arena, "%.*s: %.*s", TEXT_ARG(fault.error_name), TEXT_ARG(fault.message));
+    if (is_to_be_held(ctx)) {
+        struct order_held held = {.complete_by = decide_next_ask(ctx, ctx->input->now),
+                                  .output = event.order_processed.output,
+                                  .problem = event.order_processed.problem};
+        decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_HELD, .order_held = held});
+        assert(order->state == ORDER_HELD && order->complete_by > ctx->input->now);
+        return;
+    }
     decide_emit(ctx, &event);
     assert(order->state == ORDER_PROCESSED);
     assert(order->ended_at == ctx->input->now);
@@ -75,7 +90,10 @@ static void advance_processing(struct decide_ctx *ctx)
         const struct step *step = &order->steps[i];
         bool open = step->state == STEP_PENDING || step->state == STEP_WAITING;
         assert((decide_plan_of(ctx, i)->after & ~all) == 0);
-        if (open && decide_may_start(ctx, step) && (decide_plan_of(ctx, i)->after & ~finished) == 0)
+        if (step->state == STEP_PROCESSING)
+            decide_go_on_suborders(ctx, i);
+        else if (open && decide_may_start(ctx, step) &&
+                 (decide_plan_of(ctx, i)->after & ~finished) == 0)
             decide_proceed(ctx, i);
     }
 }
@@ -90,6 +108,7 @@ static void advance_once(struct decide_ctx *ctx)
         decide_advance_compensation(ctx);
         return;
     case ORDER_ERROR: /* nothing starts until an operator decides */
+    case ORDER_HELD:  /* or its parent */
     case ORDER_PROCESSED:
     case ORDER_COMPENSATED:
         return;

@@ -86,6 +86,10 @@ void decide_report(struct decide_ctx *ctx)
     const struct step *step = &ctx->order->steps[index];
     if (!is_current(ctx, step))
         return;
+    if (step->suborders != NULL) {
+        ignore(ctx, CODE_UNKNOWN_ATTEMPT, TEXT("the step is orders of its own: no agent has it"));
+        return;
+    }
     decide_kind_of(ctx, (uint32_t)index)->end(ctx, (uint32_t)index);
     assert(step->attempt == report->attempt && step->direction == report->direction);
     assert(step->state != STEP_PROCESSING);

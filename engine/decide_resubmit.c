@@ -76,7 +76,8 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
     assert(step->state == STEP_ERROR);
     bool vouched = is_vouched(cmd, step);
     assert(!vouched || effect_of(step) != EFFECT_APPLIED);
-    uint32_t rise = effect_of(step) == EFFECT_NONE || vouched ? 1 : 0;
+    bool again = step->suborders != NULL && step->direction == DIRECTION_DO; /* as other orders */
+    uint32_t rise = effect_of(step) == EFFECT_NONE || vouched || again ? 1 : 0;
     uint32_t generation = step->generation[step->direction] + rise;
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_RESUBMITTED,
                                      .step_resubmitted = {.ref = step_attempt_ref(step),

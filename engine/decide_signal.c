@@ -89,7 +89,7 @@ static bool takes_signals(struct decide_ctx *ctx)
         return false;
     }
     enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;
-    if (order_ended(order) || phase == ORDER_COMPENSATING) {
+    if (order_ended(order) || phase == ORDER_COMPENSATING || phase == ORDER_HELD) {
         decide_reject(ctx, CODE_ALREADY_ENDED, "the order is %s",
                       phase == ORDER_COMPENSATING ? "being undone" : order_state_name(phase));
         return false;

@@ -14,6 +14,7 @@ static void repeat(struct decide_ctx *ctx, const struct order_details *details)
         decide_emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
         return;
     }
+    /* A parent is not told: it asks until the id is free. */
     decide_reject(ctx, CODE_CONTENT_DIFFERS,
                   "order %.*s was submitted before with different content; it continues unchanged",
                   TEXT_ARG(details->order_id));
@@ -75,12 +76,13 @@ void decide_submit(struct decide_ctx *ctx)
     } else if (ctx->exists) {
         repeat(ctx, details);
     } else if (too_old(ctx, details)) {
-        decide_reject(ctx, CODE_TOO_OLD,
-                      "the submission is %lld hours old, and its order may have ended and expired "
-                      "meanwhile; the limit is %lld hours. Submit it again if it is new",
-                      (long long)((ctx->input->now - details->submitted_at) / 3600000),
-                      (long long)(ctx->input->submission_age_ms_max / 3600000));
-    } else if (ctx->workflow == NULL) {
+        decide_reject_of_parent(
+            ctx, CODE_TOO_OLD, details->parent, SETTLE_NONE,
+            "the submission is %lld hours old, and its order may have ended and expired "
+            "meanwhile; the limit is %lld hours. Submit it again if it is new",
+            (long long)((ctx->input->now - details->submitted_at) / 3600000),
+            (long long)(ctx->input->submission_age_ms_max / 3600000));
+    } else if (ctx->workflow == NULL) { /* a parent, which knows it, asks again */
         decide_reject(ctx, CODE_UNKNOWN_WORKFLOW, "workflow %.*s version %u is not deployed",
                       TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
     } else if (has_the_shape(ctx, details)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The effects of a Decision on other topics: a pure function of it, so that a new owner emits
  * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
+#include "engine/effects.h"
 #include "base/error.h"
-#include "engine/engine.h"
 #include "engine/lifecycle.h"
 #include "engine/message.h"
 
@@ -358,6 +358,7 @@ void effects_of(const struct decision *decision, int32_t partition, const struct
         order = NULL;
     *ret_effects = (struct effects){0};
     add_requests(decision, order, arena, ret_effects);
+    effects_add_messages(decision, order, arena, ret_effects);
     add_status(decision, partition, arena, ret_effects);
     add_alert(decision, partition, ret_effects);
     ret_effects->has_dead_letter = decision->events[0].kind == EVENT_COMMAND_DEAD_LETTERED;

@@ -161,9 +161,27 @@ struct operator_alert {
     int64_t decided_at;
 };
 
+/* What an order tells another one: a record for that one's partition of `commands`. */
+struct order_message {
+    /* Of a SubmitOrder, the emitter adds the content hash. */
+    struct command cmd;
+    /* By the event, the step and the item: the same from any owner, at any time. Of two to the same
+     * order, the lower one is sent first. */
+    uint32_t ordinal;
+};
+
+/* The lowest ordinal of a message, and the first one above them. */
+enum {
+    MESSAGE_ORDINAL_MIN = 1000,
+    MESSAGE_ORDINAL_END =
+        MESSAGE_ORDINAL_MIN + DECISION_EVENTS_READ_MAX * WORKFLOW_STEPS_MAX * SUBORDERS_MAX * 2
+};
+
 struct effects {
     struct step_request *requests;
     uint32_t request_count;
+    struct order_message *messages; /* by ordinal */
+    uint32_t message_count;
     bool has_status;
     bool has_alert;
     bool has_dead_letter; /* then the event COMMAND_DEAD_LETTERED of the decision tells all */

@@ -82,6 +82,13 @@ enum command_kind decision_command(const struct decision *decision)
     /* With a signal, unless an early one was taken by a step that had been put off. */
     if (first->kind == EVENT_STEP_PASSED && !text_empty(first->step_passed.by))
         return COMMAND_SIGNAL_ORDER;
+    if (first->kind == EVENT_REPORT_IGNORED && first->report_ignored.parent != NULL)
+        return COMMAND_REPORT_SUBORDER;
+    if (first->kind == EVENT_SUBORDER_ENDED && !text_empty(first->suborder_ended.by))
+        return COMMAND_FAIL_STEP;
+    if (first->kind == EVENT_COMPENSATION_STARTED &&
+        text_equal(first->order_marked.code, error_code_text(CODE_RECALLED)))
+        return COMMAND_SETTLE_SUBORDER;
     return row_of(first->kind)->answers;
 }
 

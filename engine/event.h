@@ -25,6 +25,9 @@ enum attempt_change {
     ATTEMPT_IDLE,      /* none runs: what follows from the end of the last one, or undoes that */
     ATTEMPT_BY_HAND,   /* none runs: an operator says how the step ended */
     ATTEMPT_UNSTARTED, /* none runs: the step fails instead of its next one */
+    ATTEMPT_SPLITS,    /* it starts as orders of their own, and no agent is asked */
+    ATTEMPT_RUNS,      /* such a one runs: what becomes of its orders */
+    ATTEMPT_RECALLS,   /* its orders are undone: of a do, the running one; of an undo, it starts */
     ATTEMPT_CHANGE_COUNT
 };
 
@@ -78,6 +81,50 @@ struct command_rejected {
     struct text by;
     struct attempt_ref ref; /* of a request about an attempt, so that who asked can re-arm */
     int64_t due_at;         /* NotYetDue: when it is */
+    /* Of a sub-order: with SETTLE_NONE its parent gets a report; else the sub-order of this parent
+     * gets `settle`. NULL: neither does. */
+    const struct order_parent *parent;
+    enum settle settle;
+};
+
+struct report_ignored {
+    struct attempt_ref ref;
+    bool succeeded;
+    struct text code; /* "Superseded", "AlreadyEnded", "UnknownOrder", "UnknownStep" */
+    struct text reason;
+    struct text by;
+    /* Of a report of a sub-order: whose it is, and what it is sent. NULL: of an agent. */
+    const struct order_parent *parent;
+    enum settle settle;
+};
+
+/* An item whose input could not be made has an error, and is not submitted. */
+struct submitted_item {
+    int64_t item;      /* -1: the step has no ForEach */
+    struct text input; /* that the step's Input made; empty: it has none */
+    struct text error_name;
+    struct text error_message;
+};
+
+struct suborders_submitted {
+    struct attempt_ref ref;
+    uint32_t generation;
+    int64_t complete_by;
+    struct submitted_item *items; /* ascending */
+    uint32_t item_count;
+};
+
+struct suborder_ended {
+    struct text step;
+    int64_t item;
+    uint32_t generation;
+    enum suborder_outcome outcome;
+    struct text output;
+    struct text error_name; /* of one that is held or final: its StopWhen failed */
+    struct text error_message;
+    bool stop;        /* no further item starts */
+    bool undo_failed; /* it was to be undone, and what it did remains */
+    struct text by;   /* the operator; empty: it reported */
 };
 
 /* Of `inputs`; see StepStarted. */

@@ -26,16 +26,17 @@ enum {
     ATTRIBUTE_VALUE_BYTES_MAX = RAISABLE(4096),
     TRACEPARENT_BYTES_MAX = RAISABLE(64),
     ERROR_NAME_BYTES_MAX = 64,
-    MESSAGE_BYTES_MAX = RAISABLE(1024),         /* error messages, reasons of operators */
-    WHO_BYTES_MAX = RAISABLE(128),              /* who asked: an operator, an instance */
-    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536),    /* JSON text; an order's Output as well */
-    REPORT_OUTPUT_BYTES_MAX = RAISABLE(262144), /* JSON text that a report brings to a step */
-    STEP_INPUT_BYTES_MAX = RAISABLE(32768),     /* JSON text that a step's Input made */
-    SET_BYTES_MAX = 8192,                       /* JSON text that a Set made */
-    SIGNAL_BYTES_MAX = STEP_OUTPUT_BYTES_MAX,   /* JSON text of a signal, a step's output */
-    SIGNAL_ID_BYTES_MAX = 128,                  /* by which a signal's sender repeats it */
-    QUESTION_BYTES_MAX = 1024,                  /* of an Await, filled in */
-    TEXT_ITEM_BYTES_MAX = NAME_BYTES_MAX,       /* of a list of texts: an option, a group */
+    MESSAGE_BYTES_MAX = RAISABLE(1024),           /* error messages, reasons of operators */
+    WHO_BYTES_MAX = RAISABLE(128),                /* who asked: an operator, an instance */
+    STEP_OUTPUT_BYTES_MAX = RAISABLE(65536),      /* JSON text; an order's Output as well */
+    FOR_EACH_OUTPUT_BYTES_MAX = RAISABLE(262144), /* JSON text: of a step with items, whole */
+    REPORT_OUTPUT_BYTES_MAX = RAISABLE(262144),   /* JSON text that a report brings to a step */
+    STEP_INPUT_BYTES_MAX = RAISABLE(32768),       /* JSON text that a step's Input made */
+    SET_BYTES_MAX = 8192,                         /* JSON text that a Set made */
+    SIGNAL_BYTES_MAX = STEP_OUTPUT_BYTES_MAX,     /* JSON text of a signal, a step's output */
+    SIGNAL_ID_BYTES_MAX = 128,                    /* by which a signal's sender repeats it */
+    QUESTION_BYTES_MAX = 1024,                    /* of an Await, filled in */
+    TEXT_ITEM_BYTES_MAX = NAME_BYTES_MAX,         /* of a list of texts: an option, a group */
 
     /* counts */
     ORDER_LINES_MAX = RAISABLE(2000),
@@ -45,10 +46,11 @@ enum {
     STEP_AGENTS_MAX = 8,           /* that one step names */
     WORKFLOW_AGENTS_MAX = WORKFLOW_STEPS_MAX * STEP_AGENTS_MAX,
     WORKFLOW_FILE_AGENTS_MAX = WORKFLOW_FILE_STEPS_MAX * STEP_AGENTS_MAX,
-    ORDER_DEPTH_MAX = 4,       /* levels of orders: one, and three of sub-orders */
-    BODY_NAME_BYTES_MAX = 181, /* NAME/STEP/STEP, so that a queue key fits */
-    SUBORDERS_MAX = 1000,      /* of one step */
-    RETRIERS_MAX = 8,          /* per step and direction */
+    ORDER_DEPTH_MAX = 4,        /* levels of orders: one, and three of sub-orders */
+    BODY_NAME_BYTES_MAX = 181,  /* NAME/STEP/STEP, so that a queue key fits */
+    SUBORDERS_MAX = 1000,       /* of one step */
+    TREE_SUBORDERS_MAX = 10000, /* of an order that has no parent, on all levels */
+    RETRIERS_MAX = 8,           /* per step and direction */
     CATCHERS_MAX = 8,
     ERRORS_EQUAL_MAX = 8, /* names in one ErrorEquals */
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
@@ -63,14 +65,16 @@ enum {
     EXPRESSION_TRIES_MAX = 3, /* of them, Attempts that evaluate expressions */
 
     /* sizes of whole things, in bytes */
-    ORDER_DETAILS_BYTES_MAX = 640 * 1024,      /* an order as submitted, encoded */
-    ORDER_INPUT_BYTES_MAX = 256 * 1024,        /* its input, JSON text, within that */
-    ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024,     /* the outputs of all its steps */
-    ORDER_ITEMS_BYTES_MAX = 256 * 1024,        /* the lists of all its ForEach */
-    ORDER_STEP_INPUTS_BYTES_MAX = 1024 * 1024, /* the inputs of those that have not finished */
-    REPORT_BYTES_MAX = 256 * 1024,             /* what an agent takes from a service */
-    INPUT_BYTES_MAX = 1024 * 1024,             /* one record on submissions or commands */
-    WORKFLOW_BYTES_MAX = 256 * 1024,           /* a workflow file */
+    ORDER_DETAILS_BYTES_MAX = 640 * 1024,     /* an order as submitted, encoded */
+    ORDER_INPUT_BYTES_MAX = 256 * 1024,       /* its input, JSON text, within that */
+    ORDER_OUTPUTS_BYTES_MAX = 1024 * 1024,    /* the outputs of all its steps */
+    ORDER_ITEMS_BYTES_MAX = 256 * 1024,       /* the lists of all its ForEach */
+    ORDER_ITEM_INPUTS_BYTES_MAX = 256 * 1024, /* the inputs of submitted items; of a Decision */
+    /* The inputs of those that have not finished, the lists, and the inputs of items. */
+    ORDER_STEP_INPUTS_BYTES_MAX = 1024 * 1024,
+    REPORT_BYTES_MAX = 256 * 1024,   /* what an agent takes from a service */
+    INPUT_BYTES_MAX = 1024 * 1024,   /* one record on submissions or commands */
+    WORKFLOW_BYTES_MAX = 256 * 1024, /* a workflow file */
 };
 
 /* What this version reads from a record, keeps and passes on: a newer version may write more,
@@ -92,14 +96,17 @@ enum {
     MESSAGE_BYTES_READ_MAX = 2048,
     WHO_BYTES_READ_MAX = 256,
     STEP_OUTPUT_BYTES_READ_MAX = 128 * 1024,
+    FOR_EACH_OUTPUT_BYTES_READ_MAX = 512 * 1024,
     REPORT_OUTPUT_BYTES_READ_MAX = 512 * 1024,
     STEP_INPUT_BYTES_READ_MAX = 64 * 1024,
     SIGNAL_BYTES_READ_MAX = STEP_OUTPUT_BYTES_READ_MAX,
     SIGNAL_ID_BYTES_READ_MAX = SIGNAL_ID_BYTES_MAX,
     QUESTION_BYTES_READ_MAX = 2048,
     TEXT_ITEM_BYTES_READ_MAX = TEXT_ITEM_BYTES_MAX,
+    BODY_NAME_BYTES_READ_MAX = BODY_NAME_BYTES_MAX,
 
     OPTIONS_READ_MAX = OPTIONS_MAX,
+    SUBORDERS_READ_MAX = SUBORDERS_MAX,
     SIGNAL_GROUPS_READ_MAX = SIGNAL_GROUPS_MAX,
     ORDER_LINES_READ_MAX = 4000,
     ORDER_ATTRIBUTES_READ_MAX = 128,
@@ -109,6 +116,7 @@ enum {
     COMMAND_HEADERS_READ_MAX = COMMAND_HEADERS_MAX,
 
     ORDER_INPUT_BYTES_READ_MAX = 512 * 1024,
+    ORDER_ITEMS_BYTES_READ_MAX = ORDER_ITEMS_BYTES_MAX,
     INPUT_BYTES_READ_MAX = INPUT_BYTES_MAX,
     META_BYTES_READ_MAX = META_BYTES_MAX,
     WORKFLOW_BYTES_READ_MAX = 2 * WORKFLOW_BYTES_MAX,
@@ -129,11 +137,21 @@ enum {
     (QUESTION_BYTES_MAX + (OPTIONS_MAX + 1) * TEXT_ITEM_BYTES_MAX + SIGNAL_ID_BYTES_MAX + \
      WHO_BYTES_MAX)
 
+/* State, generation and time of an item, and the frame of its texts. */
+#define ITEM_BYTES_MAX 16
+#define ORDER_ITEM_STATES_BYTES_MAX (TREE_SUBORDERS_MAX * ITEM_BYTES_MAX)
+
 /* The largest Decision: an order with the texts of all its events, which may begin all its steps;
- * or an undecodable command. The largest StepRequest: the order with the outputs of all steps. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
-                       (STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16) * (MESSAGE_BYTES_MAX + 1024) <
-                   ORDER_RECORD_BYTES_READ_MAX,
+ * or an undecodable command. Steps that begin as the order is accepted have the outputs of Sets; no
+ * other Decision has the details. The largest StepRequest: the order with the outputs of all
+ * steps. */
+#define ACCEPTED_BYTES_MAX (ORDER_DETAILS_BYTES_MAX + WORKFLOW_STEPS_MAX * SET_BYTES_MAX)
+#define AMENDED_BYTES_MAX (ORDER_INPUT_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX)
+#define DECISION_TEXTS_BYTES_MAX                                                         \
+    (ORDER_STEP_INPUTS_BYTES_MAX + ORDER_ITEM_STATES_BYTES_MAX + STEP_OUTPUT_BYTES_MAX + \
+     (STEP_EVENTS_MAX * WORKFLOW_STEPS_MAX + 16) * (MESSAGE_BYTES_MAX + 1024))
+_Static_assert(ACCEPTED_BYTES_MAX + DECISION_TEXTS_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX &&
+                   AMENDED_BYTES_MAX + DECISION_TEXTS_BYTES_MAX < ORDER_RECORD_BYTES_READ_MAX,
                "the largest Decision can be read");
 _Static_assert(STEP_AWAITING_BYTES_MAX < MESSAGE_BYTES_MAX + 1024,
                "a step that begins to wait for a signal fits what an event may have");
@@ -142,13 +160,13 @@ _Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_OUTPUTS_BYTES_MAX + WORKFLOW_STEP
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
 /* An order with the texts of all its steps: names, outputs, inputs, who and what, numbers. */
-_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
+_Static_assert(ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX + ORDER_ITEM_STATES_BYTES_MAX +
                        WORKFLOW_STEPS_MAX * (MESSAGE_BYTES_MAX + 1024 + STEP_AWAITING_BYTES_MAX) +
                        5 * MESSAGE_BYTES_MAX <
                    ORDER_RECORD_BYTES_READ_MAX,
                "the largest Statement can be read");
 /* What a newer version accepted, with all that its steps can still get. */
-_Static_assert(2 * ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX +
+_Static_assert(2 * ORDER_DETAILS_BYTES_MAX + ORDER_DATA_BYTES_MAX + ORDER_ITEM_STATES_BYTES_MAX +
                        WORKFLOW_STEPS_MAX *
                            (MESSAGE_BYTES_READ_MAX + 1024 + STEP_AWAITING_BYTES_MAX) +
                        5 * MESSAGE_BYTES_READ_MAX <
@@ -163,6 +181,9 @@ _Static_assert(2 * INPUT_BYTES_MAX + META_BYTES_MAX < ORDER_RECORD_BYTES_READ_MA
                "the largest dead letter of an older version can be read");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
 _Static_assert(2 * ORDER_INPUT_BYTES_MAX < ORDER_DETAILS_BYTES_MAX, "there is room besides");
+_Static_assert((int)FOR_EACH_OUTPUT_BYTES_READ_MAX <= (int)ORDER_OUTPUTS_BYTES_MAX, "one fits");
+_Static_assert(ORDER_ITEMS_BYTES_MAX + ORDER_ITEM_INPUTS_BYTES_MAX < ORDER_STEP_INPUTS_BYTES_MAX,
+               "steps have inputs besides those of their items");
 _Static_assert((int)BODY_NAME_BYTES_MAX >= (int)NAME_BYTES_MAX, "a name without bodies fits");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 

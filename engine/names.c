@@ -7,9 +7,13 @@
     _Static_assert(sizeof(names) / sizeof((names)[0]) == (count), "every one has a name")
 
 static const char *const order_states[] = {
-    [ORDER_PENDING] = "Pending",         [ORDER_PROCESSING] = "Processing",
-    [ORDER_PROCESSED] = "Processed",     [ORDER_COMPENSATING] = "Compensating",
-    [ORDER_COMPENSATED] = "Compensated", [ORDER_ERROR] = "Error",
+    [ORDER_PENDING] = "Pending",
+    [ORDER_PROCESSING] = "Processing",
+    [ORDER_PROCESSED] = "Processed",
+    [ORDER_COMPENSATING] = "Compensating",
+    [ORDER_COMPENSATED] = "Compensated",
+    [ORDER_ERROR] = "Error",
+    [ORDER_HELD] = "Held",
 };
 ASSERT_NAMES(order_states, ORDER_STATE_COUNT);
 const struct enum_names order_state_names = ENUM_NAMES(order_states);
@@ -35,6 +39,27 @@ static const char *const priorities[] = {
     [PRIORITY_HIGH] = "high", [PRIORITY_NORMAL] = "normal", [PRIORITY_LOW] = "low"};
 ASSERT_NAMES(priorities, PRIORITY_COUNT);
 const struct enum_names priority_names = ENUM_NAMES(priorities);
+
+static const char *const item_states[] = {
+    [ITEM_TO_DO] = "to_do", [ITEM_SUBMITTED] = "submitted", [ITEM_HELD] = "held",
+    [ITEM_FINAL] = "final", [ITEM_FAILED] = "failed",
+};
+ASSERT_NAMES(item_states, ITEM_STATE_COUNT);
+const struct enum_names item_state_names = ENUM_NAMES(item_states);
+
+static const char *const suborder_outcomes[] = {[SUBORDER_HELD] = "held",
+                                                [SUBORDER_FINAL] = "final",
+                                                [SUBORDER_FAILED] = "failed",
+                                                [SUBORDER_REFUSED] = "refused"};
+ASSERT_NAMES(suborder_outcomes, SUBORDER_OUTCOME_COUNT);
+const struct enum_names suborder_outcome_names = ENUM_NAMES(suborder_outcomes);
+
+static const char *const settles[] = {[SETTLE_NONE] = "none",
+                                      [SETTLE_KEEP] = "keep",
+                                      [SETTLE_UNDO] = "undo",
+                                      [SETTLE_UNKNOWN] = "unknown"};
+ASSERT_NAMES(settles, SETTLE_COUNT);
+const struct enum_names settle_names = ENUM_NAMES(settles);
 
 static const char *const command_kinds[] = {
     [COMMAND_UNDECODABLE] = "Undecodable",

@@ -19,6 +19,104 @@ int order_find_step(const struct order *order, struct text name)
     return -1;
 }
 
+/* ---- sub-orders ---- */
+
+uint32_t suborders_count(const struct suborders *suborders, enum item_state state)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; suborders != NULL && i < suborders->item_count; i++)
+        count += suborders->items[i].state == state;
+    return count;
+}
+
+uint32_t suborders_unanswered(const struct suborders *suborders)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; suborders != NULL && i < suborders->item_count; i++)
+        count += suborder_is_unanswered(suborders, i);
+    return count;
+}
+
+bool order_parent_equal(const struct order_parent *a, const struct order_parent *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return text_equal(a->order_id, b->order_id) && a->accepted_offset == b->accepted_offset &&
+           text_equal(a->step, b->step) && a->item == b->item && a->generation == b->generation;
+}
+
+/* An item's text counts as more than it has, for its state and its frame. */
+static uint64_t item_bytes(struct text text)
+{
+    return text_empty(text) ? 0 : (uint64_t)text.size + ITEM_BYTES_MAX;
+}
+
+static uint64_t item_outputs(const struct suborders *suborders)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; suborders != NULL && i < suborders->item_count; i++)
+        bytes += item_bytes(suborders->items[i].output);
+    return bytes;
+}
+
+static uint64_t item_inputs(const struct suborders *suborders)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; suborders != NULL && i < suborders->item_count; i++)
+        bytes += item_bytes(suborders->items[i].input);
+    return bytes;
+}
+
+static uint64_t lists_bytes(const struct order *order)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < order->step_count; i++)
+        bytes += order->steps[i].suborders != NULL ? order->steps[i].suborders->list.size : 0;
+    return bytes;
+}
+
+static uint64_t item_inputs_bytes(const struct order *order)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < order->step_count; i++)
+        bytes += item_inputs(order->steps[i].suborders);
+    return bytes;
+}
+
+static uint64_t step_inputs_bytes(const struct order *order)
+{
+    uint64_t bytes = lists_bytes(order) + item_inputs_bytes(order);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        bytes += order->steps[i].input.size;
+    return bytes;
+}
+
+bool order_takes_item_output(const struct order *order, struct text output)
+{
+    uint64_t bytes = item_bytes(output);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        uint32_t early = step->awaiting != NULL ? step->awaiting->payload.size : 0;
+        bytes += (uint64_t)step->output.size + early + item_outputs(step->suborders);
+    }
+    return bytes <= ORDER_OUTPUTS_BYTES_MAX;
+}
+
+bool order_takes_list(const struct order *order, struct text list)
+{
+    uint64_t kept = STEP_INPUT_BYTES_MAX;
+    return lists_bytes(order) + list.size <= ORDER_ITEMS_BYTES_MAX &&
+           step_inputs_bytes(order) + list.size + kept <= ORDER_STEP_INPUTS_BYTES_MAX;
+}
+
+bool order_takes_item_input(const struct order *order, uint64_t more, struct text input)
+{
+    uint64_t bytes = more + item_bytes(input);
+    uint64_t kept = STEP_INPUT_BYTES_MAX;
+    return item_inputs_bytes(order) + bytes <= ORDER_ITEM_INPUTS_BYTES_MAX &&
+           step_inputs_bytes(order) + bytes + kept <= ORDER_STEP_INPUTS_BYTES_MAX;
+}
+
 bool order_takes_output(const struct order *order, uint32_t index, struct text output)
 {
     uint64_t bytes = output.size;
@@ -27,6 +125,7 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
         const struct step *step = &order->steps[i];
         uint32_t early = step->awaiting != NULL ? step->awaiting->payload.size : 0;
         bytes += i != index ? (uint64_t)step->output.size + early : 0;
+        bytes += i != index ? item_outputs(step->suborders) : 0;
     }
     return bytes <= ORDER_OUTPUTS_BYTES_MAX;
 }
@@ -34,11 +133,9 @@ bool order_takes_output(const struct order *order, uint32_t index, struct text o
 bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
                        struct text input)
 {
-    uint64_t bytes = input.size;
     uint64_t kept_for_undo = direction == DIRECTION_UNDO ? 0 : STEP_INPUT_BYTES_MAX;
     assert(index < order->step_count);
-    for (uint32_t i = 0; i < order->step_count; i++)
-        bytes += i != index ? order->steps[i].input.size : 0;
+    uint64_t bytes = step_inputs_bytes(order) - order->steps[index].input.size + input.size;
     return bytes + kept_for_undo <= ORDER_STEP_INPUTS_BYTES_MAX;
 }
 
@@ -81,6 +178,19 @@ static struct attribute *attributes_copy(const struct attribute *attributes, uin
     return copies;
 }
 
+static const struct order_parent *parent_copy(const struct order_parent *parent,
+                                              struct arena *arena)
+{
+    if (parent == NULL)
+        return NULL;
+    struct order_parent *copy = ARENA_NEW(arena, struct order_parent);
+    *copy = *parent;
+    copy->order_id = arena_text(arena, parent->order_id);
+    copy->step = arena_text(arena, parent->step);
+    copy->root = arena_text(arena, parent->root);
+    return copy;
+}
+
 void order_details_copy(const struct order_details *details, struct arena *arena,
                         struct order_details *ret_details)
 {
@@ -94,6 +204,7 @@ void order_details_copy(const struct order_details *details, struct arena *arena
     copy.traceparent = arena_text(arena, details->traceparent);
     copy.submitted_by = arena_text(arena, details->submitted_by);
     copy.input = arena_text(arena, details->input);
+    copy.parent = parent_copy(details->parent, arena);
     *ret_details = copy;
 }
 
@@ -123,6 +234,28 @@ static const struct awaiting *awaiting_copy(const struct awaiting *awaiting, str
     return copy;
 }
 
+static const struct suborders *suborders_copy(const struct suborders *suborders,
+                                              struct arena *arena)
+{
+    if (suborders == NULL)
+        return NULL;
+    struct suborders *copy = ARENA_NEW(arena, struct suborders);
+    *copy = *suborders;
+    copy->workflow = arena_text(arena, suborders->workflow);
+    copy->list = arena_text(arena, suborders->list);
+    copy->error_name = arena_text(arena, suborders->error_name);
+    copy->error_message = arena_text(arena, suborders->error_message);
+    if (suborders->item_count == 0)
+        return copy;
+    copy->items = ARENA_ARRAY(arena, struct suborder_item, suborders->item_count);
+    for (uint32_t i = 0; i < suborders->item_count; i++) {
+        copy->items[i] = suborders->items[i];
+        copy->items[i].input = arena_text(arena, suborders->items[i].input);
+        copy->items[i].output = arena_text(arena, suborders->items[i].output);
+    }
+    return copy;
+}
+
 static void step_copy(const struct step *step, struct arena *arena, struct step *ret_step)
 {
     *ret_step = *step;
@@ -134,6 +267,7 @@ static void step_copy(const struct step *step, struct arena *arena, struct step 
     ret_step->error_name = arena_text(arena, step->error_name);
     ret_step->error_message = arena_text(arena, step->error_message);
     ret_step->awaiting = awaiting_copy(step->awaiting, arena);
+    ret_step->suborders = suborders_copy(step->suborders, arena);
 }
 
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order)
@@ -187,4 +321,24 @@ struct text order_idempotency_key(const struct order *order, const struct step *
     at = put_number(at, step->generation[direction]);
     assert((size_t)(at - key) <= IDEMPOTENCY_KEY_BYTES_MAX);
     return (struct text){key, (uint32_t)(at - key)};
+}
+
+struct text order_suborder_id(struct text order_id, struct text step, int64_t item,
+                              uint32_t generation, struct arena *arena)
+{
+    char *id = arena_bytes(arena, order_id.size + step.size + 32);
+    char *at = bytes_put_text(id, order_id);
+    assert(item >= -1 && item < SUBORDERS_MAX);
+    *at++ = '~';
+    at = bytes_put_text(at, step);
+    if (item >= 0) {
+        *at++ = '~';
+        at = put_number(at, (uint32_t)item);
+    }
+    if (generation > 0) {
+        *at++ = '~';
+        *at++ = '~';
+        at = put_number(at, generation);
+    }
+    return (struct text){id, (uint32_t)(at - id)};
 }

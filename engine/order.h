@@ -16,6 +16,7 @@ enum order_state {
     ORDER_COMPENSATING,
     ORDER_COMPENSATED, /* end */
     ORDER_ERROR,       /* waits for an operator, one alert is open */
+    ORDER_HELD,        /* a sub-order whose steps are finished: its parent keeps or undoes it */
     ORDER_STATE_COUNT
 };
 
@@ -50,6 +51,20 @@ struct content_hash {
 
 struct goods;
 
+/* Of a sub-order: whose it is. A parent is its id and the offset of its acceptance: another order
+ * of the same id is another parent. */
+struct order_parent {
+    struct text order_id;
+    int64_t accepted_offset;
+    struct text step;
+    int64_t item;        /* from 0; -1: the step has no ForEach */
+    uint32_t generation; /* of the step, in which the item was submitted */
+    /* Not part of the sub-order's identity. */
+    struct text root; /* the order above it that has no parent */
+    uint32_t depth;   /* 1: its parent is the root */
+    uint32_t quota;   /* how many sub-orders it may have, on all levels */
+};
+
 /* An order as its customer gave it. After it was accepted, operators may change its version and its
  * input. */
 struct order_details {
@@ -63,10 +78,11 @@ struct order_details {
     struct text workflow;
     uint32_t workflow_version; /* 0 in a submission: the newest */
     struct text traceparent;
-    struct content_hash content_hash; /* identity: of the content as submitted, for ever */
-    struct text submitted_by;         /* name of a token, or empty */
-    int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
-    struct text input;                /* canonical JSON, or empty: none */
+    struct content_hash content_hash;  /* identity: of the content as submitted, for ever */
+    struct text submitted_by;          /* name of a token, or empty */
+    int64_t submitted_at;              /* in a submission: its append time, 0 = unknown; not kept */
+    struct text input;                 /* canonical JSON, or empty: none */
+    const struct order_parent *parent; /* NULL: it is a root */
 };
 
 /* What a step waits for of its own; not the steps before it, nor an operator. */
@@ -105,6 +121,61 @@ struct awaiting {
     uint32_t signals;      /* recorded so far */
 };
 
+/* ---- sub-orders of a step ---- */
+
+enum item_state {
+    ITEM_TO_DO,
+    ITEM_SUBMITTED, /* its sub-order has not answered */
+    ITEM_HELD,      /* it is done, and can be undone */
+    ITEM_FINAL,     /* it is done, and left nothing to undo, or was kept */
+    ITEM_FAILED,    /* it was undone or refused, or its input could not be made */
+    ITEM_STATE_COUNT
+};
+
+/* What a sub-order reports of itself. */
+enum suborder_outcome {
+    SUBORDER_HELD,
+    SUBORDER_FINAL,
+    SUBORDER_FAILED,
+    SUBORDER_REFUSED, /* it was not accepted, or is not there */
+    SUBORDER_OUTCOME_COUNT
+};
+
+/* What a parent has its sub-order do with what it did. */
+enum settle {
+    SETTLE_NONE, /* nothing is sent */
+    SETTLE_KEEP,
+    SETTLE_UNDO,
+    SETTLE_UNKNOWN, /* there is no such parent */
+    SETTLE_COUNT
+};
+
+struct suborder_item {
+    enum item_state state;
+    uint32_t generation;  /* in which it was submitted */
+    int64_t submitted_at; /* 0: it was not */
+    struct text input;    /* canonical JSON that the step's Input made, while it is submitted */
+    struct text output;   /* canonical JSON, once it is held or final, until the step is done */
+};
+
+/* Appliers replace it, they do not change it. */
+struct suborders {
+    struct text workflow; /* of the sub-orders, in the step's workflow_version */
+    struct text list;     /* canonical JSON, a list; empty: the step has no ForEach */
+    struct suborder_item *items;
+    uint32_t item_count; /* without ForEach 1 */
+    uint32_t quota;      /* of each sub-order */
+    enum priority priority;
+    int64_t asked_since;    /* the newest submission or recall */
+    int64_t times_out_at;   /* of the step */
+    bool recalled;          /* all of them are undone */
+    bool stopped;           /* no further item starts */
+    bool failed;            /* so does the step, whatever they do, once they have answered */
+    bool undo_failed;       /* what an item did remains */
+    struct text error_name; /* why, or of the item that failed last */
+    struct text error_message;
+};
+
 struct step {
     struct text name;
     struct text agent;
@@ -133,7 +204,8 @@ struct step {
     struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
-    const struct awaiting *awaiting; /* NULL: it has had no signal, and waits for none */
+    const struct awaiting *awaiting;   /* NULL: it has had no signal, and waits for none */
+    const struct suborders *suborders; /* NULL: it has started none */
 };
 
 struct order {
@@ -148,6 +220,7 @@ struct order {
     int64_t complete_by; /* of the whole order; 0 = none (any more) */
     int64_t margin_ms;
     int64_t ended_at;   /* 0 until PROCESSED or COMPENSATED */
+    int64_t held_at;    /* 0: it was never HELD */
     struct text output; /* canonical JSON that the workflow's Output made; empty: none, or null */
     struct text output_problem; /* why it could not be made */
     struct step *steps;         /* same index as in the workflow */
@@ -167,6 +240,9 @@ extern const struct enum_names step_state_names;
 extern const struct enum_names direction_names;
 extern const struct enum_names effect_names;
 extern const struct enum_names priority_names; /* "high", "normal", "low" */
+extern const struct enum_names item_state_names;
+extern const struct enum_names suborder_outcome_names;
+extern const struct enum_names settle_names;
 const char *order_state_name(enum order_state state);
 const char *step_state_name(enum step_state state);
 const char *direction_name(enum direction direction); /* "do", "undo" */
@@ -220,15 +296,36 @@ static inline bool step_is_active(const struct step *step)
  * soon as one of them is healthy and has capacity. */
 bool order_step_queued(const struct order *order, const struct step *step);
 
+/* Whether the sub-order has not answered: it was submitted, or is being undone. */
+static inline bool suborder_is_unanswered(const struct suborders *suborders, uint32_t item)
+{
+    enum item_state state = suborders->items[item].state;
+    return state == ITEM_SUBMITTED || (state == ITEM_HELD && suborders->recalled);
+}
+
+/* How many items are in that state; NULL: none. */
+uint32_t suborders_count(const struct suborders *suborders, enum item_state state);
+uint32_t suborders_unanswered(const struct suborders *suborders);
+/* Whether they name the same item of the same parent. */
+bool order_parent_equal(const struct order_parent *a, const struct order_parent *b);
+
 /* Index of the step, or -1. */
 int order_find_step(const struct order *order, struct text name);
 /* Whether the outputs of all steps, with this one at `index`, keep ORDER_OUTPUTS_BYTES_MAX. Early
  * signals are outputs as well. */
 bool order_takes_output(const struct order *order, uint32_t index, struct text output);
 /* The same of their inputs and ORDER_STEP_INPUTS_BYTES_MAX. Steps that wait for another attempt, or
- * for an operator, keep theirs; undos run one after the other, so they leave room for one. */
+ * for an operator, keep theirs; undos run one after the other, so they leave room for one. The
+ * lists and inputs of sub-orders count as well. */
 bool order_takes_input(const struct order *order, uint32_t index, enum direction direction,
                        struct text input);
+
+/* Whether the outputs keep that bound with one more of an item. */
+bool order_takes_item_output(const struct order *order, struct text output);
+/* Whether the order can keep the list of one more ForEach; or the input of one more item, besides
+ * `more` bytes of others. */
+bool order_takes_list(const struct order *order, struct text list);
+bool order_takes_item_input(const struct order *order, uint64_t more, struct text input);
 
 /* How large the details are when they are encoded, at most. */
 uint64_t order_details_bytes(const struct order_details *details);
@@ -250,5 +347,10 @@ enum {
  * arena. The generation is the step's current one of `direction`. */
 struct text order_idempotency_key(const struct order *order, const struct step *step,
                                   enum direction direction, struct arena *arena);
+
+/* The id of a sub-order: "order~step", with "~item" for one of ForEach, and "~~generation" after a
+ * resubmission. No id from outside has a '~'. New in the arena; it may be longer than ids are. */
+struct text order_suborder_id(struct text order_id, struct text step, int64_t item,
+                              uint32_t generation, struct arena *arena);
 
 #endif

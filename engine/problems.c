@@ -41,6 +41,34 @@ static const char *awaiting_problem(const struct step *step)
     return NULL;
 }
 
+/* Of a step that has started sub-orders. */
+static const char *suborders_problem(const struct step *step)
+{
+    const struct suborders *suborders = step->suborders;
+    bool listed = !text_empty(suborders->list);
+    if (suborders->item_count > SUBORDERS_MAX || (!listed && suborders->item_count != 1))
+        return "a step has too many sub-orders, or several without a list";
+    if (suborders->times_out_at < 0 || suborders->times_out_at > time_max ||
+        suborders->asked_since < 0 || suborders->asked_since > time_max)
+        return "a time of sub-orders is out of range";
+    if (text_empty(suborders->workflow))
+        return "sub-orders have no workflow";
+    for (uint32_t i = 0; i < suborders->item_count; i++) {
+        const struct suborder_item *item = &suborders->items[i];
+        bool submitted = item->state == ITEM_SUBMITTED;
+        if (item->generation > step->generation[DIRECTION_DO])
+            return "an item is of a generation that has not begun";
+        if (submitted && (step->state != STEP_PROCESSING || item->submitted_at <= 0))
+            return "an item is submitted, but its step is not Processing";
+        if (!submitted && !text_empty(item->input))
+            return "an item has an input, but is not submitted";
+        bool done = item->state == ITEM_HELD || item->state == ITEM_FINAL;
+        if (!done && !text_empty(item->output))
+            return "an item has an output, but is not done";
+    }
+    return NULL;
+}
+
 static const char *step_problem(const struct step *step, bool ended)
 {
     bool under_way = step->state == STEP_PROCESSING || step->state == STEP_PENDING ||
@@ -56,8 +84,10 @@ static const char *step_problem(const struct step *step, bool ended)
     if (step->attempt == 0 && step->direction == DIRECTION_DO &&
         (step->state == STEP_PROCESSING || (step->effect != EFFECT_NONE && !by_hand)))
         return "a step is Processing or has an effect, but no attempt was made";
-    if (step->state == STEP_PROCESSING && text_empty(step->agent))
+    if (step->state == STEP_PROCESSING && text_empty(step->agent) && step->suborders == NULL)
         return "a step is Processing without an agent";
+    if (step->suborders != NULL && suborders_problem(step) != NULL)
+        return suborders_problem(step);
     if (step->awaiting != NULL && awaiting_problem(step) != NULL)
         return awaiting_problem(step);
     if (step->state == STEP_WAITING)
@@ -86,14 +116,30 @@ static const char *directions_problem(const struct order *order)
     return undos > 1 ? "two steps are being undone at the same time" : NULL;
 }
 
+/* Of an order that waits for what its parent decides. */
+static const char *held_problem(const struct order *order)
+{
+    if (order->details.parent == NULL || order->held_at <= 0 || order->complete_by == 0)
+        return "an order is Held without a parent, or without a time to report again";
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        enum step_state state = order->steps[i].state;
+        if (state != STEP_PROCESSED && state != STEP_SKIPPED && state != STEP_CAUGHT)
+            return "an order is Held, but a step is not finished";
+    }
+    return NULL;
+}
+
 const char *order_problem(const struct order *order)
 {
     if (order->version == 0 || order->state == ORDER_PENDING)
         return "an order has at least one Decision and has left Pending";
     if (order->step_count < 1 || order->step_count > WORKFLOW_STEPS_MAX)
         return "an order has 1 to 64 steps";
-    if (order->alert_open != (order->state == ORDER_ERROR))
-        return "an alert is open exactly while an order is in Error";
+    bool held = order->state == ORDER_HELD;
+    if (order->alert_open != (order->state == ORDER_ERROR) && !(held && order->alert_open))
+        return "an alert is open exactly while an order is in Error, or perhaps while it is Held";
+    if (held && held_problem(order) != NULL)
+        return held_problem(order);
     if (order->state == ORDER_ERROR && order->error_from != ORDER_PROCESSING &&
         order->error_from != ORDER_COMPENSATING)
         return "Error follows only Processing and Compensating";

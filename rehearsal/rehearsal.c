@@ -223,7 +223,8 @@ static void command_of_operator(const struct rehearsal_run *run, const struct ca
         ret_cmd->skip_step =
             (struct skip_step){id, act->step, act->nothing_applied, by, act->reason};
     else if (act->kind == COMMAND_FAIL_STEP)
-        ret_cmd->fail_step = (struct fail_step){id, act->step, act->error_name, by, act->reason};
+        ret_cmd->fail_step =
+            (struct fail_step){id, act->step, act->error_name, by, act->reason, -1};
     else if (act->kind == COMMAND_PAUSE_ORDER)
         ret_cmd->pause_order = (struct pause_order){id, by, act->reason};
     else if (act->kind == COMMAND_AMEND_ORDER)

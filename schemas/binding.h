@@ -165,6 +165,11 @@ static inline uint8_t *binding_part_made(uint8_t *record, uint32_t offset, uint3
     {                                                                            \
         FIELD_AS(#member, field_kind, REQUIRED, type, member), .sub = &(binding) \
     }
+/* A pointer, or NULL. */
+#define F_POINTER(type, avro_name, member, binding)                                   \
+    {                                                                                 \
+        FIELD_AS(avro_name, FIELD_POINTER, OPTIONAL, type, member), .sub = &(binding) \
+    }
 #define F_ARRAY(need, type, member, count_member, limits, binding)                                 \
     {                                                                                              \
         FIELD_AS(#member, FIELD_ARRAY, need, type, member), .count = offsetof(type, count_member), \
@@ -185,6 +190,7 @@ extern const struct record_binding binding_order_details;
 extern const struct record_binding binding_order_row;
 extern const struct record_binding binding_step_row;
 extern const struct record_binding binding_awaiting; /* what a step waits for */
+extern const struct record_binding binding_order_parent;
 
 /* binding_events.c */
 extern const struct record_binding binding_decision;

@@ -33,6 +33,44 @@ static const struct field_binding command_rejected_fields[] = {
     F_BY(struct command_rejected),
     REF_FIELDS(OPTIONAL, struct command_rejected),
     F_TIME(OPTIONAL, struct command_rejected, due_at),
+    F_POINTER(struct command_rejected, "parent", parent, binding_order_parent),
+    F_ENUM(OPTIONAL, struct command_rejected, settle, settle_names, SETTLE_NONE),
+};
+static const struct field_binding report_ignored_fields[] = {
+    REF_FIELDS(REQUIRED, struct report_ignored),
+    F_BOOL(REQUIRED, struct report_ignored, succeeded),
+    F_TEXT(REQUIRED, struct report_ignored, code, ERROR_NAME_BYTES),
+    F_REASON(struct report_ignored),
+    F_BY(struct report_ignored),
+    F_POINTER(struct report_ignored, "parent", parent, binding_order_parent),
+    F_ENUM(OPTIONAL, struct report_ignored, settle, settle_names, SETTLE_NONE),
+};
+static const struct field_binding submitted_item_fields[] = {
+    F_I64_OR(struct submitted_item, item, -1),
+    F_JSON(OPTIONAL, struct submitted_item, input, STEP_INPUT_BYTES),
+    F_TEXT(OPTIONAL, struct submitted_item, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct submitted_item, error_message, MESSAGE_BYTES),
+};
+static const struct record_binding binding_submitted_item =
+    BINDING(struct submitted_item, submitted_item_fields);
+static const struct field_binding suborders_submitted_fields[] = {
+    REF_FIELDS(REQUIRED, struct suborders_submitted),
+    F_U32(OPTIONAL, struct suborders_submitted, generation),
+    F_TIME(REQUIRED, struct suborders_submitted, complete_by),
+    F_ARRAY(OPTIONAL, struct suborders_submitted, items, item_count, SUBORDERS,
+            binding_submitted_item),
+};
+static const struct field_binding suborder_ended_fields[] = {
+    F_TEXT(REQUIRED, struct suborder_ended, step, NAME_BYTES),
+    F_I64_OR(struct suborder_ended, item, -1),
+    F_U32(OPTIONAL, struct suborder_ended, generation),
+    F_ENUM(REQUIRED, struct suborder_ended, outcome, suborder_outcome_names, 0),
+    F_JSON(OPTIONAL, struct suborder_ended, output, STEP_OUTPUT_BYTES),
+    F_TEXT(OPTIONAL, struct suborder_ended, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct suborder_ended, error_message, MESSAGE_BYTES),
+    F_BOOL(OPTIONAL, struct suborder_ended, stop),
+    F_BOOL(OPTIONAL, struct suborder_ended, undo_failed),
+    F_BY(struct suborder_ended),
 };
 /* Cut to what a dead letter keeps (replica/cluster/dead_letter.h). In older logs, the key may be as
  * large as the value. */

@@ -11,6 +11,18 @@ static const struct field_binding line_fields[] = {
 };
 static const struct record_binding binding_line = BINDING(struct order_line, line_fields);
 
+static const struct field_binding parent_fields[] = {
+    F_TEXT(REQUIRED, struct order_parent, order_id, ORDER_ID_BYTES),
+    F_I64(REQUIRED, struct order_parent, accepted_offset),
+    F_TEXT(REQUIRED, struct order_parent, step, NAME_BYTES),
+    F_I64_OR(struct order_parent, item, -1),
+    F_U32(OPTIONAL, struct order_parent, generation),
+    F_TEXT(OPTIONAL, struct order_parent, root, ORDER_ID_BYTES),
+    F_U32(OPTIONAL, struct order_parent, depth),
+    F_U32(OPTIONAL, struct order_parent, quota),
+};
+const struct record_binding binding_order_parent = BINDING(struct order_parent, parent_fields);
+
 static const struct part_binding goods_part = {offsetof(struct order_details, goods),
                                                sizeof(struct goods)};
 static const struct field_binding details_fields[] = {
@@ -25,13 +37,14 @@ static const struct field_binding details_fields[] = {
      .count = offsetof(struct order_details, attribute_count), LIMITS(ORDER_ATTRIBUTES)},
     F_ENUM(OPTIONAL, struct order_details, priority, priority_names, PRIORITY_NORMAL),
     F_TEXT(OPTIONAL, struct order_details, reply_to, TOPIC_BYTES),
-    F_TEXT(REQUIRED, struct order_details, workflow, NAME_BYTES),
+    F_TEXT(REQUIRED, struct order_details, workflow, BODY_NAME_BYTES),
     F_U32(OPTIONAL, struct order_details, workflow_version),
     F_TEXT(OPTIONAL, struct order_details, traceparent, TRACEPARENT_BYTES),
     {FIELD_AS("content_hash", FIELD_HASH, OPTIONAL, struct order_details, content_hash)},
     F_TEXT(OPTIONAL, struct order_details, submitted_by, WHO_BYTES),
     F_TIME(OPTIONAL, struct order_details, submitted_at),
     F_JSON(OPTIONAL, struct order_details, input, ORDER_INPUT_BYTES),
+    F_POINTER(struct order_details, "parent", parent, binding_order_parent),
 };
 const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);
 
@@ -45,6 +58,31 @@ static const struct field_binding awaiting_fields[] = {
     F_TEXT(OPTIONAL, struct awaiting, by, WHO_BYTES),
 };
 const struct record_binding binding_awaiting = BINDING(struct awaiting, awaiting_fields);
+
+static const struct field_binding item_fields[] = {
+    F_ENUM(REQUIRED, struct suborder_item, state, item_state_names, 0),
+    F_U32(OPTIONAL, struct suborder_item, generation),
+    F_TIME(OPTIONAL, struct suborder_item, submitted_at),
+    F_JSON(OPTIONAL, struct suborder_item, input, STEP_INPUT_BYTES),
+    F_JSON(OPTIONAL, struct suborder_item, output, STEP_OUTPUT_BYTES),
+};
+static const struct record_binding binding_item = BINDING(struct suborder_item, item_fields);
+static const struct field_binding suborders_fields[] = {
+    F_TEXT(REQUIRED, struct suborders, workflow, BODY_NAME_BYTES),
+    F_JSON(OPTIONAL, struct suborders, list, ORDER_ITEMS_BYTES),
+    F_ARRAY(OPTIONAL, struct suborders, items, item_count, SUBORDERS, binding_item),
+    F_U32(OPTIONAL, struct suborders, quota),
+    F_ENUM(OPTIONAL, struct suborders, priority, priority_names, PRIORITY_NORMAL),
+    F_TIME(OPTIONAL, struct suborders, asked_since),
+    F_TIME(OPTIONAL, struct suborders, times_out_at),
+    F_BOOL(OPTIONAL, struct suborders, recalled),
+    F_BOOL(OPTIONAL, struct suborders, stopped),
+    F_BOOL(OPTIONAL, struct suborders, failed),
+    F_BOOL(OPTIONAL, struct suborders, undo_failed),
+    F_TEXT(OPTIONAL, struct suborders, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct suborders, error_message, MESSAGE_BYTES),
+};
+static const struct record_binding binding_suborders = BINDING(struct suborders, suborders_fields);
 
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES),
@@ -71,11 +109,12 @@ static const struct field_binding step_fields[] = {
     F_I64(OPTIONAL, struct step, inputs),
     F_U32(OPTIONAL, struct step, workflow_version),
     F_TIME(OPTIONAL, struct step, ended_at),
-    F_JSON(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES),
+    F_JSON(OPTIONAL, struct step, output, FOR_EACH_OUTPUT_BYTES),
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES),
     F_JSON(OPTIONAL, struct step, input, STEP_INPUT_BYTES),
-    {FIELD_AS("wait", FIELD_POINTER, OPTIONAL, struct step, awaiting), .sub = &binding_awaiting},
+    F_POINTER(struct step, "wait", awaiting, binding_awaiting),
+    F_POINTER(struct step, "suborders", suborders, binding_suborders),
 };
 const struct record_binding binding_step_row = BINDING(struct step, step_fields);
 
@@ -102,5 +141,6 @@ static const struct field_binding row_fields[] = {
     F_TEXT(OPTIONAL, struct order, pause_reason, MESSAGE_BYTES),
     F_JSON(OPTIONAL, struct order, output, STEP_OUTPUT_BYTES),
     F_TEXT(OPTIONAL, struct order, output_problem, MESSAGE_BYTES),
+    F_TIME(OPTIONAL, struct order, held_at),
 };
 const struct record_binding binding_order_row = BINDING(struct order, row_fields);

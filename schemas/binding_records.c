@@ -22,6 +22,7 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
 #define BOOL_FIELD(type, need, name) F_BOOL(need, struct type, name),
 #define U32_FIELD(type, need, name) F_U32(need, struct type, name),
 #define I64_FIELD(type, need, name) F_I64(need, struct type, name),
+#define I64_FIELD_OR(type, name, otherwise) F_I64_OR(struct type, name, otherwise),
 #define TIME_FIELD(type, need, name) F_TIME(need, struct type, name),
 #define ENUM_FIELD(type, need, name, otherwise) \
     F_ENUM(need, struct type, name, name##_names, otherwise),
@@ -30,6 +31,31 @@ enum { SHORT_BYTES_MAX = 32, SHORT_BYTES_READ_MAX = 64 };
     static const struct record_binding binding_##type = BINDING(struct type, type##_fields);
 #include "engine/commands.def"
 /* clang-format on */
+
+static const struct field_binding report_suborder_fields[] = {
+    ORDER_ID_FIELD(struct report_suborder),
+    F_I64(REQUIRED, struct report_suborder, accepted_offset),
+    F_TEXT(REQUIRED, struct report_suborder, step, NAME_BYTES),
+    F_I64_OR(struct report_suborder, item, -1),
+    F_U32(OPTIONAL, struct report_suborder, generation),
+    F_ENUM(REQUIRED, struct report_suborder, outcome, suborder_outcome_names, 0),
+    F_JSON(OPTIONAL, struct report_suborder, output, STEP_OUTPUT_BYTES),
+    F_TEXT(OPTIONAL, struct report_suborder, error_name, ERROR_NAME_BYTES),
+    F_TEXT(OPTIONAL, struct report_suborder, error_message, MESSAGE_BYTES),
+};
+static const struct record_binding binding_report_suborder =
+    BINDING(struct report_suborder, report_suborder_fields);
+
+static const struct field_binding settle_suborder_fields[] = {
+    ORDER_ID_FIELD(struct settle_suborder),
+    F_POINTER(struct settle_suborder, "parent", parent, binding_order_parent),
+    F_ENUM(REQUIRED, struct settle_suborder, how, settle_names, 0),
+    F_BOOL(OPTIONAL, struct settle_suborder, held),
+    REASON_FIELD(struct settle_suborder),
+    BY_FIELD(struct settle_suborder),
+};
+static const struct record_binding binding_settle_suborder =
+    BINDING(struct settle_suborder, settle_suborder_fields);
 
 /* ---- the log, but for the Decision ---- */
 
@@ -128,7 +154,7 @@ static const struct record_binding partition_reset = BINDING(struct partition_re
 
 static const struct field_binding output_fields[] = {
     F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES),
-    F_JSON(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES),
+    F_JSON(OPTIONAL, struct step_output, output, FOR_EACH_OUTPUT_BYTES),
 };
 static const struct record_binding step_output = BINDING(struct step_output, output_fields);
 

@@ -80,18 +80,54 @@ static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
                                                       ORDER_INPUT_BYTES_READ_MAX,
                                                       INPUT_BYTES_READ_MAX};
 
+/* NAME, or, of a sub-order, NAME/STEP/STEP. */
+static bool workflow_valid(struct text workflow, bool body)
+{
+    uint32_t from = 0;
+    for (uint32_t i = 0; body && i < workflow.size; i++) {
+        if (workflow.data[i] != '/')
+            continue;
+        if (i == from || !name_characters_valid((struct text){workflow.data + from, i - from}))
+            return false;
+        from = i + 1;
+    }
+    return from < workflow.size &&
+           name_characters_valid((struct text){workflow.data + from, workflow.size - from});
+}
+
+static enum error_class check_parent(const struct order_parent *parent, struct error *ret_error)
+{
+    struct error why;
+    if (order_id_validate(parent->order_id, &why) != ERROR_OK ||
+        order_id_validate(parent->root, &why) != ERROR_OK)
+        return INVALID("parent: %.300s", why.message);
+    if (!name_valid(parent->step))
+        return INVALID("parent.step must be " NAME_EXPECTED);
+    if (parent->item < -1 || parent->item >= SUBORDERS_MAX || parent->accepted_offset < 0)
+        return INVALID("parent.item must be -1 to %d, and accepted_offset not negative",
+                       SUBORDERS_MAX - 1);
+    if (parent->depth < 1 || parent->depth >= ORDER_DEPTH_MAX || parent->quota > TREE_SUBORDERS_MAX)
+        return INVALID("parent.depth must be 1 to %d, and quota at most %d", ORDER_DEPTH_MAX - 1,
+                       TREE_SUBORDERS_MAX);
+    return ERROR_OK;
+}
+
 static enum error_class check_names(const struct order_details *details,
                                     const struct details_limits *limits, struct error *ret_error)
 {
     if (order_id_validate(details->order_id, ret_error) != ERROR_OK ||
         check_text("customer", details->customer, 0, limits->customer, ret_error) != ERROR_OK ||
-        check_text("workflow", details->workflow, 1, NAME_BYTES_MAX, ret_error) != ERROR_OK ||
+        check_text("workflow", details->workflow, 1,
+                   details->parent != NULL ? BODY_NAME_BYTES_MAX : NAME_BYTES_MAX,
+                   ret_error) != ERROR_OK ||
         check_text("reply_to", details->reply_to, 0, TOPIC_BYTES_MAX, ret_error) != ERROR_OK ||
         check_text("traceparent", details->traceparent, 0, limits->traceparent, ret_error) !=
             ERROR_OK ||
         check_text("submitted_by", details->submitted_by, 0, limits->who, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (!name_characters_valid(details->workflow))
+    if (details->parent != NULL && check_parent(details->parent, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (!workflow_valid(details->workflow, details->parent != NULL))
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
@@ -222,6 +258,8 @@ enum error_class details_validate_new(struct order_details *details, struct aren
                                       struct error *ret_error)
 {
     enum error_class class = order_id_validate_new(details->order_id, ret_error);
+    if (details->parent != NULL)
+        return INVALID("parent must be null: only schedulers submit sub-orders");
     return class == ERROR_OK ? check(details, &new_limits, arena, ret_error) : class;
 }
 
@@ -248,7 +286,8 @@ enum hash_tag {
     TAG_LINE_UNIT_PRICE = 12,
     TAG_ATTRIBUTE_NAME = 13,
     TAG_ATTRIBUTE_VALUE = 14,
-    TAG_INPUT = 15
+    TAG_INPUT = 15,
+    TAG_PARENT = 16 /* its accepted_offset; its id, step, item and generation follow */
 };
 
 static void hash_number(XXH3_state_t *state, enum hash_tag tag, int64_t number)
@@ -264,6 +303,16 @@ static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
         return;
     hash_number(state, tag, text.size);
     XXH3_128bits_update(state, text.data, text.size);
+}
+
+/* Not root, depth and quota: the id says which tree it is of. */
+static void hash_parent(XXH3_state_t *state, const struct order_parent *parent)
+{
+    hash_number(state, TAG_PARENT, parent->accepted_offset);
+    hash_text(state, TAG_PARENT, parent->order_id);
+    hash_text(state, TAG_PARENT, parent->step);
+    hash_number(state, TAG_PARENT, parent->item);
+    hash_number(state, TAG_PARENT, parent->generation);
 }
 
 struct content_hash details_content_hash(const struct order_details *details)
@@ -300,6 +349,8 @@ struct content_hash details_content_hash(const struct order_details *details)
         hash_text(&state, TAG_ATTRIBUTE_VALUE, sorted[i].value);
     }
     hash_text(&state, TAG_INPUT, details->input);
+    if (details->parent != NULL)
+        hash_parent(&state, details->parent);
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
     struct content_hash hash;

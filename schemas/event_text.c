@@ -227,6 +227,83 @@ static void append_step_failed_unstarted(struct sentence *sentence, const struct
     append(sentence, " (failure %u)", (unsigned)failed->failure_count);
 }
 
+/* ---- sub-orders ---- */
+
+/* " item 3", or nothing without ForEach. */
+static void append_item(struct sentence *sentence, int64_t item)
+{
+    if (item >= 0)
+        append(sentence, " item %lld", (long long)item);
+}
+
+/* "Load is orders of its own: 3 of import/Load version 2, until ..." */
+static void append_suborders_started(struct sentence *sentence, const struct event *event)
+{
+    const struct suborders_started *started = &event->suborders_started;
+    append_step(sentence, event);
+    append(sentence, ": %u of %.*s version %u", (unsigned)started->count,
+           TEXT_ARG(started->workflow), (unsigned)started->workflow_version);
+    append_time(sentence, ", until ", started->times_out_at);
+}
+
+/* "Load has submitted item 0, item 1, and failed item 2: ...: ..." */
+static void append_suborders_submitted(struct sentence *sentence, const struct event *event)
+{
+    const struct suborders_submitted *submitted = &event->suborders_submitted;
+    uint32_t failed = 0;
+    append_step(sentence, event);
+    for (uint32_t i = 0; i < submitted->item_count; i++)
+        failed += !text_empty(submitted->items[i].error_name);
+    append(sentence, " %u order%s", (unsigned)(submitted->item_count - failed),
+           submitted->item_count - failed == 1 ? "" : "s");
+    for (uint32_t i = 0; i < submitted->item_count; i++) {
+        if (text_empty(submitted->items[i].error_name))
+            continue;
+        append(sentence, "; input of");
+        append_item(sentence, submitted->items[i].item);
+        append_text(sentence, " failed: ", submitted->items[i].error_name);
+        append_text(sentence, ": ", submitted->items[i].error_message);
+    }
+}
+
+static void append_suborders_asked(struct sentence *sentence, const struct event *event)
+{
+    append_step(sentence, event);
+    append_time(sentence, ", and again at ", event->suborders_asked.complete_by);
+}
+
+/* "Load item 3 has ended, failed: Declined: no funds" */
+static void append_suborder_ended(struct sentence *sentence, const struct event *event)
+{
+    const struct suborder_ended *ended = &event->suborder_ended;
+    append(sentence, "%.*s", TEXT_ARG(ended->step));
+    append_item(sentence, ended->item);
+    append(sentence, " %s, %s", event_words(event->kind),
+           enum_name(&suborder_outcome_names, ended->outcome));
+    append_text(sentence, ", by ", ended->by);
+    append_text(sentence, ": ", ended->error_name);
+    append_text(sentence, ": ", ended->error_message);
+    if (ended->undo_failed)
+        append(sentence, "; what it did remains");
+    if (ended->stop)
+        append(sentence, "; no further item starts");
+}
+
+static void append_suborders_recalled(struct sentence *sentence, const struct event *event)
+{
+    const struct suborders_recalled *recalled = &event->suborders_recalled;
+    append_step(sentence, event);
+    append_text(sentence, ": ", recalled->error_name);
+    append_text(sentence, ": ", recalled->reason);
+}
+
+static void append_order_held(struct sentence *sentence, const struct event *event)
+{
+    append(sentence, "%s until its parent decides", event_words(event->kind));
+    append_time(sentence, ", reported again at ", event->order_held.complete_by);
+    append_text(sentence, "; without its output: ", event->order_held.problem);
+}
+
 /* ---- events of the order ---- */
 
 static void append_order_deadline_set(struct sentence *sentence, const struct event *event)
@@ -313,7 +390,12 @@ static void append_command_rejected(struct sentence *sentence, const struct even
 static void append_report_ignored(struct sentence *sentence, const struct event *event)
 {
     const struct report_ignored *ignored = &event->report_ignored;
-    append_ref(sentence, &ignored->ref);
+    if (ignored->parent != NULL) {
+        append(sentence, "%.*s", TEXT_ARG(ignored->ref.step));
+        append_item(sentence, ignored->parent->item);
+    } else {
+        append_ref(sentence, &ignored->ref);
+    }
     append(sentence, ": report of %s", ignored->succeeded ? "success" : "failure");
     append_text(sentence, " by ", ignored->by);
     append(sentence, " %s", event_words(event->kind));

@@ -87,7 +87,7 @@ struct continuation {
 
 /* Of the state that an order has: rises with each field of OrderRow. What an older owner restates
  * would lose what only newer ones know. */
-enum { STATE_FORMAT = 6 };
+enum { STATE_FORMAT = 7 };
 
 /* The owner restates an order in full: a sequence number of its claim, no command, no effects. */
 struct statement {

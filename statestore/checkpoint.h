@@ -58,7 +58,7 @@ struct checkpoint {
  * CHECKPOINT_FORMAT stands for the layout of the whole store: it rises with any change of a key
  * or a value. A store of another format is StoreFormat, thus folded again. */
 enum {
-    CHECKPOINT_FORMAT = 8,
+    CHECKPOINT_FORMAT = 9,
     CHECKPOINT_BYTES =
         4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 18 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
 };

@@ -289,6 +289,45 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
     track->margin_ms = started->margin_ms;
 }
 
+/* The attempt of a step that is orders of its own: its start, and, of an undo, their recall. */
+static void check_split(struct verify_rules *rules, struct order_track *order,
+                        const struct decision *decision, const struct event *event, int64_t offset)
+{
+    const struct attempt_ref *ref = event_ref(event);
+    struct text id = decision->order_id;
+    struct attempt_track *track = find_attempt(order, ref);
+    bool recalls = event->kind == EVENT_SUBORDERS_RECALLED;
+    if (recalls && ref->direction == DIRECTION_DO)
+        return;
+    check_turn(rules, order, ref, id, offset);
+    if (ref->attempt != track->attempt + 1)
+        find_fault(rules, offset, id, "%.*s starts attempt %u after attempt %u",
+                   TEXT_ARG(ref->step), ref->attempt, track->attempt);
+    if (track->running)
+        find_fault(rules, offset, id, "%.*s starts while attempt %u is running",
+                   TEXT_ARG(ref->step), track->attempt);
+    if (order->paused)
+        find_fault(rules, offset, id, "%.*s starts while the order is paused", TEXT_ARG(ref->step));
+    track->attempt = ref->attempt;
+    track->running = true;
+    track->complete_by =
+        recalls ? event->suborders_recalled.complete_by : event->suborders_started.times_out_at;
+    track->margin_ms = 0;
+}
+
+/* Only a step whose orders run submits or asks them. */
+static void check_split_runs(struct verify_rules *rules, struct order_track *order,
+                             const struct decision *decision, const struct event *event,
+                             int64_t offset)
+{
+    const struct attempt_ref *ref = event_ref(event);
+    const struct attempt_track *track = find_attempt(order, ref);
+    if (!track->running || track->attempt != ref->attempt)
+        find_fault(rules, offset, decision->order_id,
+                   "%.*s has orders of its own, but attempt %u is not running", TEXT_ARG(ref->step),
+                   ref->attempt);
+}
+
 static void check_extended(struct verify_rules *rules, struct order_track *order,
                            const struct decision *decision, const struct event *event,
                            int64_t offset)
@@ -428,6 +467,8 @@ static const attempt_rule attempt_rules[ATTEMPT_CHANGE_COUNT] = {
     [ATTEMPT_STARTS] = check_started,   [ATTEMPT_WAITS] = check_queued,
     [ATTEMPT_GOES_ON] = check_extended, [ATTEMPT_ENDS] = check_ended,
     [ATTEMPT_BY_HAND] = check_by_hand,  [ATTEMPT_UNSTARTED] = check_unstarted,
+    [ATTEMPT_SPLITS] = check_split,     [ATTEMPT_RUNS] = check_split_runs,
+    [ATTEMPT_RECALLS] = check_split,
 };
 
 static void check_step_event(struct verify_rules *rules, struct order_track *order,

@@ -33,6 +33,7 @@ enum { BODY_FIELDS_MAX = 16 };
 #define BOOL_FIELD(type, need, name)
 #define U32_FIELD(type, need, name)
 #define I64_FIELD(type, need, name)
+#define I64_FIELD_OR(type, name, otherwise)
 #define TIME_FIELD(type, need, name)
 #define ENUM_FIELD(type, need, name, otherwise)
 #define END_FIELDS(type)
@@ -45,6 +46,7 @@ static const struct {
 #define BOOL_FIELD(type, need, name) #name,
 #define U32_FIELD(type, need, name) #name,
 #define I64_FIELD(type, need, name) #name,
+#define I64_FIELD_OR(type, name, otherwise) #name,
 #define TIME_FIELD(type, need, name) #name,
 #define ENUM_FIELD(type, need, name, otherwise) #name,
 #define SENDER_FIELD(type, need, name, limits)

@@ -40,8 +40,12 @@ def details(order_id, version):
         "workflow_version": version,
         "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "content_hash": bytes(range(1, 17)), "submitted_by": "web shop",
-        "input": '{"express":true,"total":100.1}',
+        "input": '{"express":true,"total":100.1}', "parent": PARENT,
     }
+
+
+PARENT = {"order_id": "o-7", "accepted_offset": 4711, "step": "Waves", "item": 12,
+          "generation": 3, "root": "o-1", "depth": 2, "quota": 99}
 
 
 def ref(attempt, step="TakePayment", direction="undo"):
@@ -87,9 +91,11 @@ EVENTS = [
     ("AlertRaised", marked(19)),
     ("AlertClosed", marked(20)),
     ("CommandRejected", {"command": "StartStep", "code": "NotYetDue", "reason": "too early",
-                         "by": "supervisor-1", **ref(21), "due_at": at(10)}),
+                         "by": "supervisor-1", **ref(21), "due_at": at(10), "parent": PARENT,
+                         "settle": "unknown"}),
     ("ReportIgnored", {**ref(22), "succeeded": True, "code": "Superseded",
-                       "reason": "attempt 23 runs", "by": "payment-1"}),
+                       "reason": "attempt 23 runs", "by": "payment-1", "parent": PARENT,
+                       "settle": "undo"}),
     ("SubmissionRepeated", marked(23)),
     ("CommandDeadLettered", {"bytes": b"\x00\xff\xc3\x28", "key": b"\xfe", "reason": "not Avro",
                              "quarantined": True, "code": "Undecodable", "value_bytes": 241,
@@ -125,6 +131,21 @@ EVENTS = [
                      "options": ["approve", "decline"], "question": "Refund 7 EUR?"}),
     ("SignalReceived", {"step": "Approve", "signal_id": "m-3",
                         "payload": '{"status":"pending"}', "by": "bob", "kept": True}),
+    ("SubordersStarted", {**ref(39), "generation": 391, "workflow": "import/Waves",
+                          "workflow_version": 392, "count": 393, "items": "[1,2]",
+                          "priority": "low", "times_out_at": at(49), "quota": 394}),
+    ("SubordersSubmitted", {**ref(40), "generation": 401, "complete_by": at(50), "items": [
+        {"item": 16, "input": '{"file":"a"}', "error_name": "", "error_message": ""},
+        {"item": -1, "input": "", "error_name": "States.QueryEvaluationError",
+         "error_message": "there is no member b"}]}),
+    ("SubordersAsked", {**ref(41), "generation": 411, "complete_by": at(51)}),
+    ("SuborderEnded", {"step": "Waves", "item": 15, "generation": 421, "outcome": "final",
+                       "output": '{"rows":8}', "error_name": "Declined",
+                       "error_message": "no money", "stop": True, "undo_failed": True,
+                       "by": "ann"}),
+    ("SubordersRecalled", {**ref(43), "generation": 431, "complete_by": at(52),
+                           "error_name": "States.Timeout", "reason": "too slow"}),
+    ("OrderHeld", {"complete_by": at(53), "output": '{"rows":9}', "problem": "no member y"}),
 ]
 
 DECISION = {
@@ -161,7 +182,13 @@ def row_step(name, agent, **fields):
         "effect": "none", "undo_effect": "none", "do_generation": 0, "undo_generation": 0,
         "retries_used": [], "started_version": 0, "completed_version": 0, "started_at": 0,
         "inputs": 0, "workflow_version": 0, "ended_at": 0, "output": "",
-        "error_name": "", "error_message": "", "input": "", "wait": None, **fields}
+        "error_name": "", "error_message": "", "input": "", "wait": None, "suborders": None,
+        **fields}
+
+
+def item(state, generation, submitted_at, **fields):
+    return {"state": state, "generation": generation, "submitted_at": submitted_at, "input": "",
+            "output": "", **fields}
 
 
 ORDER_ROW = {
@@ -182,11 +209,18 @@ ORDER_ROW = {
             error_name="Declined", error_message="no money", input='{"amount":100.1}',
             wait={"group": "managers", "options": ["approve", "decline"],
                   "question": "Refund 7 EUR?", "signal_id": "m-4", "signals": 99,
-                  "payload": '{"ok":true}', "by": "eve"}),
+                  "payload": '{"ok":true}', "by": "eve"},
+            suborders={
+                "workflow": "import/Waves", "list": '["a","b","c"]',
+                "items": [item("submitted", 5, at(54), input='{"file":"a"}'),
+                          item("held", 4, at(55), output='{"rows":7}'), item("to_do", 0, 0)],
+                "quota": 111, "priority": "high", "asked_since": at(56), "times_out_at": at(57),
+                "recalled": True, "stopped": True, "failed": True, "undo_failed": True,
+                "error_name": "Declined", "error_message": "no money"}),
         row_step("BookCarrier", "carrier", retries_used=[1, 2, 3, 4, 5, 6, 7, 8])],
     "alert_open": True, "cancelled": True, "reason_code": "Cancelled", "reason": "ordered twice",
     "reason_by": "ann", "paused_at": at(46), "paused_by": "carol", "pause_reason": "a stocktaking",
-    "output": '{"paid":true}', "output_problem": "no member x",
+    "output": '{"paid":true}', "output_problem": "no member x", "held_at": at(58),
 }
 
 # name of the golden file (up to '-': of the record) -> value
@@ -212,7 +246,7 @@ RECORDS = {
     "SkipStep": {**ID, "step": "TakePayment", "nothing_applied": True, "by": "ann",
                  "reason": "a gift"},
     "FailStep": {**ID, "step": "TakePayment", "error_name": "Declined", "by": "ann",
-                 "reason": "the bank refused"},
+                 "reason": "the bank refused", "item": 13},
     "PauseOrder": {**ID, "by": "ann", "reason": "to look at it"},
     "ResumeOrder": {**ID, "by": "bob", "reason": "it is right"},
     "MigrateOrder": {**ID, "workflow": "order-fulfilment", "from_version": 3, "version": 4,
@@ -221,6 +255,11 @@ RECORDS = {
     "SignalOrder": {**ID, "step": "Approve", "id": "m-1", "payload": '{"choice":"approve"}',
                     "by": "ann", "groups": ["managers", "clerks"],
                     "reply_to": "orders.replies.shop", "submitted_by": "shop"},
+    "ReportSuborder": {**ID, "accepted_offset": 4712, "step": "Waves", "item": 14, "generation": 4,
+                       "outcome": "failed", "output": '{"rows":7}', "error_name": "Declined",
+                       "error_message": "no money"},
+    "SettleSuborder": {**ID, "parent": PARENT, "how": "unknown", "held": True,
+                       "reason": "it has gone", "by": "ann"},
     "Claim": {"claim_id": uid(1), "instance": "scheduler-1", "claimed_at": at(4),
               "partition_count": 12, "reset": None, "format": 5},
     "Claim-reset": {"claim_id": uid(2), "instance": "scheduler-2", "claimed_at": at(5),

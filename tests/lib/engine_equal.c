@@ -45,6 +45,8 @@ static const char *details_difference(const struct order_details *a, const struc
         SAME_TEXT(attributes[i].name);
         SAME_TEXT(attributes[i].value);
     }
+    if (!order_parent_equal(a->parent, b->parent))
+        return "parent";
     return goods_difference(goods_or_none(a->goods), goods_or_none(b->goods));
 }
 
@@ -59,6 +61,31 @@ static const char *awaiting_difference(const struct awaiting *a, const struct aw
     SAME(options.count);
     for (uint32_t i = 0; i < a->options.count; i++)
         SAME_TEXT(options.items[i]);
+    return NULL;
+}
+
+static const char *suborders_difference(const struct suborders *a, const struct suborders *b)
+{
+    SAME_TEXT(workflow);
+    SAME_TEXT(list);
+    SAME(item_count);
+    SAME(quota);
+    SAME(priority);
+    SAME(asked_since);
+    SAME(times_out_at);
+    SAME(recalled);
+    SAME(stopped);
+    SAME(failed);
+    SAME(undo_failed);
+    SAME_TEXT(error_name);
+    SAME_TEXT(error_message);
+    for (uint32_t i = 0; i < a->item_count; i++) {
+        SAME(items[i].state);
+        SAME(items[i].generation);
+        SAME(items[i].submitted_at);
+        SAME_TEXT(items[i].input);
+        SAME_TEXT(items[i].output);
+    }
     return NULL;
 }
 
@@ -94,6 +121,12 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME_TEXT(error_message);
     if ((a->awaiting == NULL) != (b->awaiting == NULL))
         return "awaiting";
+    if ((a->suborders == NULL) != (b->suborders == NULL))
+        return "suborders";
+    const char *difference =
+        a->suborders != NULL ? suborders_difference(a->suborders, b->suborders) : NULL;
+    if (difference != NULL)
+        return difference;
     return a->awaiting != NULL ? awaiting_difference(a->awaiting, b->awaiting) : NULL;
 }
 
@@ -122,6 +155,7 @@ const char *order_difference(const struct order *a, const struct order *b)
     SAME_TEXT(pause_reason);
     SAME_TEXT(output);
     SAME_TEXT(output_problem);
+    SAME(held_at);
     for (uint32_t i = 0; i < a->step_count; i++) {
         difference = step_difference(&a->steps[i], &b->steps[i]);
         if (difference != NULL)

@@ -77,6 +77,61 @@ static void add_signal(struct line *line, const struct signal_received *received
     line_add(line, ")");
 }
 
+/* "W do 1 x3 low": of three items. */
+static void add_suborders_started(struct line *line, const struct suborders_started *started)
+{
+    if (started->generation > 0)
+        line_add(line, " g%u", (unsigned)started->generation);
+    line_add(line, " x%u", (unsigned)started->count);
+    add_json(line, " ", started->items);
+    if (started->priority != PRIORITY_NORMAL)
+        line_add(line, " %s", enum_name(&priority_names, started->priority));
+}
+
+/* "0 1!States.QueryEvaluationError 2={"file":"a"} +3600000" */
+static void add_suborders_submitted(struct line *line, const struct suborders_submitted *submitted,
+                                    int64_t decided_at)
+{
+    for (uint32_t i = 0; i < submitted->item_count; i++) {
+        const struct submitted_item *item = &submitted->items[i];
+        line_add(line, " %lld", (long long)item->item);
+        add_json(line, "=", item->input);
+        if (!text_empty(item->error_name))
+            line_add(line, "!%.*s", TEXT_ARG(item->error_name));
+    }
+    line_add(line, " +%lld", (long long)(submitted->complete_by - decided_at));
+}
+
+static void add_suborders_event(struct line *line, const struct event *event, int64_t decided_at)
+{
+    if (event->kind == EVENT_SUBORDERS_STARTED)
+        add_suborders_started(line, &event->suborders_started);
+    if (event->kind == EVENT_SUBORDERS_SUBMITTED)
+        add_suborders_submitted(line, &event->suborders_submitted, decided_at);
+    if (event->kind == EVENT_SUBORDERS_ASKED)
+        line_add(line, " +%lld", (long long)(event->suborders_asked.complete_by - decided_at));
+    if (event->kind != EVENT_SUBORDERS_RECALLED)
+        return;
+    if (!text_empty(event->suborders_recalled.error_name))
+        line_add(line, " %.*s", TEXT_ARG(event->suborders_recalled.error_name));
+    line_add(line, " +%lld", (long long)(event->suborders_recalled.complete_by - decided_at));
+}
+
+/* "(W 2 held "done" stop)" */
+static void add_suborder_ended(struct line *line, const struct suborder_ended *ended)
+{
+    line_add(line, "(%.*s %lld", TEXT_ARG(ended->step), (long long)ended->item);
+    if (ended->generation > 0)
+        line_add(line, " g%u", (unsigned)ended->generation);
+    line_add(line, " %s", enum_name(&suborder_outcome_names, ended->outcome));
+    add_json(line, " ", ended->output);
+    if (!text_empty(ended->error_name))
+        line_add(line, " %.*s", TEXT_ARG(ended->error_name));
+    line_add(line, "%s%s", ended->undo_failed ? " remains" : "", ended->stop ? " stop" : "");
+    add_sender(line, ended->by, (struct text){0});
+    line_add(line, ")");
+}
+
 static void add_step_event(struct line *line, const struct event *event, int64_t decided_at)
 {
     add_ref(line, event_ref(event));
@@ -110,6 +165,7 @@ static void add_step_event(struct line *line, const struct event *event, int64_t
     if (event->kind == EVENT_STEP_FAILED_UNSTARTED)
         line_add(line, " %.*s x%u", TEXT_ARG(event->step_failed_unstarted.error_name),
                  (unsigned)event->step_failed_unstarted.failure_count);
+    add_suborders_event(line, event, decided_at);
     if (event->kind == EVENT_STEP_RESUBMITTED)
         line_add(line, " g%u", (unsigned)event->step_resubmitted.generation);
 }
@@ -139,6 +195,13 @@ static void add_event(struct line *line, const struct event *event, int64_t deci
         add_signal(line, &event->signal_received);
     if (event->kind == EVENT_ORDER_AMENDED)
         add_amended(line, &event->order_amended);
+    if (event->kind == EVENT_SUBORDER_ENDED)
+        add_suborder_ended(line, &event->suborder_ended);
+    if (event->kind == EVENT_ORDER_HELD) {
+        line_add(line, "(+%lld", (long long)(event->order_held.complete_by - decided_at));
+        add_json(line, " ", event->order_held.output);
+        line_add(line, ")");
+    }
     if (event->kind == EVENT_ORDER_PROCESSED)
         add_json(line, " ", event->order_processed.output);
     if (event->kind == EVENT_COMMAND_REJECTED)
@@ -160,6 +223,15 @@ void line_add_decision(struct line *line, const struct decision *decision)
     }
 }
 
+static void add_items(struct line *line, const struct suborders *suborders)
+{
+    static const char letters[ITEM_STATE_COUNT] = {'t', 's', 'h', 'f', 'x'};
+    for (uint32_t i = 0; suborders != NULL && i < suborders->item_count; i++)
+        line_add(line, "%s%c", i == 0 ? "[" : "", letters[suborders->items[i].state]);
+    if (suborders != NULL && suborders->item_count > 0)
+        line_add(line, "]");
+}
+
 void line_add_order(struct line *line, const struct order *order)
 {
     if (order->version == 0) {
@@ -172,6 +244,7 @@ void line_add_order(struct line *line, const struct order *order)
         line_add(line, " %.*s=%s", TEXT_ARG(step->name), step_state_name(step->state));
         if (step->attempt > 0)
             line_add(line, "(%s %u)", direction_name(step->direction), (unsigned)step->attempt);
+        add_items(line, step->suborders);
     }
 }
 
@@ -204,6 +277,38 @@ void line_add_requests(struct line *line, const struct effects *effects)
         line_add(line, ")");
     }
     if (effects->request_count == 0)
+        line_add(line, "none");
+}
+
+static void add_message(struct line *line, const struct command *cmd)
+{
+    const struct order_details *details = &cmd->submit_order;
+    const struct settle_suborder *settle = &cmd->settle_suborder;
+    const struct report_suborder *report = &cmd->report_suborder;
+    if (cmd->kind == COMMAND_SUBMIT_ORDER) {
+        line_add(line, "submit %.*s", TEXT_ARG(cmd->order_id));
+        if (details->priority != PRIORITY_NORMAL)
+            line_add(line, " %s", enum_name(&priority_names, details->priority));
+        add_json(line, " with ", details->input);
+    } else if (cmd->kind == COMMAND_SETTLE_SUBORDER) {
+        line_add(line, "%s %.*s%s", enum_name(&settle_names, settle->how), TEXT_ARG(cmd->order_id),
+                 settle->held ? " held" : "");
+    } else {
+        line_add(line, "report %s", enum_name(&suborder_outcome_names, report->outcome));
+        add_json(line, " ", report->output);
+        if (!text_empty(report->error_name))
+            line_add(line, " %.*s", TEXT_ARG(report->error_name));
+        line_add(line, " of %.*s", TEXT_ARG(cmd->order_id));
+    }
+}
+
+void line_add_messages(struct line *line, const struct effects *effects)
+{
+    for (uint32_t i = 0; i < effects->message_count; i++) {
+        line_add(line, "%s", i > 0 ? ", " : "");
+        add_message(line, &effects->messages[i].cmd);
+    }
+    if (effects->message_count == 0)
         line_add(line, "none");
 }
 

@@ -17,7 +17,8 @@ void line_add(struct line *line, const char *format, ...) __attribute__((format(
 
 /* "OrderAccepted OrderStarted StepStarted(ReserveStock do 1)" */
 void line_add_decision(struct line *line, const struct decision *decision);
-/* "Processing A=Processed B=Processing(do 1)" */
+/* "Processing A=Processed B=Processing(do 1) W=Processing(do 1)[shtfx]": items that are submitted,
+ * held, to do, final, failed */
 void line_add_order(struct line *line, const struct order *order);
 /* "recover(A)+11000 start(B)+500 order+60000", relative to `now`; "none" */
 void line_add_deadlines(struct line *line, const struct order *order, int64_t now);
@@ -25,6 +26,8 @@ void line_add_deadlines(struct line *line, const struct order *order, int64_t no
 void line_add_requests(struct line *line, const struct effects *effects);
 /* "StepChanged(code) A=Processed(do 1) B=Pending(do 1 Declined)"; "none" */
 void line_add_status(struct line *line, const struct effects *effects);
+/* "submit o-1~W~0 with 0, undo o-1~W~1 held, report failed Declined of o-0~W~2"; "none" */
+void line_add_messages(struct line *line, const struct effects *effects);
 /* "raised(Declined A)", "closed(Cancelled)"; "none" */
 void line_add_alert(struct line *line, const struct effects *effects);
 

@@ -17,7 +17,8 @@ enum {
     VERSIONS_MAX = 4,
     WORDS_MAX = 12,
     RETRY_MS_MIN = 100,
-    RETRY_MS_MAX = 5000
+    RETRY_MS_MAX = 5000,
+    SUBMISSION_AGE_MS_MAX = 600000
 };
 
 struct story {
@@ -85,6 +86,15 @@ static struct text submitter(struct story *story, const struct words *words)
     return is(words->at[1], "as") ? keep(story, words->at[2]) : TEXT("");
 }
 
+/* Of an order that is a sub-order. */
+static const struct order_parent story_parent = {.order_id = TEXT_CONST("o-0"),
+                                                 .accepted_offset = 7,
+                                                 .step = TEXT_CONST("W"),
+                                                 .item = 2,
+                                                 .root = TEXT_CONST("o-0"),
+                                                 .depth = 1,
+                                                 .quota = 10};
+
 static struct order_details details_of(struct story *story, const struct words *words)
 {
     struct arena *arena = &story->memory.arena;
@@ -103,6 +113,10 @@ static struct order_details details_of(struct story *story, const struct words *
                                     .workflow = TEXT("test")};
     if (is(words->at[1], "with"))
         details.input = keep(story, words->at[2]);
+    if (is(words->at[1], "under"))
+        details.parent = &story_parent;
+    if (has(words, "old"))
+        details.submitted_at = story->now - SUBMISSION_AGE_MS_MAX - 1;
     if (has(words, "other"))
         details.content_hash.bytes[15] = 1;
     if (has(words, "elsewhere"))
@@ -241,6 +255,55 @@ static struct signal_order signal_of(struct story *story, const struct words *wo
     return signal;
 }
 
+/* report STEP[.ITEM] OUTCOME [ERROR] [gN] [offset N] [with OUTPUT] */
+static struct report_suborder suborder_report_of(struct story *story, const struct words *words)
+{
+    static const char *const outcomes[] = {"held", "final", "failed", "refused"};
+    const char *dot = strchr(words->at[1], '.');
+    size_t size = dot != NULL ? (size_t)(dot - words->at[1]) : strlen(words->at[1]);
+    struct report_suborder report = {
+        .order_id = TEXT("o-1"),
+        .accepted_offset = story->order.accepted_offset,
+        .step = arena_text(&story->memory.arena, (struct text){words->at[1], (uint32_t)size}),
+        .item = dot != NULL ? strtoll(dot + 1, NULL, 10) : -1,
+        .output = behind(story, words, "with"),
+    };
+    while (!is(outcomes[report.outcome], words->at[2]))
+        report.outcome++;
+    for (int i = 3; i < WORDS_MAX; i++) {
+        const char *at = words->at[i];
+        if (at[0] == 'g' && at[1] >= '0' && at[1] <= '9')
+            report.generation = (uint32_t)strtoul(at + 1, NULL, 10);
+        else if (is(at, "offset"))
+            report.accepted_offset = strtoll(words->at[++i], NULL, 10);
+        else if (is(at, "with"))
+            i++;
+        else if (*at != '\0')
+            report.error_name = keep(story, at);
+    }
+    return report;
+}
+
+/* settle HOW [held] [of STEP] [by WHO] */
+static struct settle_suborder settle_of(struct story *story, const struct words *words)
+{
+    static const char *const hows[] = {"none", "keep", "undo", "unknown"};
+    struct order_parent *parent = ARENA_NEW(&story->memory.arena, struct order_parent);
+    struct settle_suborder settle = {.order_id = TEXT("o-1"),
+                                     .parent = parent,
+                                     .held = has(words, "held"),
+                                     .reason = TEXT("because"),
+                                     .by = behind(story, words, "by")};
+    *parent = story_parent;
+    if (has(words, "of"))
+        parent->step = behind(story, words, "of");
+    if (has(words, "by"))
+        settle.parent = NULL;
+    while (!is(hows[settle.how], words->at[1]))
+        settle.how++;
+    return settle;
+}
+
 static enum command_kind kind_of(const char *word)
 {
     static const struct {
@@ -257,6 +320,7 @@ static enum command_kind kind_of(const char *word)
         {"fail-step", COMMAND_FAIL_STEP},    {"pause", COMMAND_PAUSE_ORDER},
         {"resume", COMMAND_RESUME_ORDER},    {"migrate", COMMAND_MIGRATE_ORDER},
         {"amend", COMMAND_AMEND_ORDER},      {"signal", COMMAND_SIGNAL_ORDER},
+        {"report", COMMAND_REPORT_SUBORDER}, {"settle", COMMAND_SETTLE_SUBORDER},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(kinds[i].word, word))
@@ -279,6 +343,27 @@ static struct undecodable garbage_of(const struct words *words)
                                 .key = TEXT("o-1"),
                                 .reason = TEXT("not Avro"),
                                 .quarantined = is(words->at[0], "quarantine")};
+}
+
+/* Of "fail-step STEP ERROR item N"; else -1. */
+static int64_t item_of(const struct words *words)
+{
+    return is(words->at[3], "item") ? strtoll(words->at[4], NULL, 10) : -1;
+}
+
+static void end_by_hand(struct story *story, const struct words *words, struct command *cmd)
+{
+    struct text id = TEXT("o-1");
+    struct text why = TEXT("because");
+    struct text who = TEXT("anna");
+    struct text step = keep(story, words->at[1]);
+    struct text what = keep(story, words->at[2]);
+    if (cmd->kind == COMMAND_COMPLETE_STEP)
+        cmd->complete_step = (struct complete_step){id, step, what, who, why};
+    else if (cmd->kind == COMMAND_SKIP_STEP)
+        cmd->skip_step = (struct skip_step){id, step, has(words, "nothing-applied"), who, why};
+    else
+        cmd->fail_step = (struct fail_step){id, step, what, who, why, item_of(words)};
 }
 
 static struct command command_of(struct story *story, const struct words *words)
@@ -319,16 +404,15 @@ static struct command command_of(struct story *story, const struct words *words)
         cmd.extend_step = extension_of(story, words);
         break;
     case COMMAND_COMPLETE_STEP:
-        cmd.complete_step = (struct complete_step){id, keep(story, words->at[1]),
-                                                   keep(story, words->at[2]), TEXT("anna"), why};
-        break;
     case COMMAND_SKIP_STEP:
-        cmd.skip_step = (struct skip_step){id, keep(story, words->at[1]),
-                                           has(words, "nothing-applied"), TEXT("anna"), why};
-        break;
     case COMMAND_FAIL_STEP:
-        cmd.fail_step = (struct fail_step){id, keep(story, words->at[1]), keep(story, words->at[2]),
-                                           TEXT("anna"), why};
+        end_by_hand(story, words, &cmd);
+        break;
+    case COMMAND_REPORT_SUBORDER:
+        cmd.report_suborder = suborder_report_of(story, words);
+        break;
+    case COMMAND_SETTLE_SUBORDER:
+        cmd.settle_suborder = settle_of(story, words);
         break;
     case COMMAND_PAUSE_ORDER:
     case COMMAND_RESUME_ORDER: /* their fields are the same */
@@ -407,6 +491,7 @@ static void command(struct story *story, const struct words *words, enum known_w
                                  .target = target_of(story, &cmd),
                                  .target_retired = has(words, "retired"),
                                  .routing = story->routed ? &routing : NULL,
+                                 .submission_age_ms_max = SUBMISSION_AGE_MS_MAX,
                                  .no_expressions = story->spared,
                                  .command_offset = story->decisions,
                                  .command_time = story->now - 1};
@@ -416,12 +501,14 @@ static void command(struct story *story, const struct words *words, enum known_w
     uint64_t version = story->order.version;
     engine_decide_and_apply(version > 0 ? &story->order : NULL, &cmd, &input, &story->memory.arena,
                             decision, &seen);
+    decision->offset = story->decisions + 10;
     order_apply_decision(&story->order, decision, &story->memory.arena);
     if (story->order.version > 0)
         story->workflow = story->versions[story->order.details.workflow_version];
     if (decision->order_version != version + decision_changes_order(decision) ||
         story->order.version != decision->order_version)
         fail(story, "the version is not dense", "one more if anything changed", "not so");
+    seen.accepted_offset = seen.stated_offset = story->order.accepted_offset; /* by then unknown */
     check_folds(story, &seen);
     effects_of(decision, 3, story->order.version > 0 ? &story->order : NULL, &story->memory.arena,
                &story->effects);
@@ -494,6 +581,8 @@ static bool add_actual(struct story *story, const struct words *words, struct li
         line_add_order(actual, order);
     else if (is(what, "deadlines"))
         line_add_deadlines(actual, order, story->now);
+    else if (is(what, "messages"))
+        line_add_messages(actual, &story->effects);
     else if (is(what, "requests"))
         line_add_requests(actual, &story->effects);
     else if (is(what, "status"))
@@ -597,7 +686,12 @@ static void tell_line(struct story *story, const char *line)
         return;
     }
     split(line, strlen(line) < sizeof(words.text) ? strlen(line) : (size_t)(rest - line), &words);
-    if (is(words.at[0], "wait")) {
+    if (is(words.at[0], "emit")) {
+        uint32_t number = (uint32_t)strtoul(rest, NULL, 10);
+        assert(number >= 1 && number <= story->decisions);
+        effects_of(&story->log[number - 1], 3, &story->order, &story->memory.arena,
+                   &story->effects);
+    } else if (is(words.at[0], "wait")) {
         story->now += strtoll(rest, NULL, 10);
     } else if (is(words.at[0], "capacity")) {
         set_capacity(story, &words);

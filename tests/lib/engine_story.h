@@ -22,10 +22,15 @@
  *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
  *     migrate VERSION [retired | from VERSION | of WORKFLOW] | amend INPUT
  *     extend STEP ATTEMPT MS [undo] (from now)
+ *     report STEP[.ITEM] held|final|failed|refused [ERROR] [gN] [offset N] [with OUTPUT]
+ *     settle keep|undo|unknown [held] [of STEP] [by WHO]
+ *     fail-step STEP ERROR item N
+ * "submit under" makes it a sub-order: of step W of o-0, item 2; so does "settle" know it.
  * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
  * the same name and version; "spared ": it evaluates no expressions. Checks, of the order or of the
  * last command:
  *     order ... | deadlines ... | requests ... | status ... | alert ... (see engine_print.h)
+ *     messages ... | emit N (once more, of the N-th command, by what the order is now) |
  *     reply TOPIC | reason CODE TEXT | queued STEP... | message TEXT (of the status)
  *     input STEP JSON | output STEP JSON | error STEP NAME TEXT | result JSON | problem TEXT
  *     said TEXT (part of what the events of the last command say) | said nothing

@@ -2,6 +2,7 @@
 #include "tests/lib/engine_workflow.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct parser {
@@ -61,8 +62,10 @@ static void add_catcher(struct parser *parser, struct workflow_step *step)
         memcpy(catchers, step->catchers, sizeof(*catchers) * step->catcher_count);
     struct catcher *catcher = &catchers[step->catcher_count++];
     catcher->errors = (struct error_set){.names = {word(parser, ":")}, .count = 1};
-    assert(parser->at[0] == ':' && (parser->at[1] == 'e' || parser->at[1] == 'c'));
-    catcher->next = parser->at[1] == 'e' ? OUTCOME_ERROR : OUTCOME_COMPENSATE;
+    assert(parser->at[0] == ':' && strchr("ecg", parser->at[1]) != NULL);
+    catcher->next = parser->at[1] == 'e'   ? OUTCOME_ERROR
+                    : parser->at[1] == 'g' ? OUTCOME_CONTINUE
+                                           : OUTCOME_COMPENSATE;
     parser->at += 2;
     step->catchers = catchers;
 }
@@ -89,10 +92,41 @@ static int64_t number(struct parser *parser)
     return value;
 }
 
+/* [0,1,2 ...] */
+static const struct expression_template *list_of(struct parser *parser, int64_t count)
+{
+    struct expression_template *list = ARENA_NEW(parser->arena, struct expression_template);
+    char *text = arena_bytes(parser->arena, (size_t)count * 5 + 3);
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++)
+        size += (size_t)snprintf(text + size, 6, "%s%lld", i > 0 ? "," : "[", (long long)i);
+    size += (size_t)snprintf(text + size, 3, "%s", count > 0 ? "]" : "[]");
+    *list = (struct expression_template){.kind = TEMPLATE_DATA, .data = {text, (uint32_t)size}};
+    return list;
+}
+
+static void set_suborders(struct parser *parser, struct workflow_step *step, char letter)
+{
+    struct workflow *body = ARENA_NEW(parser->arena, struct workflow);
+    char *name = arena_bytes(parser->arena, step->name.size + 6);
+    memcpy(name, "test/", 5);
+    memcpy(name + 5, step->name.data, step->name.size);
+    *body = (struct workflow){
+        .name = {name, step->name.size + 5}, .version = 1, .pivot = -1, .is_body = true};
+    step->kind = STEP_KIND_SUBORDERS;
+    step->agents = NULL;
+    step->agent_count = 0;
+    step->timeout_ms = DURATION_MS_MAX;
+    step->suborders.body = body;
+    step->suborders.for_each = letter == 'f';
+    if (letter == 'f')
+        step->suborders.list = list_of(parser, number(parser));
+}
+
 static void set_option(struct parser *parser, struct workflow_step *step)
 {
     char letter = *parser->at++;
-    assert(strchr("cperjzuvkatmn", letter) != NULL);
+    assert(strchr("cperjzuvkatmnsflo", letter) != NULL);
     if (letter == 'c' || letter == 'u' || letter == 'v')
         step->has_compensate = true;
     if (letter == 'p') {
@@ -111,6 +145,12 @@ static void set_option(struct parser *parser, struct workflow_step *step)
         set_agents(parser, step);
     if (letter == 't')
         step->timeout_ms = number(parser);
+    if (letter == 's' || letter == 'f')
+        set_suborders(parser, step, letter);
+    if (letter == 'l')
+        step->suborders.max_concurrency = (uint32_t)number(parser);
+    if (letter == 'o')
+        step->suborders.tolerated_failures = (uint32_t)number(parser);
     if (letter == 'm')
         step->max_extension_ms = number(parser);
     if (letter == 'n')

@@ -15,8 +15,13 @@
  *     vN[:ERR]  a retrier of the undo, as zN; implies c
  *     kERR:e    a Catch: next is $error
  *     kERR:c    a Catch: next is $compensate
+ *     kERR:g    a Catch: next is $continue
  *     aX+Y      its agents are X and Y (else: agent)
  *     tN        an attempt may take N ms (else: WORKFLOW_TIMEOUT_MS)
+ *     s         an order of its own, test/NAME
+ *     fN        N of them: a ForEach over [0,1,2 ...]
+ *     lN        at most N at once
+ *     oN        N of them may fail
  *     mN        an attempt may be extended by N ms in all, nN: an undo
  * An attempt may take WORKFLOW_TIMEOUT_MS, an undo WORKFLOW_UNDO_TIMEOUT_MS. */
 #ifndef TESTS_LIB_ENGINE_WORKFLOW_H

@@ -99,7 +99,7 @@ static struct command any_command(struct dice *dice, const struct order *order)
     else if (cmd.kind == COMMAND_SKIP_STEP)
         cmd.skip_step = (struct skip_step){id, step->name, dice_percent(dice, 50), by, {0}};
     else if (cmd.kind == COMMAND_FAIL_STEP)
-        cmd.fail_step = (struct fail_step){id, step->name, TEXT("E"), by, {0}};
+        cmd.fail_step = (struct fail_step){id, step->name, TEXT("E"), by, {0}, -1};
     else if (cmd.kind == COMMAND_PAUSE_ORDER)
         cmd.pause_order = (struct pause_order){.order_id = id, .by = by};
     else if (cmd.kind == COMMAND_RESUME_ORDER)

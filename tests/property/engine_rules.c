@@ -448,6 +448,8 @@ static enum event_kind first_event(struct rules *rules)
         return EVENT_ORDER_AMENDED;
     case COMMAND_SIGNAL_ORDER:
         return rules_signal_event(rules);
+    case COMMAND_REPORT_SUBORDER: /* not sent: no step has sub-orders */
+    case COMMAND_SETTLE_SUBORDER:
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

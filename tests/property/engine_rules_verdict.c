@@ -420,6 +420,8 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
         return extend(rules, &cmd->extend_step, now);
     case COMMAND_SIGNAL_ORDER:
         return rules_signal_verdict(rules, &cmd->signal_order);
+    case COMMAND_REPORT_SUBORDER: /* not sent: no step has sub-orders */
+    case COMMAND_SETTLE_SUBORDER:
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;

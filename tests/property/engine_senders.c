@@ -86,8 +86,12 @@ static void end_by_hand(uint32_t index)
                                            TEXT("anna"), TEXT("not needed")};
     } else {
         cmd.kind = COMMAND_FAIL_STEP;
-        cmd.fail_step = (struct fail_step){cmd.order_id, name, random_error(&history.dice),
-                                           TEXT("anna"), TEXT("it will not work")};
+        cmd.fail_step = (struct fail_step){cmd.order_id,
+                                           name,
+                                           random_error(&history.dice),
+                                           TEXT("anna"),
+                                           TEXT("it will not work"),
+                                           -1};
     }
     history_command(&cmd);
 }

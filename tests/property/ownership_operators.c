@@ -30,8 +30,8 @@ static void end_step(struct world *world, struct text order_id)
     switch (roll) {
     case 0:
         cmd.kind = COMMAND_FAIL_STEP;
-        cmd.fail_step = (struct fail_step){order_id, step, random_error(&world->chaos.last), WHO,
-                                           TEXT("it will not work")};
+        cmd.fail_step = (struct fail_step){
+            order_id, step, random_error(&world->chaos.last), WHO, TEXT("it will not work"), -1};
         break;
     case 1:
         cmd.kind = COMMAND_SKIP_STEP;

@@ -40,7 +40,7 @@ SOURCES = (
     (("SUBMISSION",), ("services/submission/validate.c", "engine/shape.c"), "",
      BYTES | {"Unreadable"}),
     (("COMMAND", "OVERTAKEN"), ("engine/**/*.c",),
-     r"(?:decide_reject|emit_rejected)\(\s*ctx,\s*", set()),
+     r"(?:decide_reject|decide_reject_of_parent|emit_rejected|reject_state)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),
     (("SCHEDULE",), ("schedule/lifecycle.c", "schedule/registry.c", "schedule/schedule_file.c",
                      "schedule/zone_files.c"), "", set()),

@@ -21,5 +21,8 @@ reeve_test(engine
         report_test.c
         retry_test.c
         route_test.c
+        settle_test.c
         shape_test.c
+        suborder_report_test.c
+        suborders_test.c
     LIBS reeve-test-engine reeve-engine)

@@ -10,8 +10,10 @@ TestSuite(engine_lifecycle);
 
 /* Rows: from; columns: to, both in the order of the enum. x = may follow. */
 static const char *const order_matrix[ORDER_STATE_COUNT] = {
-    [ORDER_PENDING] = ".x....",      [ORDER_PROCESSING] = "..xx.x",  [ORDER_PROCESSED] = "......",
-    [ORDER_COMPENSATING] = "....xx", [ORDER_COMPENSATED] = "......", [ORDER_ERROR] = ".x.x..",
+    [ORDER_PENDING] = ".x.....",     [ORDER_PROCESSING] = "..xx.xx",
+    [ORDER_PROCESSED] = ".......",   [ORDER_COMPENSATING] = "....xx.",
+    [ORDER_COMPENSATED] = ".......", [ORDER_ERROR] = ".x.x...",
+    [ORDER_HELD] = "..xx...",
 };
 
 static const char *const step_matrix[STEP_STATE_COUNT] = {

@@ -176,8 +176,8 @@ Test(schemas_codec, raises_the_format_of_the_state_with_each_change_of_it)
     struct codec *codec = codec_new();
     uint64_t state = codec_fingerprint(codec, RECORD_ORDER_ROW);
     codec_free(codec);
-    cr_assert_eq(STATE_FORMAT, 6);
-    cr_assert_eq(state, UINT64_C(0x8d2247a4e5a7a12e), "%016" PRIx64, state);
+    cr_assert_eq(STATE_FORMAT, 7);
+    cr_assert_eq(state, UINT64_C(0x40e237725d5392c0), "%016" PRIx64, state);
 }
 
 Test(schemas_codec, binds_each_event_and_finds_each_record_by_its_name)

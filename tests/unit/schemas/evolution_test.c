@@ -183,7 +183,7 @@ Test(schemas_evolution, matches_symbols_by_name)
         put_long(&bytes, index);
         put_string(&bytes, "");
         put_string(&bytes, "flow");
-        put_bytes(&bytes, "\0\0\0\0\0\0", 6);
+        put_bytes(&bytes, "\0\0\0\0\0\0\0", 7);
         if (codes[index] != CODE_NONE) {
             kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, codes[index]);
         } else {

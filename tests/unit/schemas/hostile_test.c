@@ -251,6 +251,7 @@ static void put_order_tail(struct buffer *buffer)
     put_string(buffer, "");
     put_long(buffer, 0); /* no append time */
     put_string(buffer, "");
+    put_long(buffer, 0); /* no parent */
 }
 
 /* Elements may come in several blocks, with and without sizes. */
@@ -335,16 +336,16 @@ static void refuses_byte(const char *golden, uint32_t from_end, uint8_t byte, en
 Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
 {
     /* OrderRow ends: ... alert_open, cancelled, 10 "Cancelled", 14 "ordered twice", 4 "ann",
-     * 6 paused_at, 6 "carol", 14 "a stocktaking", 14 output, 12 output_problem */
-    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 1, 2, CODE_BAD_VALUE);
-    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 1, 0xff, CODE_BAD_VALUE);
+     * 6 paused_at, 6 "carol", 14 "a stocktaking", 14 output, 12 output_problem, 6 held_at */
+    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 6 + 1, 2, CODE_BAD_VALUE);
+    refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 14 + 12 + 6 + 1, 0xff, CODE_BAD_VALUE);
     /* SubmitOrder-least ends: priority, reply_to, 12 workflow, version, traceparent, hash,
-     * submitted_by, time, input */
-    refuses_byte("SubmitOrder-least", 20, 6, CODE_BAD_VALUE); /* the fourth priority */
-    refuses_byte("SubmitOrder-least", 20, 1, CODE_BAD_VALUE); /* the one before the first */
-    refuses_byte("SubmitOrder-least", 4, 4, CODE_BAD_VALUE);  /* third branch of two */
-    refuses_byte("SubmitOrder-least", 4, 1, CODE_BAD_VALUE);
-    refuses_byte("SubmitOrder-least", 4, 2, CODE_TRUNCATED); /* a hash, but no bytes */
+     * submitted_by, time, input, parent */
+    refuses_byte("SubmitOrder-least", 21, 6, CODE_BAD_VALUE); /* the fourth priority */
+    refuses_byte("SubmitOrder-least", 21, 1, CODE_BAD_VALUE); /* the one before the first */
+    refuses_byte("SubmitOrder-least", 5, 4, CODE_BAD_VALUE);  /* third branch of two */
+    refuses_byte("SubmitOrder-least", 5, 1, CODE_BAD_VALUE);
+    refuses_byte("SubmitOrder-least", 5, 2, CODE_TRUNCATED); /* a hash, but no bytes */
 }
 
 Test(schemas_hostile, rejects_a_decision_without_events)

@@ -35,6 +35,7 @@ static struct attribute attributes[] = {
     {T("z"), T("")},
 };
 static const struct goods goods = {T("GBP"), lines, COUNT(lines)};
+static const struct order_parent parent = {T("o-7"), 4711, T("Waves"), 12, 3, T("o-1"), 2, 99};
 static const struct goods least_goods = {.currency = T("EUR")};
 #define DETAILS(id, pinned)                                                                   \
     {                                                                                         \
@@ -44,7 +45,7 @@ static const struct goods least_goods = {.currency = T("EUR")};
         .workflow_version = (pinned),                                                         \
         .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),          \
         .input = T("{\"express\":true,\"total\":100.1}"), .submitted_by = T("web shop"),      \
-        .content_hash = {                                                                     \
+        .parent = &parent, .content_hash = {                                                  \
             {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}                           \
         }                                                                                     \
     }
@@ -104,9 +105,9 @@ static const struct command complete_step = {
 static const struct command skip_step = {
     .kind = COMMAND_SKIP_STEP,
     .skip_step = {T("536365"), T("TakePayment"), true, T("ann"), T("a gift")}};
-static const struct command fail_step = {
-    .kind = COMMAND_FAIL_STEP,
-    .fail_step = {T("536365"), T("TakePayment"), T("Declined"), T("ann"), T("the bank refused")}};
+static const struct command fail_step = {.kind = COMMAND_FAIL_STEP,
+                                         .fail_step = {T("536365"), T("TakePayment"), T("Declined"),
+                                                       T("ann"), T("the bank refused"), 13}};
 static const struct command pause_order = {
     .kind = COMMAND_PAUSE_ORDER, .pause_order = {T("536365"), T("ann"), T("to look at it")}};
 static const struct command resume_order = {
@@ -129,6 +130,14 @@ static const struct command signal_order = {.kind = COMMAND_SIGNAL_ORDER,
                                                              {groups, COUNT(groups)},
                                                              T("orders.replies.shop"),
                                                              T("shop")}};
+
+static const struct command report_suborder = {
+    .kind = COMMAND_REPORT_SUBORDER,
+    .report_suborder = {T("536365"), 4712, T("Waves"), 14, 4, SUBORDER_FAILED, T("{\"rows\":7}"),
+                        T("Declined"), T("no money")}};
+static const struct command settle_suborder = {
+    .kind = COMMAND_SETTLE_SUBORDER,
+    .settle_suborder = {T("536365"), &parent, SETTLE_UNKNOWN, true, T("it has gone"), T("ann")}};
 
 /* ---- the log ---- */
 
@@ -177,6 +186,9 @@ static const struct partition_reset reset_skip = {.expected_offset = 77,
                                                   .reason = T("another client wrote here"),
                                                   .reset_at = AT(45)};
 
+static struct submitted_item submitted_items[] = {
+    {16, T("{\"file\":\"a\"}"), {0}, {0}},
+    {-1, {0}, T("States.QueryEvaluationError"), T("there is no member b")}};
 static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock"), {0, 2}, true},
                                             {T("CheckCredit"), T("credit"), {0}, false}};
 static struct amended_step amended_steps[] = {{T("Total"), 0}, {T("TakePayment"), 2}};
@@ -220,9 +232,9 @@ static struct event events[] = {
     {EVENT_ALERT_CLOSED, .order_marked = MARK("20")},
     {EVENT_COMMAND_REJECTED,
      .command_rejected = {COMMAND_START_STEP, T("NotYetDue"), T("too early"), T("supervisor-1"),
-                          REF(21), AT(10)}},
-    {EVENT_REPORT_IGNORED,
-     .report_ignored = {REF(22), true, T("Superseded"), T("attempt 23 runs"), T("payment-1")}},
+                          REF(21), AT(10), &parent, SETTLE_UNKNOWN}},
+    {EVENT_REPORT_IGNORED, .report_ignored = {REF(22), true, T("Superseded"), T("attempt 23 runs"),
+                                              T("payment-1"), &parent, SETTLE_UNDO}},
     {EVENT_SUBMISSION_REPEATED, .order_marked = MARK("23")},
     {EVENT_COMMAND_DEAD_LETTERED,
      .command_dead_lettered = {.bytes = T("\x00\xff\xc3\x28"),
@@ -257,6 +269,17 @@ static struct event events[] = {
          {REF(37), AT(38), true, T("managers"), {options, COUNT(options)}, T("Refund 7 EUR?")}},
     {EVENT_SIGNAL_RECEIVED,
      .signal_received = {T("Approve"), T("m-3"), T("{\"status\":\"pending\"}"), T("bob"), true}},
+    {EVENT_SUBORDERS_STARTED, .suborders_started = {REF(39), 391, T("import/Waves"), 392, 393,
+                                                    T("[1,2]"), PRIORITY_LOW, AT(49), 394}},
+    {EVENT_SUBORDERS_SUBMITTED,
+     .suborders_submitted = {REF(40), 401, AT(50), submitted_items, COUNT(submitted_items)}},
+    {EVENT_SUBORDERS_ASKED, .suborders_asked = {REF(41), 411, AT(51)}},
+    {EVENT_SUBORDER_ENDED,
+     .suborder_ended = {T("Waves"), 15, 421, SUBORDER_FINAL, T("{\"rows\":8}"), T("Declined"),
+                        T("no money"), true, true, T("ann")}},
+    {EVENT_SUBORDERS_RECALLED,
+     .suborders_recalled = {REF(43), 431, AT(52), T("States.Timeout"), T("too slow")}},
+    {EVENT_ORDER_HELD, .order_held = {AT(53), T("{\"rows\":9}"), T("no member y")}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -423,6 +446,23 @@ static const struct awaiting awaiting = {.group = T("managers"),
                                          .by = T("eve"),
                                          .signal_id = T("m-4"),
                                          .signals = 99};
+static struct suborder_item items[] = {{ITEM_SUBMITTED, 5, AT(54), T("{\"file\":\"a\"}"), {0}},
+                                       {ITEM_HELD, 4, AT(55), {0}, T("{\"rows\":7}")},
+                                       {ITEM_TO_DO, 0, 0, {0}, {0}}};
+static const struct suborders suborders = {.workflow = T("import/Waves"),
+                                           .list = T("[\"a\",\"b\",\"c\"]"),
+                                           .items = items,
+                                           .item_count = COUNT(items),
+                                           .quota = 111,
+                                           .priority = PRIORITY_HIGH,
+                                           .asked_since = AT(56),
+                                           .times_out_at = AT(57),
+                                           .recalled = true,
+                                           .stopped = true,
+                                           .failed = true,
+                                           .undo_failed = true,
+                                           .error_name = T("Declined"),
+                                           .error_message = T("no money")};
 static struct step steps[] = {
     {.name = T("ReserveStock"), .agent = T("stock")},
     {.name = T("TakePayment"),
@@ -450,7 +490,8 @@ static struct step steps[] = {
      .error_name = T("Declined"),
      .error_message = T("no money"),
      .input = T("{\"amount\":100.1}"),
-     .awaiting = &awaiting},
+     .awaiting = &awaiting,
+     .suborders = &suborders},
     {.name = T("BookCarrier"), .agent = T("carrier"), .retries_used = {1, 2, 3, 4, 5, 6, 7, 8}},
 };
 #define ORDER_ROW                                                                             \
@@ -462,7 +503,7 @@ static struct step steps[] = {
         .cancelled = true, .reason_code = T("Cancelled"), .reason = T("ordered twice"),       \
         .reason_by = T("ann"), .paused_at = AT(46), .paused_by = T("carol"),                  \
         .pause_reason = T("a stocktaking"), .output = T("{\"paid\":true}"),                   \
-        .output_problem = T("no member x"),                                                   \
+        .output_problem = T("no member x"), .held_at = AT(58),                                \
     }
 static const struct order order_row = ORDER_ROW;
 static const struct statement statement = {
@@ -492,6 +533,8 @@ const struct sample samples[] = {
     {"MigrateOrder", RECORD_MIGRATE_ORDER, &migrate_order},
     {"AmendOrder", RECORD_AMEND_ORDER, &amend_order},
     {"SignalOrder", RECORD_SIGNAL_ORDER, &signal_order},
+    {"ReportSuborder", RECORD_REPORT_SUBORDER, &report_suborder},
+    {"SettleSuborder", RECORD_SETTLE_SUBORDER, &settle_suborder},
     {"Claim", RECORD_CLAIM, &claim},
     {"Claim-reset", RECORD_CLAIM, &claim_reset},
     {"Attempt", RECORD_COMMAND_GUARD, &attempt},
