@@ -275,7 +275,7 @@ Test(console_search, pages_through_every_order_once_and_in_order)
         check_all_filters(world, found);
         world_free(world);
     }
-    for (int state = ORDER_PROCESSING; state < ORDER_STATE_COUNT; state++)
+    for (int state = ORDER_PROCESSING; state <= ORDER_ERROR; state++) /* none is a sub-order */
         cr_assert_gt(found[state], 0, "no order was ever %s",
                      order_state_name((enum order_state)state));
 }

@@ -399,10 +399,10 @@ Test(admission, remembers_the_newest_format_of_the_state)
     show_format(&checkpoint, RECORD_STATEMENT, 5, 0);
     show_format(&checkpoint, RECORD_CONTINUATION, 4, 1);
     cr_assert_eq(checkpoint.state_format, 5, "it never falls");
-    show_format(&checkpoint, RECORD_CONTINUATION, 6, 2);
+    show_format(&checkpoint, RECORD_CONTINUATION, 8, 2);
     show_format(&checkpoint, RECORD_CONTINUATION, 0, 3); /* of an older release */
     admission_state(&checkpoint, &continuation);
-    cr_assert_eq(continuation.format, 6, "an older owner passes on what it has seen");
+    cr_assert_eq(continuation.format, 8, "an older owner passes on what it has seen");
     cr_assert_eq(continuation.trimmed, -1);
 }
 

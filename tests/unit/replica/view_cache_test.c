@@ -17,7 +17,7 @@ enum {
     CACHE_BYTES = 320 * 1024,
     ORDERS = 240,
     ROOMY_BYTES = 2600, /* an order with room for Decisions takes at least this */
-    KEPT = 180,
+    KEPT = 174,
     COMMIT_ORDERS = 4,
     ATTRIBUTES = 16
 };
