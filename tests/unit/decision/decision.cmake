@@ -14,6 +14,7 @@ reeve_test(decision
         output_test.c
         set_test.c
         signal_test.c
+        suborders_test.c
         until_test.c
         wait_test.c
         when_test.c
