@@ -126,10 +126,12 @@ bool owner_find_target(struct owner *owner, const struct command *cmd, const str
     assert(input->target == NULL && !input->target_retired);
     if (cmd->kind != COMMAND_MIGRATE_ORDER || order == NULL || cmd->migrate_order.version == 0)
         return true;
-    const struct workflow_entry *entry = workflow_registry_entry(
-        owner->cluster->workflows, order->details.workflow, cmd->migrate_order.version);
+    const struct workflow_registry *workflows = owner->cluster->workflows;
+    struct text name = order->details.workflow;
+    uint32_t version = cmd->migrate_order.version;
+    const struct workflow_entry *entry = workflow_registry_file(workflows, name, version);
     if (entry != NULL) {
-        input->target = entry->workflow;
+        input->target = workflow_registry_find(workflows, name, version); /* of a body, its own */
         input->target_retired = entry->retired;
         return true;
     }

@@ -46,6 +46,16 @@ static const struct {
      true,
      false,
      true},
+    {{.kind = COMMAND_REPORT_SUBORDER, .report_suborder = {.step = {"A", 1}}},
+     COMMAND_FROM_SCHEDULER,
+     false,
+     false,
+     false},
+    {{.kind = COMMAND_SETTLE_SUBORDER, .settle_suborder = {.by = ANN}},
+     COMMAND_FROM_SCHEDULER | COMMAND_FROM_OPERATOR,
+     true,
+     false,
+     false},
     {{.kind = COMMAND_SKIP_STEP, .skip_step = {.step = {"A", 1}, .by = ANN}},
      COMMAND_FROM_OPERATOR,
      true,
@@ -65,7 +75,7 @@ Test(engine_command, tells_who_asks_and_for_which_attempt)
         const char *kind = command_kind_name(cmd->kind);
         bool attempt = kinds[i].has_attempt;
         struct attempt_ref ref = command_attempt(cmd);
-        for (unsigned from = COMMAND_FROM_APPLICATION; from <= COMMAND_FROM_SUPERVISOR; from *= 2)
+        for (unsigned from = COMMAND_FROM_APPLICATION; from <= COMMAND_FROM_SCHEDULER; from *= 2)
             cr_assert_eq(command_kind_is_from(cmd->kind, from), (kinds[i].from & from) != 0, "%s",
                          kind);
         cr_assert(text_equal(command_asker(cmd), text_of(kinds[i].says_who ? "ann" : "")), "%s",
@@ -129,12 +139,49 @@ Test(engine_command, refuses_values_out_of_range)
     cmd = (struct command){.kind = COMMAND_FAIL_STEP,
                            .fail_step = {.step = {"A", 1}, .error_name = name}};
     assert_refused(cmd, "error_name must be");
+    cmd.fail_step.error_name = TEXT("Gone");
+    cmd.fail_step.item = -1;
+    assert_valid(cmd);
+    cmd.fail_step.item = -2;
+    assert_refused(cmd, "item must be");
+    cmd.fail_step.item = SUBORDERS_MAX;
+    assert_refused(cmd, "item must be");
     cmd = (struct command){.kind = COMMAND_MIGRATE_ORDER};
     assert_refused(cmd, "version must be");
     cmd.migrate_order = (struct migrate_order){.workflow = name, .version = 2};
     assert_refused(cmd, "workflow must be");
     cmd.migrate_order.workflow = (struct text){0};
     assert_valid(cmd);
+}
+
+Test(engine_command, refuses_what_no_order_tells_another_one)
+{
+    struct order_parent parent = {.order_id = TEXT("o-0"), .step = TEXT("W")};
+    struct command cmd = {.kind = COMMAND_REPORT_SUBORDER,
+                          .report_suborder = {.step = {"A", 1}, .item = -1}};
+    assert_valid(cmd);
+    cmd.report_suborder.item = -2;
+    assert_refused(cmd, "item must be");
+    cmd.report_suborder.item = SUBORDERS_MAX;
+    assert_refused(cmd, "item must be");
+    cmd.report_suborder.item = SUBORDERS_MAX - 1;
+    cmd.report_suborder.accepted_offset = -1;
+    assert_refused(cmd, "item must be");
+    cmd.report_suborder.accepted_offset = 0;
+    cmd.report_suborder.step = name;
+    assert_refused(cmd, "step must be");
+    cmd = (struct command){.kind = COMMAND_SETTLE_SUBORDER, .settle_suborder.parent = &parent};
+    assert_refused(cmd, "how must be");
+    cmd.settle_suborder.how = SETTLE_UNKNOWN;
+    assert_valid(cmd);
+    cmd.settle_suborder.parent = NULL;
+    assert_refused(cmd, "without a parent");
+    cmd.settle_suborder.how = SETTLE_KEEP;
+    assert_refused(cmd, "without a parent");
+    cmd.settle_suborder.by = TEXT("ann");
+    assert_valid(cmd);
+    cmd.settle_suborder.how = SETTLE_UNKNOWN;
+    assert_refused(cmd, "without a parent");
 }
 
 /* Made canonical before it is checked: the log has one spelling of an input. */

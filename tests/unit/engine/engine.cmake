@@ -23,6 +23,7 @@ reeve_test(engine
         route_test.c
         settle_test.c
         shape_test.c
+        suborder_effects_test.c
         suborder_report_test.c
         suborders_test.c
     LIBS reeve-test-engine reeve-engine)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation and identity of orders; UTF-8. */
 #include "base/goods.h"
+#include "base/heap_arena.h"
 #include "base/utf8.h"
 #include "schemas/details.h"
 #include "tests/unit/schemas/kit.h"
@@ -292,6 +293,79 @@ Test(schemas_values, rejects_an_order_that_is_too_large)
     refuses(details, "more than 655360 bytes");
 }
 
+/* ---- sub-orders ---- */
+
+static const struct order_parent valid_parent = {.order_id = TEXT_CONST("o-1"),
+                                                 .accepted_offset = 7,
+                                                 .step = TEXT_CONST("Waves"),
+                                                 .item = 3,
+                                                 .generation = 1,
+                                                 .root = TEXT_CONST("o-0"),
+                                                 .depth = 2,
+                                                 .quota = 9};
+
+/* As schedulers submit it. */
+static struct order_details valid_suborder(void)
+{
+    struct order_details details = valid_details();
+    details.order_id = TEXT("o-1~Waves~3~~1");
+    details.workflow = TEXT("import/Waves");
+    details.parent = &valid_parent;
+    return details;
+}
+
+static void check_suborder(struct order_details details, const char *refused)
+{
+    struct error error;
+    struct heap_arena heap;
+    heap_arena_init(&heap, 4096);
+    enum error_class class = details_validate(&details, &heap.arena, &error);
+    cr_assert_eq(class, refused == NULL ? ERROR_OK : ERROR_REJECT, "%s", refused);
+    cr_assert(refused == NULL || strstr(error.message, refused) != NULL, "%s", error.message);
+    cr_assert_eq(details_validate_new(&details, &heap.arena, &error), ERROR_REJECT,
+                 "no one else submits them");
+    heap_arena_deinit(&heap);
+}
+
+#define REFUSES_SUBORDER(reason, ...)                    \
+    do {                                                 \
+        struct order_details details = valid_suborder(); \
+        struct order_parent parent = valid_parent;       \
+        details.parent = &parent;                        \
+        __VA_ARGS__;                                     \
+        check_suborder(details, reason);                 \
+    } while (0)
+
+Test(schemas_values, takes_suborders_from_schedulers_alone)
+{
+    static char x[BODY_NAME_BYTES_MAX + 1];
+    memset(x, 'x', sizeof(x));
+    check_suborder(valid_suborder(), NULL);
+    REFUSES_SUBORDER(NULL, details.workflow = TEXT("import/Waves/Load"));
+    REFUSES_SUBORDER(NULL, parent.item = -1);
+    REFUSES_SUBORDER("workflow", details.workflow = TEXT("import//Waves"));
+    REFUSES_SUBORDER("workflow", details.workflow = TEXT("/Waves"));
+    REFUSES_SUBORDER("workflow", details.workflow = TEXT("import/"));
+    REFUSES_SUBORDER("workflow", details.workflow = ((struct text){x, BODY_NAME_BYTES_MAX + 1}));
+    REFUSES_SUBORDER("parent", parent.order_id = TEXT(""));
+    REFUSES_SUBORDER("parent", parent.root = TEXT("a/b"));
+    REFUSES_SUBORDER("parent.step", parent.step = TEXT("a b"));
+    REFUSES_SUBORDER("parent.item", parent.item = -2);
+    REFUSES_SUBORDER("parent.item", parent.item = SUBORDERS_MAX);
+    REFUSES_SUBORDER("accepted_offset", parent.accepted_offset = -1);
+    REFUSES_SUBORDER("parent.depth", parent.depth = 0);
+    REFUSES_SUBORDER("parent.depth", parent.depth = ORDER_DEPTH_MAX);
+    REFUSES_SUBORDER("quota", parent.quota = TREE_SUBORDERS_MAX + 1);
+}
+
+Test(schemas_values, refuses_ids_of_suborders_from_outside)
+{
+    struct error error;
+    cr_assert_eq(order_id_validate(TEXT("o-1~Waves"), &error), ERROR_OK);
+    cr_assert_eq(order_id_validate_new(TEXT("o-1~Waves"), &error), ERROR_REJECT);
+    cr_assert_not_null(strstr(error.message, "'~'"), "%s", error.message);
+}
+
 /* ---- identity ---- */
 
 static struct content_hash hash_of(struct order_details details)
@@ -332,6 +406,37 @@ Test(schemas_values, derives_the_identity_from_content_and_not_from_form)
     cr_assert(same_hash(hash, hash_of(details)));
     cr_assert(decimal_parse(TEXT("2.550"), &lines[0].unit_price));
     cr_assert(same_hash(hash, hash_of(details)));
+}
+
+static bool same_parent(struct order_parent other)
+{
+    struct order_details details = valid_suborder();
+    struct content_hash hash = hash_of(details);
+    details.parent = &other;
+    return same_hash(hash, hash_of(details));
+}
+
+/* Another parent with the same id is another one; where the tree ends says nothing of the order. */
+Test(schemas_values, includes_the_parent_in_the_identity)
+{
+    struct order_details details = valid_suborder();
+    struct content_hash hash = hash_of(details);
+    details.parent = NULL;
+    cr_assert_not(same_hash(hash, hash_of(details)));
+    struct order_parent parents[] = {valid_parent, valid_parent, valid_parent, valid_parent,
+                                     valid_parent};
+    parents[0].order_id = TEXT("o-2");
+    parents[1].accepted_offset = 8;
+    parents[2].step = TEXT("Wave");
+    parents[3].item = -1;
+    parents[4].generation = 0;
+    for (int i = 0; i < 5; i++)
+        cr_assert_not(same_parent(parents[i]), "%d", i);
+    struct order_parent elsewhere = valid_parent;
+    elsewhere.root = TEXT("o-9");
+    elsewhere.depth = 3;
+    elsewhere.quota = 1;
+    cr_assert(same_parent(elsewhere));
 }
 
 #define DIFFERS(...)                                                    \
