@@ -311,7 +311,7 @@ void decide_fail_undo(struct decide_ctx *ctx, uint32_t index)
 }
 
 /* What an item did remains, although it was to be undone: whatever a Catch says. In an order that
- * is undone, the step's own undo says so, and fails. */
+ * is undone, the step's own undo reports it, and fails. */
 static void fail_undo(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];

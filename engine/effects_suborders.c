@@ -120,6 +120,8 @@ static void submit(struct mail *mail, uint32_t event, uint32_t item)
     const struct order_details *details = &mail->order->details;
     const struct suborders *suborders = mail->step->suborders;
     struct text id = id_of_item(mail, item);
+    if (id.size > ORDER_ID_BYTES_MAX) /* the step has checked it */
+        return;
     struct command *cmd =
         add(mail, COMMAND_SUBMIT_ORDER, id, ordinal_of(event, step_index(mail), item, false));
     cmd->submit_order = (struct order_details){
@@ -139,6 +141,8 @@ static void submit(struct mail *mail, uint32_t event, uint32_t item)
 static void settle(struct mail *mail, uint32_t event, uint32_t item, enum settle how)
 {
     struct text id = id_of_item(mail, item);
+    if (id.size > ORDER_ID_BYTES_MAX)
+        return;
     struct command *cmd =
         add(mail, COMMAND_SETTLE_SUBORDER, id, ordinal_of(event, step_index(mail), item, true));
     cmd->settle_suborder = (struct settle_suborder){
@@ -299,12 +303,16 @@ static void send_rejected(struct mail *mail, uint32_t number,
                                          .error_message = rejected->reason});
 }
 
-/* The answer to a report: nothing of the row is needed. */
+/* The answer to a report: nothing of the row is needed. What no order of ours reported has none. */
 static void send_answer(struct mail *mail, uint32_t number, const struct order_parent *parent,
                         enum settle how, struct text reason)
 {
+    if (parent == NULL || parent->item < -1 || parent->item >= SUBORDERS_MAX)
+        return;
     struct text id = order_suborder_id(parent->order_id, parent->step, parent->item,
                                        parent->generation, mail->arena);
+    if (id.size > ORDER_ID_BYTES_MAX)
+        return;
     struct command *cmd = add(mail, COMMAND_SETTLE_SUBORDER, id, ordinal_of(number, 0, 0, true));
     cmd->settle_suborder =
         (struct settle_suborder){.order_id = id, .parent = parent, .how = how, .reason = reason};

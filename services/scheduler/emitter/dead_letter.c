@@ -180,6 +180,12 @@ static bool is_old(const struct emitter *emitter, const struct effect_place *pla
     return cluster_now_ms(emitter->cluster) + emitter->lead_ms - place->decided_at >= GIVE_UP_MS;
 }
 
+bool emitter_is_stale(const struct emitter *emitter, const struct effect_target *target,
+                      const struct effect_place *place)
+{
+    return target->messages && emitter_target_quiet(emitter, target) && is_old(emitter, place);
+}
+
 bool emitter_is_given_up(const struct emitter *emitter, const struct effect_target *target,
                          const struct effect_place *place)
 {
@@ -209,7 +215,7 @@ static void begin_giving_up(struct emitter *emitter, struct effect_target *targe
 {
     char message[MESSAGE_BYTES_MAX];
     assert(!target->given_up);
-    assert(!target->requests && target != emitter->dead_letters);
+    assert(!target->requests && !target->messages && target != emitter->dead_letters);
     target->given_up = true;
     snprintf(message, sizeof(message),
              "%s[%" PRId32
@@ -279,6 +285,19 @@ static void drop_old_requests(struct emitter *emitter, struct effect_target *tar
     target->sweep = target->behind;
 }
 
+/* ---- messages ---- */
+
+/* What has not arrived is asked again. */
+static void drop_stale_messages(struct emitter *emitter, struct effect_target *target)
+{
+    assert(target->messages && !target->given_up);
+    for (struct emission *effect = target->first; effect != NULL; effect = effect->next)
+        if (effect->state == EFFECT_SENT && emitter_is_stale(emitter, target, &effect->place))
+            effect->state = EFFECT_DONE;
+    emitter_pop_done(emitter, target);
+    target->sweep = target->behind && emitter_is_stale(emitter, target, &target->from);
+}
+
 void emitter_check_targets(struct emitter *emitter)
 {
     assert(emitter->running);
@@ -287,6 +306,10 @@ void emitter_check_targets(struct emitter *emitter)
             continue;
         if (target->requests) {
             drop_old_requests(emitter, target);
+            continue;
+        }
+        if (target->messages) {
+            drop_stale_messages(emitter, target);
             continue;
         }
         if (!target->given_up && is_undeliverable(emitter, target))

@@ -5,6 +5,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "schemas/details.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,11 +14,12 @@
 enum {
     TICK_MS = 1000,
     RETRY_MS = 200,
-    /* Ordinals of effects: a request has that of its event. */
+    /* Ordinals of effects: a request has that of its event, and a message its own. */
     ORDINAL_STATUS = DECISION_EVENTS_READ_MAX,
     ORDINAL_ALERT,
     ORDINAL_DEAD_LETTER
 };
+_Static_assert((int)ORDINAL_DEAD_LETTER < (int)MESSAGE_ORDINAL_MIN, "each is one effect's");
 
 static void read_if_ready(struct emitter *emitter);
 
@@ -57,6 +59,28 @@ static void take_requests(struct emitter *emitter, const struct effects *effects
         record->attempt = emitter_attempt(&request->ref);
         struct effect_target *target = emitter_target(emitter, topic, record->key);
         target->requests = true;
+        emitter_take(emitter, target, record, follows);
+    }
+}
+
+/* An item's content is hashed only if the message is sent now: an order may have a thousand. */
+static void take_messages(struct emitter *emitter, struct effects *effects,
+                          struct effect_record *record, bool follows)
+{
+    for (uint32_t i = 0; i < effects->message_count; i++) {
+        struct command *cmd = &effects->messages[i].cmd;
+        struct effect_target *target =
+            emitter_target(emitter, emitter->cluster->topics.commands, cmd->order_id);
+        target->messages = true;
+        record->place.ordinal = effects->messages[i].ordinal;
+        record->key = cmd->order_id;
+        record->kind = (enum record_kind)cmd->kind;
+        record->record = cmd;
+        if (!emitter_is_due(target, record, follows))
+            continue;
+        FAILPOINT("emit.message");
+        if (cmd->kind == COMMAND_SUBMIT_ORDER)
+            cmd->submit_order.content_hash = details_content_hash(&cmd->submit_order);
         emitter_take(emitter, target, record, follows);
     }
 }
@@ -126,6 +150,8 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
         emitter->lead_ms = lead_ms;
     if (effects.request_count > 0)
         take_requests(emitter, &effects, order, &record, follows);
+    if (effects.message_count > 0)
+        take_messages(emitter, &effects, &record, follows);
     /* An older scheduler accepted any topic, even the log. */
     if (effects.has_status && topics_is_reply(&emitter->cluster->topics, effects.status.reply_to))
         take_status(emitter, &effects.status, &record, follows);

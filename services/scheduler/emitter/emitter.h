@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits the effects of one partition's admitted Decisions: step requests, status updates, alerts,
- * dead letters.
+/* Emits the effects of one partition's admitted Decisions: step requests, messages to other orders,
+ * status updates, alerts, dead letters.
  *
  * Log before effect: the owner offers a Decision only after it was acknowledged at its offset and
  * stored. emitted_through is the offset of the last Decision up to which every effect is
@@ -12,7 +12,9 @@
  * holds, and a position of its own; what exceeds the share is read from the log again later. To a
  * target that does not acknowledge nothing is added. A status or alert that is not acknowledged
  * within 15 minutes of its Decision, while effects to other targets are, becomes a dead letter; a
- * StepRequest counts as emitted once its attempt is over. */
+ * StepRequest counts as emitted once its attempt is over, and a message to another order after 15
+ * minutes without any acknowledgement: orders ask again. A partition of `commands` gets at most 64
+ * messages each 100 ms, so that an order with many orders of its own leaves room for others. */
 #ifndef SERVICES_SCHEDULER_EMITTER_EMITTER_H
 #define SERVICES_SCHEDULER_EMITTER_EMITTER_H
 

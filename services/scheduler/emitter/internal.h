@@ -15,8 +15,10 @@ enum {
     SHARE_CROWDED = 64,   /* while many targets hold much */
     QUIET_MS = 10 * 1000, /* a target that acknowledges nothing for so long gets nothing more */
     GIVE_UP_MS = 15 * 60 * 1000,
-    LOOK_UP_MS = 50,      /* again, how many partitions a topic has */
-    RESUME_MS = 30 * 1000 /* without an acknowledgement: everything may have been away */
+    LOOK_UP_MS = 50,       /* again, how many partitions a topic has */
+    RESUME_MS = 30 * 1000, /* without an acknowledgement: everything may have been away */
+    PACE_MS = 100,         /* in which a partition of `commands` takes no more than */
+    PACE_MESSAGES = 64
 };
 #define SHARE_BYTES ((size_t)8 * 1024 * 1024)
 #define SHARE_BYTES_CROWDED ((size_t)256 * 1024)
@@ -76,8 +78,11 @@ struct effect_target {
     int64_t quiet_since; /* the last acknowledgement, or the first effect after all were; 0: none
                             is outstanding */
     int64_t retry_at;
-    bool proven;   /* has acknowledged lately */
-    bool requests; /* StepRequests go here */
+    bool proven;    /* has acknowledged lately */
+    bool requests;  /* StepRequests go here */
+    bool messages;  /* of orders to other orders */
+    uint32_t paced; /* messages since paced_since */
+    int64_t paced_since;
     bool behind;   /* does not follow; it is read again from `from` */
     bool reading;  /* behind, and part of the present reading */
     bool sweep;    /* behind with requests: their attempts may be over */
@@ -166,6 +171,9 @@ struct effect_target *emitter_target_new(struct emitter *emitter, const char *to
  * way, all of them. */
 void emitter_look_up_topics(struct emitter *emitter, bool all);
 void emitter_free_topics(struct emitter *emitter);
+/* Whether emitter_take() would do anything. */
+bool emitter_is_due(const struct effect_target *target, const struct effect_record *record,
+                    bool follows);
 /* The target takes the effect, or falls behind. `follows`: the Decision is the next one of all. */
 void emitter_take(struct emitter *emitter, struct effect_target *target,
                   const struct effect_record *record, bool follows);
@@ -195,6 +203,9 @@ void emitter_give_up(struct emission *effect);
 uint64_t emitter_attempt(const struct attempt_ref *ref);
 /* Sends the dead letters that wait. */
 void emitter_send_dead_letters(struct emitter *emitter);
+/* A message that nothing acknowledges, and that its order has made again by now. */
+bool emitter_is_stale(const struct emitter *emitter, const struct effect_target *target,
+                      const struct effect_place *place);
 /* It was decided so long ago that it is given up. */
 bool emitter_is_given_up(const struct emitter *emitter, const struct effect_target *target,
                          const struct effect_place *place);

@@ -73,6 +73,7 @@ static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
     for (int32_t i = 0; i < topic->count; i++) {
         struct effect_target *target = target_at(emitter, topic, i);
         target->requests = unknown->requests;
+        target->messages = unknown->messages;
         fall_behind(emitter, target, &unknown->from);
     }
 }
@@ -424,6 +425,25 @@ static bool send(struct emitter *emitter, struct effect_target *target,
     return true;
 }
 
+/* Whether the target takes one more message now; else the timer comes back to it. */
+static bool keeps_pace(struct emitter *emitter, struct effect_target *target)
+{
+    int64_t now = cluster_now_ms(emitter->cluster);
+    if (!target->messages)
+        return true;
+    if (now - target->paced_since >= PACE_MS || now < target->paced_since) {
+        target->paced_since = now;
+        target->paced = 0;
+    }
+    if (target->paced < PACE_MESSAGES) {
+        target->paced++;
+        return true;
+    }
+    target->retry_at = target->paced_since + PACE_MS;
+    loop_timer_after(cluster_loop(emitter->cluster), &emitter->timer, target->retry_at - now);
+    return false;
+}
+
 static bool take(struct emitter *emitter, struct effect_target *target,
                  const struct effect_record *record)
 {
@@ -438,18 +458,26 @@ static bool take(struct emitter *emitter, struct effect_target *target,
         emitter_give_up(list_effect(emitter, target, record));
         return true;
     }
-    return emitter_target_has_room(emitter, target) && send(emitter, target, record);
+    if (emitter_is_stale(emitter, target, &record->place))
+        return true;
+    return emitter_target_has_room(emitter, target) && keeps_pace(emitter, target) &&
+           send(emitter, target, record);
+}
+
+bool emitter_is_due(const struct effect_target *target, const struct effect_record *record,
+                    bool follows)
+{
+    if (target->behind) /* not what is offered meanwhile: the reading comes to it */
+        return target->reading && record->is_read && !precedes(&record->place, &target->from);
+    return follows;
 }
 
 void emitter_take(struct emitter *emitter, struct effect_target *target,
                   const struct effect_record *record, bool follows)
 {
-    bool due = follows;
     assert(emitter->running);
     assert(record->place.before < record->place.offset);
-    if (target->behind) /* not what is offered meanwhile: the reading comes to it */
-        due = target->reading && record->is_read && !precedes(&record->place, &target->from);
-    if (!due)
+    if (!emitter_is_due(target, record, follows))
         return;
     emitter->through_stale = true;
     if (!take(emitter, target, record)) {

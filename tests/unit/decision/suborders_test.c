@@ -78,7 +78,7 @@ Test(decision_suborders, of_items_that_are_not_a_list_fail_the_step)
              "error W States.QueryEvaluationError Items of step W are not a list\n");
 }
 
-Test(decision_suborders, stop_once_what_one_put_out_says_so)
+Test(decision_suborders, stop_once_the_output_of_one_is_enough)
 {
     kit_tell(
         HEAD

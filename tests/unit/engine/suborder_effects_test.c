@@ -119,6 +119,40 @@ Test(engine_suborder_effects, are_not_completed_from_the_row_of_a_later_order)
     test_arena_deinit(&memory);
 }
 
+/* A log may hold what no scheduler of ours has decided. */
+Test(engine_suborder_effects, send_nothing_to_orders_that_cannot_be)
+{
+    static char x[NAME_BYTES_MAX];
+    memset(x, 'x', sizeof(x));
+    struct order_parent parent = {.order_id = TEXT("o-1"), .step = TEXT("W"), .item = 7};
+    struct event ignored = {
+        .kind = EVENT_REPORT_IGNORED,
+        .report_ignored = {.code = TEXT("AlreadyEnded"), .parent = &parent, .settle = SETTLE_UNDO}};
+    struct event rejected = {.kind = EVENT_COMMAND_REJECTED,
+                             .command_rejected = {.command = COMMAND_REPORT_SUBORDER,
+                                                  .code = TEXT("UnknownOrder"),
+                                                  .settle = SETTLE_UNKNOWN}};
+    struct decision next = {.offset = 50, .events = &ignored, .event_count = 1};
+    test_arena_init(&memory);
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert_eq(effects.message_count, 1);
+    parent.item = SUBORDERS_MAX;
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert_eq(effects.message_count, 0);
+    parent.item = -2;
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert_eq(effects.message_count, 0);
+    parent.item = 7;
+    parent.order_id = (struct text){x, 62};
+    parent.step = (struct text){x, NAME_BYTES_MAX};
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert_eq(effects.message_count, 0, "an id of 129 bytes");
+    next.events = &rejected;
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert_eq(effects.message_count, 0, "of no parent");
+    test_arena_deinit(&memory);
+}
+
 /* ---- rows and Decisions that are not sound ---- */
 
 #define UNSOUND(...)                                             \

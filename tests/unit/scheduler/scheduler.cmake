@@ -31,6 +31,7 @@ reeve_test(scheduler-owner
         owner_kit.c
         owner_log_test.c
         owner_route_test.c
+        owner_suborders_test.c
         owner_trimmed_test.c
         owner_trims_test.c
         partition_alerts_test.c
