@@ -176,7 +176,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
         return;
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        if (step->state == STEP_PROCESSING)
+        if (step->state == STEP_PROCESSING && step->suborders == NULL) /* they run instead of it */
             add_running(backlog, find_agent(backlog, step->agent), sign);
         else if (order_step_queued(order, step))
             count_queued(backlog, order, i, sign);

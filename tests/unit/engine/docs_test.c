@@ -40,7 +40,7 @@ Test(engine_docs, documents_the_transitions_of_an_order)
     line_add(&line, "| from |");
     for (unsigned to = 0; to < ORDER_STATE_COUNT; to++)
         line_add(&line, " %s |", order_state_name(to));
-    line_add(&line, "\n|---|---|---|---|---|---|---|\n");
+    line_add(&line, "\n|---|---|---|---|---|---|---|---|\n");
     for (unsigned from = 0; from < ORDER_STATE_COUNT; from++) {
         line_add(&line, "| %s |", order_state_name(from));
         for (unsigned to = 0; to < ORDER_STATE_COUNT; to++)
