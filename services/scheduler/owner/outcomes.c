@@ -12,7 +12,7 @@
 
 #define OTHER "other"
 
-enum { LABEL_SIZE = 65, KEY_SIZE = 4 * LABEL_SIZE };
+enum { LABEL_SIZE = BODY_NAME_BYTES_MAX + 1, KEY_SIZE = 4 * LABEL_SIZE };
 _Static_assert(LABEL_SIZE > (int)NAME_BYTES_MAX && LABEL_SIZE > (int)ERROR_NAME_BYTES_MAX,
                "names of workflows, steps and errors fit");
 

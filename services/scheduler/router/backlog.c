@@ -14,7 +14,7 @@
 
 enum { QUEUE_KEY_FIXED_BYTES = 1 + 4 + 4 + 1 };
 
-_Static_assert(QUEUE_KEY_FIXED_BYTES + 2 * NAME_BYTES_MAX <= QUEUE_KEY_BYTES_MAX,
+_Static_assert(QUEUE_KEY_FIXED_BYTES + BODY_NAME_BYTES_MAX + NAME_BYTES_MAX <= QUEUE_KEY_BYTES_MAX,
                "the largest queue fits");
 _Static_assert(QUEUE_KEY_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
 
@@ -27,7 +27,7 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
     bool only_one = step->direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
     assert(index < order->step_count);
     assert(order_step_queued(order, step));
-    assert(order->details.workflow.size <= NAME_BYTES_MAX);
+    assert(order->details.workflow.size <= BODY_NAME_BYTES_MAX);
     assert(step->agent.size <= NAME_BYTES_MAX);
     char *at = bytes_put_text(bytes, order->details.workflow);
     *at++ = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders in orders over two partitions: what one order tells another is emitted, decided, and
  * answered; a fan-out leaves room for others, and what is lost is asked again. */
+#include "schemas/details.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -86,11 +87,29 @@ static uint32_t commands(enum record_kind kind)
     return count;
 }
 
+/* Each that an order submitted has the identity of its content. */
+static void expect_identities(uint32_t count)
+{
+    struct record record;
+    uint32_t found = 0;
+    for (int32_t partition = 0; partition < kit.partitions; partition++)
+        for (int64_t at = 0; at < owner_kit_end(&kit, "p.commands", partition); at++) {
+            if (!owner_kit_read(&kit, "p.commands", partition, at, &record) ||
+                record.kind != RECORD_SUBMIT_ORDER || record.command.submit_order.parent == NULL)
+                continue;
+            struct content_hash hash = details_content_hash(&record.command.submit_order);
+            cr_assert_eq(memcmp(&hash, &record.command.submit_order.content_hash, sizeof(hash)), 0);
+            found++;
+        }
+    cr_assert_eq(found, count);
+}
+
 Test(owner_suborders, are_done_held_and_kept)
 {
     begin(2);
     submit("o", "tree", TEXT(""));
     owner_kit_run(&kit, 2000);
+    expect_identities(3);
     cr_assert_eq(owner_kit_requests(&kit, "o~W~0"), 1);
     cr_assert_eq(owner_kit_requests(&kit, "o~W~2"), 1);
     report("o~W~0", "A", DIRECTION_DO);
