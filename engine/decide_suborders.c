@@ -158,12 +158,12 @@ static bool make_item(struct decide_ctx *ctx, uint32_t index, uint32_t number, s
         item.error_message = fault.message;
     }
     uint64_t bytes = bytes_of(&item);
+    if (!order_takes_item_input(ctx->order, batch->input_bytes, item.input))
+        return false; /* until one that has an input ends */
     if (ctx->item_bytes + bytes > ORDER_ITEM_INPUTS_BYTES_MAX) {
         batch->more = true;
         return false;
     }
-    if (!order_takes_item_input(ctx->order, batch->input_bytes, item.input))
-        return false; /* until one that has an input ends */
     bool failed = !text_empty(item.error_name);
     ctx->item_bytes += bytes;
     batch->input_bytes += text_empty(item.input) ? 0 : item.input.size + ITEM_BYTES_MAX;

@@ -3,6 +3,7 @@
 #include "kit.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 TestSuite(decision_suborders);
 
@@ -160,6 +161,56 @@ Test(decision_suborders, that_a_decision_has_no_time_for_wait_for_the_next)
              "order Processing W=Processing(do 1)[sssstt]\n"
              "recover W => SubordersSubmitted(W do 1 4=15625 5=15625 +3600000)\n"
              "order Processing W=Processing(do 1)[ssssss]\n");
+}
+
+/* Decides and folds; the order at first has an input of 100 numbers and a text of 300 bytes. */
+static void decide(struct kit_order *at, const struct command *cmd, struct test_arena *memory)
+{
+    struct decide_input input = {.now = 1000000, .workflow = at->workflow};
+    struct decision decision;
+    engine_decide(at->order.version > 0 ? &at->order : NULL, cmd, &input, &memory->arena,
+                  &decision);
+    order_apply_decision(&at->order, &decision, &memory->arena);
+}
+
+static struct text large_input(void)
+{
+    static char text[1024];
+    size_t size = (size_t)snprintf(text, sizeof(text), "{\"l\":[0");
+    for (int i = 1; i < 100; i++)
+        size += (size_t)snprintf(text + size, sizeof(text) - size, ",%d", i);
+    size += (size_t)snprintf(text + size, sizeof(text) - size, "],\"t\":\"%0300d\"}", 0);
+    return (struct text){text, (uint32_t)size};
+}
+
+/* An Input of 30,301 bytes, and 16 more: 8 of them are within 256 KiB. */
+Test(decision_suborders, that_an_order_has_no_room_for_wait_until_others_end)
+{
+    struct test_arena memory;
+    test_arena_init(&memory);
+    struct kit_order at = {
+        .workflow = kit_compile(&memory, HEAD "- Name: W\n"
+                                              "  ForEach: {Items: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}\n"
+                                              "  Input: '${input.l.map(x, input.t)}'\n" BODY)};
+    struct command submit = {.kind = COMMAND_SUBMIT_ORDER,
+                             .order_id = TEXT("o-1"),
+                             .submit_order = {.order_id = TEXT("o-1"),
+                                              .workflow = TEXT("test"),
+                                              .input = large_input()}};
+    struct command report = {
+        .kind = COMMAND_REPORT_SUBORDER,
+        .order_id = TEXT("o-1"),
+        .report_suborder = {.order_id = TEXT("o-1"), .step = TEXT("W"), .outcome = SUBORDER_FINAL}};
+    decide(&at, &submit, &memory);
+    const struct step *step = &at.order.steps[0];
+    cr_assert_eq(suborders_count(step->suborders, ITEM_SUBMITTED), 8);
+    cr_assert_eq(step->suborders->items[7].input.size, 30301);
+    cr_assert_eq(step->complete_by, 1000000 + 3600000, "it is not asked at once: nothing would go");
+    decide(&at, &report, &memory);
+    cr_assert_eq(step->suborders->items[8].state, ITEM_SUBMITTED);
+    cr_assert_eq(step->suborders->items[9].state, ITEM_TO_DO);
+    cr_assert(text_empty(step->suborders->items[0].input), "of one that has ended");
+    test_arena_deinit(&memory);
 }
 
 /* ---- another version ---- */
