@@ -12,13 +12,13 @@ static struct test_arena memory;
 static struct order order;
 static struct decision decision;
 static struct effects effects;
-static const struct order_parent above = {.order_id = TEXT_CONST("o-0"),
-                                          .accepted_offset = 7,
-                                          .step = TEXT_CONST("V"),
-                                          .item = -1,
-                                          .root = TEXT_CONST("o-00"),
-                                          .depth = 1,
-                                          .quota = 100};
+static struct order_parent above = {.order_id = TEXT_CONST("o-0"),
+                                    .accepted_offset = 7,
+                                    .step = TEXT_CONST("V"),
+                                    .item = -1,
+                                    .root = TEXT_CONST("o-00"),
+                                    .depth = 1,
+                                    .quota = 100};
 
 /* An order that is a sub-order itself has begun, at offset 40. */
 static void begin(const char *line)
@@ -72,6 +72,20 @@ Test(engine_suborder_effects, submit_with_the_parent_and_what_is_inherited)
     cr_assert(text_equal(parent->root, TEXT("o-00")));
     cr_assert_eq(parent->depth, 2);
     cr_assert_eq(parent->quota, (100 - 3) / 3);
+    test_arena_deinit(&memory);
+}
+
+/* A root and three levels below it. */
+Test(engine_suborder_effects, are_none_of_an_order_on_the_lowest_level)
+{
+    above.depth = ORDER_DEPTH_MAX - 1;
+    begin("W{f3}");
+    cr_assert_eq(effects.message_count, 1);
+    cr_assert_eq(effects.messages[0].cmd.kind, COMMAND_REPORT_SUBORDER);
+    cr_assert(text_equal(order.steps[0].error_name, TEXT("States.DataLimitExceeded")));
+    above.depth = ORDER_DEPTH_MAX - 2;
+    begin("W{f3}");
+    cr_assert_eq(effects.message_count, 3);
     test_arena_deinit(&memory);
 }
 

@@ -321,6 +321,27 @@ Test(engine_suborders, are_recalled_by_the_failure_of_another_step)
          "StepFailed(W do 1 Bad none x1) StepSkipped(W do 1) OrderCompensated(Bad)\n");
 }
 
+Test(engine_suborders, are_recalled_once_the_orders_time_is_over)
+{
+    TELL("T5000 W{f2,l1}",
+         "submit => OrderAccepted OrderStarted SubordersStarted(W do 1 x2 [0,1]) "
+         "SubordersSubmitted(W do 1 0 +3600000)\n"
+         "wait 6000\n"
+         "timeout => OrderTimedOut(States.Timeout) CompensationStarted(States.Timeout) "
+         "SubordersRecalled(W do 1 States.Timeout +3600000)\n");
+    TELL("T5000 W{f2,l1,p}",
+         "submit => OrderAccepted OrderStarted SubordersStarted(W do 1 x2 [0,1]) "
+         "SubordersSubmitted(W do 1 0 +3600000)\n"
+         "wait 6000\n"
+         "timeout => OrderTimedOut(States.Timeout) OrderFailed(States.Timeout) "
+         "AlertRaised(States.Timeout)\n"
+         "report W.0 final => SuborderEnded(W 0 final)\n"
+         "wait 3600000\n"
+         "recover W => SubordersAsked(W do 1 +3606000)\n"
+         "resubmit => OrderResumed(Resubmitted) OrderDeadlineSet(+5000) AlertClosed(Resubmitted) "
+         "SubordersSubmitted(W do 1 1 +3600000)\n");
+}
+
 /* It has none to recall, and is left out like a step that was not started. */
 Test(engine_suborders, that_have_not_begun_end_with_the_orders_compensation)
 {
