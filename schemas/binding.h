@@ -191,6 +191,7 @@ extern const struct record_binding binding_order_row;
 extern const struct record_binding binding_step_row;
 extern const struct record_binding binding_awaiting; /* what a step waits for */
 extern const struct record_binding binding_order_parent;
+extern const struct record_binding binding_suborders; /* of a step */
 
 /* binding_events.c */
 extern const struct record_binding binding_decision;

@@ -82,7 +82,7 @@ static const struct field_binding suborders_fields[] = {
     F_TEXT(OPTIONAL, struct suborders, error_name, ERROR_NAME_BYTES),
     F_TEXT(OPTIONAL, struct suborders, error_message, MESSAGE_BYTES),
 };
-static const struct record_binding binding_suborders = BINDING(struct suborders, suborders_fields);
+const struct record_binding binding_suborders = BINDING(struct suborders, suborders_fields);
 
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES),

@@ -97,7 +97,45 @@ json_t *order_json_summary(const struct order *order, int32_t partition)
     return object;
 }
 
-static json_t *step_json(const struct step *step)
+/* Whether items that were not submitted may still be. */
+static bool may_submit(const struct order *order, const struct step *step)
+{
+    const struct suborders *suborders = step->suborders;
+    return step->state == STEP_PROCESSING && step->direction == DIRECTION_DO &&
+           !order_ended(order) && !suborders->recalled && !suborders->stopped && !suborders->failed;
+}
+
+json_t *order_json_suborders(const struct order *order, const struct step *step)
+{
+    static const char *const flags[] = {"recalled", "stopped", "times_out_at", NULL};
+    const struct suborders *suborders = step->suborders;
+    json_t *object = json_object();
+    uint32_t to_do = suborders_count(suborders, ITEM_TO_DO);
+    bool starts = may_submit(order, step);
+    json_codec_put(object, "workflow", json_codec_text(suborders->workflow));
+    json_codec_put(object, "for_each", json_boolean(!text_empty(suborders->list)));
+    json_codec_put(object, "count", json_integer(suborders->item_count));
+    json_codec_put(object, "to_do", json_integer(starts ? to_do : 0));
+    for (int state = ITEM_SUBMITTED; state < ITEM_STATE_COUNT; state++)
+        json_codec_put(object, enum_name(&item_state_names, (uint32_t)state),
+                       json_integer(suborders_count(suborders, (enum item_state)state)));
+    json_codec_put(object, "left_out", json_integer(starts ? 0 : to_do));
+    json_codec_add(object, &binding_suborders, suborders, flags, JSON_CODEC_NULLS);
+    return object;
+}
+
+static json_t *parent_json(const struct order_parent *parent)
+{
+    if (parent == NULL)
+        return json_null();
+    json_t *object = json_object();
+    ADD(object, &binding_order_parent, parent, "order_id", "step");
+    json_codec_put(object, "item", parent->item < 0 ? json_null() : json_integer(parent->item));
+    ADD(object, &binding_order_parent, parent, "generation", "root", "depth");
+    return object;
+}
+
+static json_t *step_json(const struct order *order, const struct step *step)
 {
     json_t *object = json_object();
     json_codec_put(object, "step", json_codec_text(step->name));
@@ -108,6 +146,8 @@ static json_t *step_json(const struct step *step)
     json_codec_put(object, "generation", json_integer(step->generation[DIRECTION_DO]));
     ADD(object, &binding_step_row, step, "undo_generation", "retries_used", "started_at",
         "ended_at", "input", "output");
+    if (step->suborders != NULL)
+        json_codec_put(object, "suborders", order_json_suborders(order, step));
     return object;
 }
 
@@ -121,9 +161,10 @@ json_t *order_json(const struct order *order, int32_t partition)
                                                : json_null());
     json_codec_put(object, "margin_ms", json_integer(order->margin_ms));
     put_details(object, &order->details);
+    json_codec_put(object, "parent", parent_json(order->details.parent));
     ADD(object, &binding_order_row, order, "output", "output_problem");
     for (uint32_t i = 0; i < order->step_count; i++)
-        json_array_append_new(steps, step_json(&order->steps[i]));
+        json_array_append_new(steps, step_json(order, &order->steps[i]));
     json_codec_put(object, "steps", steps);
     return object;
 }

@@ -15,5 +15,8 @@
 json_t *order_json(const struct order *order, int32_t partition);
 /* What a list shows of an order. */
 json_t *order_json_summary(const struct order *order, int32_t partition);
+/* How far the sub-orders of its step are, which has some: counts of its items, each of which is in
+ * one of them. */
+json_t *order_json_suborders(const struct order *order, const struct step *step);
 
 #endif

@@ -6,6 +6,7 @@
 #include "tests/unit/schemas/json_kit.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 Test(schemas_order_json, shows_every_field)
@@ -161,4 +162,84 @@ Test(schemas_order_json, says_what_steps_wait_for_until_the_order_ends)
         cr_expect_eq(json_array_size(json_object_get(json, "waiting_for")), 0);
         json_decref(json);
     }
+}
+
+Test(schemas_order_json, names_the_parent_of_a_suborder)
+{
+    struct order_parent parent = {TEXT("o~W~3"), 4711, TEXT("Load"), 12, 3, TEXT("o"), 2, 99};
+    struct order order = {.details = {.order_id = TEXT("o~W~3~Load~12~~3"), .parent = &parent}};
+    json_t *json = json_kit_sent(order_json(&order, 0));
+    const json_t *shown = json_object_get(json, "parent");
+    json_kit_text(shown, "order_id", "o~W~3");
+    json_kit_text(shown, "step", "Load");
+    json_kit_int(shown, "item", 12);
+    json_kit_int(shown, "generation", 3);
+    json_kit_text(shown, "root", "o");
+    json_kit_int(shown, "depth", 2);
+    cr_assert_eq(json_object_size(shown), 6);
+    json_decref(json);
+    parent.item = -1;
+    json = json_kit_sent(order_json(&order, 0));
+    cr_assert(json_is_null(json_object_get(json_object_get(json, "parent"), "item")));
+    json_decref(json);
+    order.details.parent = NULL;
+    json = json_kit_sent(order_json(&order, 0));
+    cr_assert(json_is_null(json_object_get(json, "parent")));
+    json_decref(json);
+}
+
+static void expect_suborders(const struct order *order, const char *expected)
+{
+    json_t *json = json_kit_sent(order_json(order, 0));
+    const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
+    char *text = json_dumps(json_object_get(step, "suborders"), JSON_COMPACT | JSON_ENCODE_ANY);
+    cr_expect_str_eq(text, expected);
+    free(text);
+    json_decref(json);
+}
+
+/* Each item is in one count; what can start no more is left out. */
+Test(schemas_order_json, counts_the_suborders_of_a_step)
+{
+    struct suborder_item items[] = {{.state = ITEM_SUBMITTED}, {.state = ITEM_HELD},
+                                    {.state = ITEM_FINAL},     {.state = ITEM_FINAL},
+                                    {.state = ITEM_FAILED},    {.state = ITEM_TO_DO}};
+    struct suborders suborders = {.workflow = TEXT("import/Waves"),
+                                  .list = TEXT("[1,2,3,4,5,6]"),
+                                  .items = items,
+                                  .item_count = 6,
+                                  .times_out_at = INT64_C(1700000000021)};
+    struct step step = {.name = TEXT("Waves"), .state = STEP_PROCESSING, .suborders = &suborders};
+    struct order order = {.details = {.order_id = TEXT("o")},
+                          .state = ORDER_PROCESSING,
+                          .steps = &step,
+                          .step_count = 1};
+    static const char left_out[] =
+        "{\"workflow\":\"import/Waves\",\"for_each\":true,\"count\":6,\"to_do\":0,"
+        "\"submitted\":1,\"held\":1,\"final\":2,\"failed\":1,\"left_out\":1,";
+    static const char at[] = "\"times_out_at\":\"2023-11-14T22:13:20.021Z\"}";
+    char expected[512];
+    expect_suborders(&order,
+                     "{\"workflow\":\"import/Waves\",\"for_each\":true,\"count\":6,\"to_do\":1,"
+                     "\"submitted\":1,\"held\":1,\"final\":2,\"failed\":1,\"left_out\":0,"
+                     "\"recalled\":false,\"stopped\":false,"
+                     "\"times_out_at\":\"2023-11-14T22:13:20.021Z\"}");
+    suborders.stopped = true;
+    snprintf(expected, sizeof(expected), "%s\"recalled\":false,\"stopped\":true,%s", left_out, at);
+    expect_suborders(&order, expected);
+    suborders.recalled = true;
+    suborders.stopped = false;
+    snprintf(expected, sizeof(expected), "%s\"recalled\":true,\"stopped\":false,%s", left_out, at);
+    expect_suborders(&order, expected);
+    suborders.recalled = false;
+    step.state = STEP_ERROR;
+    snprintf(expected, sizeof(expected), "%s\"recalled\":false,\"stopped\":false,%s", left_out, at);
+    expect_suborders(&order, expected);
+    suborders.list = (struct text){0};
+    suborders.item_count = 1;
+    suborders.times_out_at = 0;
+    expect_suborders(&order,
+                     "{\"workflow\":\"import/Waves\",\"for_each\":false,\"count\":1,\"to_do\":0,"
+                     "\"submitted\":1,\"held\":0,\"final\":0,\"failed\":0,\"left_out\":0,"
+                     "\"recalled\":false,\"stopped\":false,\"times_out_at\":null}");
 }
