@@ -44,6 +44,8 @@ const struct order *api_find_order(struct http_exchange *exchange, struct api *a
 /* As it is now: its `wait` is read by live/order_waits.h. */
 void serve_order(struct api *api, struct http_exchange *exchange);
 void serve_history(struct api *api, struct http_exchange *exchange);
+void serve_suborders(struct api *api, struct http_exchange *exchange);
+void serve_tree(struct api *api, struct http_exchange *exchange);
 void serve_order_at(struct api *api, struct http_exchange *exchange);
 void serve_migration_check(struct api *api, struct http_exchange *exchange);
 void serve_overview(struct api *api, struct http_exchange *exchange);

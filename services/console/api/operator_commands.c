@@ -332,6 +332,65 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     }
 }
 
+/* ---- sub-orders ---- */
+
+struct settle_body {
+    bool keep;
+    struct text by;
+    struct text reason;
+};
+
+static const struct field_binding settle_fields[] = {
+    F_BOOL(OPTIONAL, struct settle_body, keep),
+    F_TEXT(OPTIONAL, struct settle_body, by, WHO_BYTES),
+    F_TEXT(OPTIONAL, struct settle_body, reason, MESSAGE_BYTES),
+};
+static const struct record_binding binding_settle_body = BINDING(struct settle_body, settle_fields);
+
+/* In place of a parent that is unknown. */
+static enum error_class read_settle(struct json_value body, const char *const fields[],
+                                    struct text order_id, struct arena *arena,
+                                    struct command *ret_cmd, struct error *ret_error)
+{
+    struct settle_body settle = {.keep = false};
+    if (json_codec_decode(&binding_settle_body, fields, 0, body, arena, &settle, ret_error) !=
+            ERROR_OK ||
+        !check_text(body, "by", true, arena, ret_error) ||
+        !check_text(body, "reason", true, arena, ret_error))
+        return ERROR_REJECT;
+    if (!has_member(body, "keep"))
+        return error_set(ret_error, CODE_BAD_FIELD, "keep: expected true, or false to undo it");
+    *ret_cmd = (struct command){.kind = COMMAND_SETTLE_SUBORDER,
+                                .order_id = order_id,
+                                .settle_suborder = {.order_id = order_id,
+                                                    .how = settle.keep ? SETTLE_KEEP : SETTLE_UNDO,
+                                                    .reason = settle.reason,
+                                                    .by = settle.by}};
+    return command_check(ret_cmd, ret_error);
+}
+
+void operator_commands_serve_settle(struct operator_commands *commands, const char *const fields[],
+                                    struct http_exchange *exchange)
+{
+    struct text order_id;
+    struct command cmd;
+    struct error error;
+    struct json_value body;
+    if (!api_read_order_id(exchange, &order_id) ||
+        !http_pendings_admit(&commands->pendings, exchange))
+        return;
+    heap_arena_reset(&commands->heap);
+    if (request_body_read(exchange, &commands->heap.arena, &body, &error) != ERROR_OK ||
+        read_settle(body, fields, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
+        return;
+    }
+    log_info("a held order is settled", LOG_TEXT("order", order_id),
+             LOG_STR("how", enum_name(&settle_names, cmd.settle_suborder.how)),
+             LOG_TEXT("by", cmd.settle_suborder.by));
+    append(commands, exchange, &cmd);
+}
+
 /* ---- signals ---- */
 
 /* Who sends it is whom the server knows; only without authentication, the body says who. */

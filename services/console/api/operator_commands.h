@@ -40,6 +40,9 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
  * when there is no such order, or no such step that waits for signals. */
 void operator_commands_serve_signal(struct operator_commands *commands, const char *const fields[],
                                     struct http_exchange *exchange);
+/* The same for POST /api/orders/{id}/settle, which is answered as what operators do. */
+void operator_commands_serve_settle(struct operator_commands *commands, const char *const fields[],
+                                    struct http_exchange *exchange);
 /* An admitted Decision, just folded from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);

@@ -32,6 +32,7 @@ reeve_test(console-api
         search_test.c
         services_test.c
         signals_test.c
+        suborders_test.c
         watch_test.c
         workflow_graph_test.c
         workflows_test.c

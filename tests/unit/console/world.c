@@ -6,8 +6,10 @@
 #include "platform/files.h"
 #include "platform/json_tree.h"
 #include "platform/logger.h"
+#include "schemas/details.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/lib/site.h"
+#include "workflow/bodies.h"
 #include "workflow/workflow_file.h"
 
 #include <criterion/criterion.h>
@@ -249,6 +251,23 @@ const struct order *world_order(struct world *world, const char *order_id)
     return order != NULL && order->order.version > 0 ? &order->order : NULL;
 }
 
+/* What orders tell each other, unless it is lost. */
+static void send_messages(struct world *world, const struct decision *decision, int32_t partition)
+{
+    struct effects effects;
+    struct world_order *order = find_order(world, decision->order_id);
+    if (world->loses_messages)
+        return;
+    effects_of(decision, partition, order != NULL ? &order->order : NULL, &world->heap.arena,
+               &effects);
+    for (uint32_t i = 0; i < effects.message_count; i++) {
+        struct command *cmd = &effects.messages[i].cmd;
+        if (cmd->kind == COMMAND_SUBMIT_ORDER)
+            cmd->submit_order.content_hash = details_content_hash(&cmd->submit_order);
+        world_send(world, cmd);
+    }
+}
+
 static void fold(struct world *world, const struct decision *decision)
 {
     if (!decision_changes_order(decision))
@@ -285,16 +304,18 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     const struct command decoded = read_command(world, record);
     const struct command *cmd = &decoded;
     struct world_order *order = find_order(world, cmd->order_id);
-    bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
-                 text_equal(cmd->submit_order.workflow, world->workflow->name);
     bool exists = order != NULL && order->order.version > 0;
-    const struct workflow *pinned = world->workflow;
-    if (exists && order->order.details.workflow_version != pinned->version)
-        pinned = world->target;
+    const struct workflow *file = world->workflow;
+    if (exists && order->order.details.workflow_version != file->version)
+        file = world->target;
+    const struct text *name = exists ? &order->order.details.workflow : NULL;
+    if (name == NULL && cmd->kind == COMMAND_SUBMIT_ORDER)
+        name = &cmd->submit_order.workflow;
+    const struct workflow *pinned = name != NULL ? workflow_find_in_file(file, *name) : file;
     struct decide_input input = {.now = ++world->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
-                                 .workflow = known ? pinned : NULL,
+                                 .workflow = pinned,
                                  .target =
                                      cmd->kind == COMMAND_MIGRATE_ORDER ? world->target : NULL,
                                  .command_offset = record->offset,
@@ -305,18 +326,30 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
     admission_decision(&world->partitions[partition].folded, &decision);
     fold(world, &decision);
+    send_messages(world, &decision, partition);
+}
+
+static bool schedule_partition(struct world *world, int32_t partition)
+{
+    struct broker_record record;
+    bool decided = false;
+    int64_t *next = &world->partitions[partition].next_command;
+    while (broker_memory_record(world->kafka, "t.commands", partition, *next, &record)) {
+        schedule_one(world, partition, &record);
+        ++*next;
+        decided = true;
+    }
+    return decided;
 }
 
 void world_schedule(struct world *world)
 {
-    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        struct broker_record record;
-        int64_t *next = &world->partitions[p].next_command;
-        while (broker_memory_record(world->kafka, "t.commands", p, *next, &record)) {
-            schedule_one(world, p, &record);
-            ++*next;
-        }
-    }
+    bool decided;
+    do {
+        decided = false;
+        for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
+            decided = schedule_partition(world, p) || decided;
+    } while (decided);
 }
 
 void world_claim(struct world *world, int32_t partition, const char *instance)

@@ -56,9 +56,10 @@ struct world {
     bool answered;
     int status;
     json_t *json;
-    enum effect effect; /* of the failures that are reported */
-    bool schedules;     /* commands are decided while it waits for an answer */
-    const char *kills;  /* the code with which commands become dead letters; NULL: they do not */
+    enum effect effect;  /* of the failures that are reported */
+    bool schedules;      /* commands are decided while it waits for an answer */
+    bool loses_messages; /* of orders to each other */
+    const char *kills;   /* the code with which commands become dead letters; NULL: they do not */
 };
 
 /* New, with a claim of "scheduler-1" in every partition; `workflow` as engine_workflow.h has it.

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the answers about sub-orders share: suborders.c (of one step), tree.c (of all levels). */
+#ifndef SERVICES_CONSOLE_API_SUBORDERS_H
+#define SERVICES_CONSOLE_API_SUBORDERS_H
+
+#include "services/console/api/api.h"
+
+/* The order of an item, as far as this console knows it. */
+struct suborder {
+    const struct order *order; /* NULL: not known here */
+    bool expired;              /* it has answered, and is certainly not there any more */
+};
+
+/* Reads the orders of one answer. After a store could not be read, nothing is read any more: to drop
+ * the store would take the parent's order away, which is borrowed from it. */
+struct suborder_reader {
+    struct api *api;
+    struct arena *arena;
+    struct console_partition *damaged; /* NULL: none */
+    struct error error;
+};
+
+/* NULL: the order is not known here. In the arena, or borrowed as by view_read_order(). */
+const struct order *suborder_read_order(struct suborder_reader *reader, struct text order_id);
+/* True after the exchange was answered, since a store is damaged, which is dropped then. */
+bool suborder_respond_damaged(struct suborder_reader *reader, struct http_exchange *exchange);
+/* The id of an item's order, in the arena; empty: it was not submitted. */
+struct text suborder_id(const struct order *parent, const struct step *step, uint32_t number,
+                        struct arena *arena);
+struct suborder suborder_find(struct suborder_reader *reader, const struct suborder_item *item,
+                              struct text order_id);
+
+/* {"item" (null without ForEach), "order_id", "generation", "outcome"}. */
+void suborder_put_item(json_t *object, const struct step *step, uint32_t number,
+                       struct text order_id);
+/* What its row says: {"state", "expired" ...}. */
+void suborder_put_state(json_t *object, const struct suborder *suborder);
+
+#endif

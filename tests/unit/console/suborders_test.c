@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sub-orders in the console's API: a step's items, the tree, and what operators do about them. */
+#include "tests/lib/site.h"
+#include "tests/unit/console/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#define OF_STEP "/api/orders/o/suborders?step=W"
+#define WHO "\"by\": \"ann\", \"reason\": \"x\""
+
+static const char workflow[] =
+    "Name: test\nVersion: 1\nSteps:\n"
+    "  - Name: W\n"
+    "    ForEach: {Items: [1, 2, 3, 4, 5], MaxConcurrency: 3, ToleratedFailureCount: all}\n"
+    "    Output: ${output.A}\n"
+    "    Steps:\n"
+    "      - {Name: A, Agent: agent, Compensate: {Action: UndoA}}\n"
+    "      - Name: Deep\n"
+    "        Steps: [{Name: B, Agent: agent}]\n"
+    "  - {Name: C, Agent: agent}\n";
+
+static void report(const char *order_id, const char *step, bool succeeded)
+{
+    world_report(world, order_id, step, succeeded);
+    world_schedule(world);
+}
+
+/* The first item is held, the second has failed, the third has a sub-order of its own that runs,
+ * the fourth and the fifth run. */
+static void open_world(void)
+{
+    world = world_new(7, "A");
+    world_use_workflow(world, workflow);
+    world_submit(world, "o", "test");
+    world_schedule(world);
+    report("o~W~0", "A", true);
+    report("o~W~0~Deep", "B", true);
+    report("o~W~1", "A", false);
+    report("o~W~2", "A", true);
+    world_open(world);
+    world_settle(world);
+    world->schedules = true;
+}
+
+TestSuite(console_suborders, .init = open_world, .fini = close_world);
+
+/* ---- the items of a step ---- */
+
+Test(console_suborders, list_the_items_of_a_step)
+{
+    SHOWS(world_get(world, 200, OF_STEP), {"step", "W"}, {"count", "5"}, {"suborders", "[5]"},
+          {"next", "null"}, {"suborders.0.item", "0"}, {"suborders.0.order_id", "o~W~0"},
+          {"suborders.0.outcome", "held"}, {"suborders.0.state", "Held"},
+          {"suborders.0.expired", "false"}, {"suborders.0.generation", "0"},
+          {"suborders.0.submitted_at", "~1970"}, {"suborders.0.output.ok", "0.1"},
+          {"suborders.0.problem", "null"}, {"suborders.1.outcome", "failed"},
+          {"suborders.1.state", "Compensated"}, {"suborders.1.reason_code", "Declined"},
+          {"suborders.1.problem", "~no funds"}, {"suborders.1.output", "null"},
+          {"suborders.2.outcome", "submitted"}, {"suborders.2.state", "Processing"},
+          {"suborders.4.outcome", "submitted"}, {"incomplete", NULL});
+    SHOWS(world_get(world, 200, "/api/orders/o"), {"parent", "null"},
+          {"steps.0.suborders.held", "1"}, {"steps.0.suborders.failed", "1"},
+          {"steps.0.suborders.submitted", "3"}, {"steps.1.suborders", NULL});
+    SHOWS(world_get(world, 200, "/api/orders/o~W~0~Deep"), {"parent.order_id", "o~W~0"},
+          {"parent.root", "o"}, {"parent.item", "null"}, {"parent.depth", "2"});
+}
+
+Test(console_suborders, lists_them_page_by_page)
+{
+    SHOWS(world_get(world, 200, OF_STEP "&limit=2"), {"suborders", "[2]"}, {"next", "2"});
+    SHOWS(world_get(world, 200, OF_STEP "&limit=2&from=4"), {"suborders", "[1]"},
+          {"suborders.0.item", "4"}, {"next", "null"});
+    SHOWS(world_get(world, 200, OF_STEP "&state=submitted&limit=1"), {"suborders", "[1]"},
+          {"suborders.0.item", "2"}, {"next", "3"});
+    SHOWS(world_get(world, 200, OF_STEP "&state=submitted&limit=2&from=3"), {"suborders", "[2]"},
+          {"next", "null"});
+    SHOWS(world_get(world, 200, OF_STEP "&state=held&limit=1"), {"suborders", "[1]"},
+          {"next", "null"});
+    SHOWS(world_get(world, 200, OF_STEP "&from=1000"), {"suborders", "[0]"}, {"next", "null"});
+}
+
+Test(console_suborders, refuse_steps_without_them_and_bad_pages)
+{
+    static const struct {
+        const char *path;
+        int status;
+        const char *code;
+        const char *part;
+    } cases[] = {
+        {"/api/orders/none/suborders?step=W", 404, "UnknownOrder", "none"},
+        {"/api/orders/o/suborders", 400, "BadRequest", "step"},
+        {"/api/orders/o/suborders?step=C", 404, "UnknownStep", "has started no sub-orders"},
+        {"/api/orders/o/suborders?step=X", 404, "UnknownStep", "step X"},
+        {OF_STEP "&state=Held%20", 400, "BadRequest", "\"to_do\", \"submitted\""},
+        {OF_STEP "&limit=1001", 400, "BadRequest", "limit"},
+        {OF_STEP "&from=-1", 400, "BadRequest", "from"},
+        {"/api/orders/none/tree", 404, "UnknownOrder", "none"},
+        {"/api/orders/o/tree?depth=4", 400, "BadRequest", "depth"},
+        {"/api/orders/o/tree?all=2", 400, "BadRequest", "all"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        world_refuses(world, cases[i].status, cases[i].code, cases[i].path, NULL, cases[i].part);
+}
+
+/* What there is to be known of an item without its row. */
+Test(console_suborders, tell_expired_orders_from_those_that_did_not_arrive)
+{
+    world_expire(world, "o~W~1");
+    world->loses_messages = true;
+    report("o~W~3", "A", true);
+    world_settle(world);
+    SHOWS(world_get(world, 200, OF_STEP), {"suborders.1.outcome", "failed"},
+          {"suborders.1.state", "null"}, {"suborders.1.expired", "true"},
+          {"suborders.1.order_id", "o~W~1"});
+    SHOWS(world_get(world, 200, "/api/orders/o~W~3/suborders?step=Deep"), {"count", "1"},
+          {"suborders.0.item", "null"}, {"suborders.0.order_id", "o~W~3~Deep"},
+          {"suborders.0.state", "null"}, {"suborders.0.expired", "false"});
+}
+
+/* ---- the tree ---- */
+
+Test(console_suborders, are_a_tree_of_those_that_are_open_or_failed)
+{
+    SHOWS(world_get(world, 200, "/api/orders/o/tree"), {"order_id", "o"}, {"workflow", "test"},
+          {"state", "Processing"}, {"problem", "null"}, {"more", "false"}, {"steps", "[1]"},
+          {"steps.0.step", "W"}, {"steps.0.state", "Processing"}, {"steps.0.count", "5"},
+          {"steps.0.held", "1"}, {"steps.0.suborders", "[4]"},
+          {"steps.0.suborders.0.order_id", "o~W~1"}, {"steps.0.suborders.0.problem", "~no funds"},
+          {"steps.0.suborders.0.steps", "[0]"}, {"steps.0.suborders.1.item", "2"},
+          {"steps.0.suborders.1.workflow", "test/W"}, {"steps.0.suborders.1.steps", "[1]"},
+          {"steps.0.suborders.1.steps.0.suborders.0.order_id", "o~W~2~Deep"},
+          {"steps.0.suborders.1.steps.0.suborders.0.state", "Processing"});
+    SHOWS(world_get(world, 200, "/api/orders/o/tree?all=1"), {"steps.0.suborders", "[5]"},
+          {"steps.0.suborders.0.state", "Held"},
+          {"steps.0.suborders.0.steps.0.suborders.0.state", "Processed"});
+    SHOWS(world_get(world, 200, "/api/orders/o/tree?depth=1"),
+          {"steps.0.suborders.1.steps.0.suborders", "[0]"});
+    SHOWS(world_get(world, 200, "/api/orders/o/tree?depth=0"), {"steps.0.suborders", "[0]"});
+    SHOWS(world_get(world, 200, "/api/orders/o~W~2/tree"), {"order_id", "o~W~2"},
+          {"steps.0.suborders", "[1]"});
+}
+
+/* ---- operators ---- */
+
+Test(console_suborders, fail_alone_by_hand)
+{
+    SHOWS(world_post(world, 200, "/api/orders/o/fail",
+                     "{" WHO ", \"step\": \"W\", \"item\": 4, \"error_name\": \"Stuck\"}"),
+          {"events.0.kind", "SuborderEnded"}, {"events.0.data.by", "ann"});
+    world_settle(world);
+    SHOWS(world_get(world, 200, OF_STEP), {"suborders.4.outcome", "failed"},
+          {"suborders.3.outcome", "submitted"});
+}
+
+Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
+{
+    static const char path[] = "/api/orders/o~W~0/settle";
+    world_refuses(world, 409, "HeldByParent", path, "{" WHO ", \"keep\": true}", "o settles");
+    world_refuses(world, 409, "NotItsParent", "/api/orders/o/settle", "{" WHO ", \"keep\": true}",
+                  "none");
+    world_refuses(world, 400, "BadRequest", path, "{" WHO "}", "keep: expected true");
+    world_refuses(world, 400, "BadRequest", path, "{" WHO ", \"keep\": 1}", "keep");
+    world_refuses(world, 400, "BadRequest", path, "{\"by\": \"ann\", \"keep\": true}", "reason");
+    world_refuses(world, 400, "BadRequest", path, "{\"reason\": \"x\", \"keep\": true}", "by");
+    world_refuses(world, 400, "BadRequest", path, "{" WHO ", \"keep\": true, \"how\": \"undo\"}",
+                  "how");
+    const struct order *held = world_order(world, "o~W~0");
+    struct command unknown = {.kind = COMMAND_SETTLE_SUBORDER, .order_id = TEXT("o~W~0")};
+    unknown.settle_suborder = (struct settle_suborder){
+        .order_id = unknown.order_id, .parent = held->details.parent, .how = SETTLE_UNKNOWN};
+    world_send(world, &unknown);
+    world_schedule(world);
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/orders/o~W~0"), {"state", "Held"}, {"alert_open", "true"});
+    SHOWS(world_post(world, 200, path, "{" WHO ", \"keep\": false}"),
+          {"command.kind", "SettleSuborder"}, {"state", "Compensating"},
+          {"events.0.data.by", "ann"});
+}
