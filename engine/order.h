@@ -65,6 +65,12 @@ struct order_parent {
     uint32_t quota;   /* how many sub-orders it may have, on all levels */
 };
 
+/* As attributes, by which sub-orders are found. No order is submitted with attributes whose names
+ * begin as these do. */
+#define ORDER_OWN_ATTRIBUTES TEXT("reeve.")
+#define ORDER_ROOT_ATTRIBUTE TEXT("reeve.root")
+#define ORDER_PARENT_ATTRIBUTE TEXT("reeve.parent")
+
 /* An order as its customer gave it. After it was accepted, operators may change its version and its
  * input. */
 struct order_details {

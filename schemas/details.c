@@ -177,6 +177,12 @@ static int compare_attributes(const void *a, const void *b)
     return text_compare(((const struct attribute *)a)->name, ((const struct attribute *)b)->name);
 }
 
+static bool is_own_attribute(struct text name)
+{
+    struct text own = ORDER_OWN_ATTRIBUTES;
+    return name.size >= own.size && memcmp(name.data, own.data, own.size) == 0;
+}
+
 static enum error_class check_attributes(struct order_details *details,
                                          const struct details_limits *limits,
                                          struct error *ret_error)
@@ -192,6 +198,10 @@ static enum error_class check_attributes(struct order_details *details,
         struct error why;
         if (check_text("a name", attribute->name, 1, limits->attribute_name, &why) != ERROR_OK)
             return INVALID("attributes: %.300s", why.message);
+        if (limits == &new_limits && is_own_attribute(attribute->name))
+            return INVALID("attributes must not have names that begin with \"reeve.\", as %.*s "
+                           "does: sub-orders are found by such",
+                           TEXT_ARG(attribute->name));
         if (i > 0 && text_equal(attribute[-1].name, attribute->name))
             return INVALID("two attributes are named %.*s", TEXT_ARG(attribute->name));
         if (attribute->value.size > limits->attribute_value)

@@ -90,6 +90,8 @@ enum store_index {
     INDEX_GROUP = 10,    /* of the last change: whose signal a step awaits */
     STORE_INDEX_COUNT
 };
+/* What the values of sub-orders begin with. */
+#define INDEX_SUBORDER TEXT("~")
 /* A value as the index holds it: a text of up to 255 bytes as it is; of a longer one the first 240
  * bytes and a hash, so that its rows may be those of other texts as well. */
 enum { INDEX_VALUE_BYTES_MAX = 256 };

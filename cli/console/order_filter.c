@@ -24,6 +24,7 @@ static const struct {
     {"workflow-version", "workflow_version", NULL},
     {"alert", "alert", "open"},
     {"paused", "paused", "1"},
+    {"all", "all", "1"},
     {"customer", "customer", NULL},
     {"attribute", "attribute", NULL},
     {"prefix", "id_prefix", NULL},

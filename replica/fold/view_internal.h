@@ -22,6 +22,7 @@ struct accepted_rows {
     struct text customer;
     struct attribute *attributes;
     uint32_t attribute_count;
+    const struct order_parent *parent; /* NULL: a root */
 };
 
 /* What the store's indexes hold of an order, in the arena of its entry. */

@@ -2,12 +2,24 @@
 /* The rows that a commit writes of an order: its own, and those of the indexes that the view keeps
  * (deadlines, the console's secondary indexes, what waits, what has ended). Index rows hold values
  * that change, so an entry remembers those that are in the store. */
+#include "base/bytes.h"
 #include "replica/fold/view_internal.h"
 #include "statestore/ended.h"
 
 #include <assert.h>
 
 enum { INDEX_ROWS_MAX = 2 * WORKFLOW_STEPS_MAX + STORE_INDEX_COUNT };
+
+/* The value as the index has it, new in the arena: lists show roots alone, so those of sub-orders
+ * have values of their own. */
+static struct text value_of(const struct order *order, struct text value, struct arena *arena)
+{
+    if (order->details.parent == NULL)
+        return arena_text(arena, value);
+    char *bytes = arena_bytes(arena, INDEX_SUBORDER.size + value.size);
+    bytes_put_text(bytes_put_text(bytes, INDEX_SUBORDER), value);
+    return (struct text){bytes, INDEX_SUBORDER.size + value.size};
+}
 
 static uint32_t index_rows_of(const struct order *order, struct index_row rows[INDEX_ROWS_MAX])
 {
@@ -52,7 +64,7 @@ static void remember_indexed(struct view_entry *entry)
     rows->indexed = ARENA_ARRAY(arena, struct index_row, rows->indexed_count);
     for (uint32_t i = 0; i < rows->indexed_count; i++) {
         rows->indexed[i] = indexed[i];
-        rows->indexed[i].value = arena_text(arena, indexed[i].value);
+        rows->indexed[i].value = value_of(&entry->order, indexed[i].value, arena);
     }
 }
 
@@ -67,6 +79,7 @@ static void remember_accepted(struct view_entry *entry)
         .customer = order->details.customer,
         .attributes = order->details.attributes,
         .attribute_count = order->details.attribute_count,
+        .parent = order->details.parent,
     };
 }
 
@@ -176,24 +189,38 @@ static void put_ended(struct view *view, struct text order_id, const struct view
 typedef void (*write_index)(struct store_batch *batch, enum store_index index, struct text value,
                             int64_t at, struct text order_id);
 
+static void write_value(struct view *view, struct text order_id, const struct accepted_rows *rows,
+                        enum store_index index, const struct text parts[3], write_index write)
+{
+    struct index_value value;
+    struct text all[] = {rows->parent != NULL ? INDEX_SUBORDER : TEXT(""), parts[0], parts[1],
+                         parts[2]};
+    index_value_of(all, 4, &value);
+    write(view->batch, index, index_value_text(&value), rows->accepted_at, order_id);
+}
+
 static void write_accepted(struct view *view, struct text order_id,
                            const struct accepted_rows *rows, write_index write)
 {
-    struct index_value value;
+    static const struct text none[3];
     if (rows == NULL)
         return;
-    int64_t at = rows->accepted_at;
-    write(view->batch, INDEX_SUBMITTED, (struct text){0}, at, order_id);
-    if (!text_empty(rows->customer)) {
-        index_value_of(&rows->customer, 1, &value);
-        write(view->batch, INDEX_CUSTOMER, index_value_text(&value), at, order_id);
-    }
+    write_value(view, order_id, rows, INDEX_SUBMITTED, none, write);
+    if (!text_empty(rows->customer))
+        write_value(view, order_id, rows, INDEX_CUSTOMER,
+                    (const struct text[]){rows->customer, {0}, {0}}, write);
     for (uint32_t i = 0; i < rows->attribute_count; i++) {
         const struct attribute *attribute = &rows->attributes[i];
-        struct text parts[] = {attribute->name, TEXT("="), attribute->value};
-        index_value_of(parts, 3, &value);
-        write(view->batch, INDEX_ATTRIBUTE, index_value_text(&value), at, order_id);
+        write_value(view, order_id, rows, INDEX_ATTRIBUTE,
+                    (const struct text[]){attribute->name, TEXT("="), attribute->value}, write);
     }
+    if (rows->parent == NULL)
+        return;
+    write_value(view, order_id, rows, INDEX_ATTRIBUTE,
+                (const struct text[]){ORDER_ROOT_ATTRIBUTE, TEXT("="), rows->parent->root}, write);
+    write_value(view, order_id, rows, INDEX_ATTRIBUTE,
+                (const struct text[]){ORDER_PARENT_ATTRIBUTE, TEXT("="), rows->parent->order_id},
+                write);
 }
 
 /* Once for each order, however often it changes. */

@@ -18,6 +18,7 @@ struct console_metrics {
     struct metrics_gauge *streams;
     struct metrics_gauge *commands;
     struct metrics_gauge *orders[ORDER_STATE_COUNT];
+    struct metrics_gauge *suborders[ORDER_STATE_COUNT];
     struct metrics_gauge *error_age;
     struct metrics_gauge *alerts[ALERT_SUBJECT_COUNT];
 };
@@ -32,7 +33,7 @@ static double oldest_error_age(struct console *console)
     return now > oldest.since ? (double)(now - oldest.since) / 1000 : 0;
 }
 
-/* An order in Error has one open alert. */
+/* An order in Error has one open alert, whether it is a root or not. */
 static void refresh_alerts(struct console_metrics *metrics, uint64_t orders_in_error)
 {
     uint32_t of_partitions = 0;
@@ -48,18 +49,21 @@ static void refresh(void *ctx)
 {
     struct console_metrics *metrics = ctx;
     struct console *console = metrics->console;
-    uint64_t by_state[ORDER_STATE_COUNT] = {0};
+    uint64_t roots[ORDER_STATE_COUNT] = {0};
+    uint64_t suborders[ORDER_STATE_COUNT] = {0};
     int64_t lag = 0;
     uint32_t stopped = 0;
     if (console->api.owners == NULL)
         return;
     for (int32_t i = 0; i < console->api.partition_count; i++) {
         struct console_partition *partition = console->api.partitions[i];
-        const uint64_t *counts = console_partition_counts(partition)->by_state;
+        const struct order_counts *counts = console_partition_counts(partition);
         lag += console_partition_lag(partition);
         stopped += console_partition_is_stopped(partition, NULL);
-        for (int state = 0; state < ORDER_STATE_COUNT; state++)
-            by_state[state] += counts[state];
+        for (int state = 0; state < ORDER_STATE_COUNT; state++) {
+            roots[state] += counts->by_state[state];
+            suborders[state] += counts->suborders[state];
+        }
     }
     metrics_set(metrics->lag, (double)lag);
     metrics_set(metrics->stopped, stopped);
@@ -70,19 +74,25 @@ static void refresh(void *ctx)
     metrics_set(metrics->watchers, changes_watchers(console->changes));
     metrics_set(metrics->streams, http_server_streams(console->service->http));
     metrics_set(metrics->commands, operator_commands_outstanding(console->commands));
-    for (int state = 0; state < ORDER_STATE_COUNT; state++)
-        metrics_set(metrics->orders[state], (double)by_state[state]);
-    refresh_alerts(metrics, by_state[ORDER_ERROR]);
+    for (int state = 0; state < ORDER_STATE_COUNT; state++) {
+        metrics_set(metrics->orders[state], (double)roots[state]);
+        metrics_set(metrics->suborders[state], (double)suborders[state]);
+    }
+    refresh_alerts(metrics, roots[ORDER_ERROR] + suborders[ORDER_ERROR]);
 }
 
 static void register_orders(struct console_metrics *metrics, struct metrics *all)
 {
     static const char *const subjects[] = {"order", "partition", "other"};
     _Static_assert(sizeof(subjects) / sizeof(subjects[0]) == ALERT_SUBJECT_COUNT, "each one");
-    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+    for (int state = 0; state < ORDER_STATE_COUNT; state++) {
+        const char *name = order_state_name((enum order_state)state);
         metrics->orders[state] =
-            metrics_gauge(all, "reeve_console_orders", "Orders by state.",
-                          METRICS_LABEL("state", order_state_name((enum order_state)state)));
+            metrics_gauge(all, "reeve_console_orders", "Orders by state, without sub-orders.",
+                          METRICS_LABEL("state", name));
+        metrics->suborders[state] = metrics_gauge(all, "reeve_suborders", "Sub-orders by state.",
+                                                  METRICS_LABEL("state", name));
+    }
     metrics->error_age = metrics_gauge(
         all, "reeve_console_oldest_error_age_seconds",
         "Since when the order that is in Error for longest has been; 0: no order is in Error.",

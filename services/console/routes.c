@@ -19,7 +19,7 @@ static bool is_open(struct http_exchange *exchange, void *userdata)
 
 #define FILTERS                                                                                   \
     "state", "step", "waiting_for", "group", "error", "workflow", "workflow_version", "customer", \
-        "attribute", "id_prefix", "since", "until", "alert", "paused"
+        "attribute", "id_prefix", "since", "until", "alert", "paused", "all"
 #define ORDER "/api/orders/{id}"
 #define DEAD_LETTER "/api/dead-letters/{partition}/{offset}"
 #define VERSION "/api/workflows/{name}/{version}"

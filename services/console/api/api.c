@@ -97,6 +97,44 @@ const struct order *api_find_order(struct http_exchange *exchange, struct api *a
 
 /* ---- lists ---- */
 
+/* The alert of the same tree that the list has already; NULL: none. */
+static json_t *find_of_tree(const json_t *alerts, const char *root)
+{
+    size_t i;
+    json_t *alert;
+    json_array_foreach(alerts, i, alert) {
+        const char *other = json_string_value(json_object_get(alert, "tree"));
+        if (other != NULL && strcmp(other, root) == 0)
+            return alert;
+    }
+    return NULL;
+}
+
+/* Of a tree with many alerts, one is shown, the latest on the page; it counts the others. */
+static json_t *one_of_each_tree(const json_t *alerts)
+{
+    size_t i;
+    json_t *alert;
+    json_t *list = json_array();
+    json_array_foreach(alerts, i, alert) {
+        const json_t *root = json_object_get(alert, "root");
+        bool is_root = json_is_null(root);
+        const char *tree = json_string_value(is_root ? json_object_get(alert, "order_id") : root);
+        json_t *shown = find_of_tree(list, tree);
+        if (shown == NULL) {
+            json_codec_put(alert, "tree", json_string(tree));
+            json_codec_put(alert, "others", json_integer(0));
+            json_array_append(list, alert);
+        } else {
+            json_codec_put(shown, "others",
+                           json_integer(json_integer_value(json_object_get(shown, "others")) + 1));
+        }
+    }
+    json_array_foreach(list, i, alert)
+        json_object_del(alert, "tree");
+    return list;
+}
+
 void serve_alerts(struct api *api, struct http_exchange *exchange)
 {
     struct search search = {.alert_open = true, .clock = api->cluster->service->clock};
@@ -106,6 +144,7 @@ void serve_alerts(struct api *api, struct http_exchange *exchange)
         return;
     json_t *body = json_object();
     search_api_put_page(api, &search, body, "orders", render_order_alert);
+    json_codec_put(body, "orders", one_of_each_tree(json_object_get(body, "orders")));
     json_codec_put(body, "partitions", alerts_render(api->alerts, open == 1));
     owners_respond(api->owners, exchange, body);
 }

@@ -94,6 +94,35 @@ static bool read_alert(struct http_exchange *exchange, struct search *search)
     return false;
 }
 
+static bool starts_with(struct text text, struct text start)
+{
+    return text.size >= start.size && memcmp(text.data, start.data, start.size) == 0;
+}
+
+/* Those of one tree, or of one parent. */
+static bool is_tree(struct text attribute)
+{
+    return starts_with(attribute, TEXT("reeve.root=")) ||
+           starts_with(attribute, TEXT("reeve.parent="));
+}
+
+/* Sub-orders are shown where a filter matches none but them, or `all` asks for them. */
+static bool read_kinds(struct http_exchange *exchange, struct search *search)
+{
+    int64_t all = 0;
+    bool suborders = order_counts_is_body(search->workflow);
+    if (!http_query_int(exchange, "all", 0, 0, 1, &all))
+        return false;
+    for (uint32_t i = 0; i < search->attribute_count; i++)
+        suborders = suborders || is_tree(search->attributes[i]);
+    if (!text_empty(search->id_prefix))
+        suborders =
+            suborders || memchr(search->id_prefix.data, '~', search->id_prefix.size) != NULL;
+    search->without[SEARCH_ROOTS] = suborders;
+    search->without[SEARCH_SUBORDERS] = !suborders && all == 0;
+    return true;
+}
+
 /* All filters, which borrow from the exchange. False: it was answered with 400. */
 static bool read_filters(struct http_exchange *exchange, struct search *search)
 {
@@ -108,7 +137,8 @@ static bool read_filters(struct http_exchange *exchange, struct search *search)
         !http_query_text(exchange, "customer", CUSTOMER_BYTES_MAX, &search->customer) ||
         !http_query_text(exchange, "id_prefix", ORDER_ID_BYTES_MAX, &search->id_prefix) ||
         !http_query_int(exchange, "paused", 0, 0, 1, &paused) ||
-        !read_attributes(exchange, search) || !read_range(exchange, search))
+        !read_attributes(exchange, search) || !read_range(exchange, search) ||
+        !read_kinds(exchange, search))
         return false;
     search->state = (enum order_state)state;
     search->paused = paused == 1;

@@ -10,7 +10,7 @@ enum { ITEMS_LIMIT = 100, REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
 
 /* ---- one of them ---- */
 
-const struct order *suborder_read_order(struct suborder_reader *reader, struct text order_id)
+static const struct order *read_order(struct suborder_reader *reader, struct text order_id)
 {
     const struct order *order = NULL;
     struct console_partition *partition = api_partition_of(reader->api, order_id);
@@ -47,7 +47,7 @@ struct suborder suborder_find(struct suborder_reader *reader, const struct subor
     struct suborder suborder = {.order = NULL};
     if (text_empty(order_id))
         return suborder;
-    suborder.order = suborder_read_order(reader, order_id);
+    suborder.order = read_order(reader, order_id);
     suborder.expired = suborder.order == NULL &&
                        (item->state == ITEM_FINAL || item->state == ITEM_FAILED) &&
                        console_partition_is_current(api_partition_of(reader->api, order_id), reason,

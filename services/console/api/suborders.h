@@ -7,12 +7,12 @@
 
 /* The order of an item, as far as this console knows it. */
 struct suborder {
-    const struct order *order; /* NULL: not known here */
+    const struct order *order; /* in the arena, or borrowed from a view; NULL: not known here */
     bool expired;              /* it has answered, and is certainly not there any more */
 };
 
-/* Reads the orders of one answer. After a store could not be read, nothing is read any more: to drop
- * the store would take the parent's order away, which is borrowed from it. */
+/* Reads the orders of one answer. After a store could not be read, nothing is read any more: if it
+ * were dropped at once, the parent's order would be gone, which is borrowed from it. */
 struct suborder_reader {
     struct api *api;
     struct arena *arena;
@@ -20,8 +20,6 @@ struct suborder_reader {
     struct error error;
 };
 
-/* NULL: the order is not known here. In the arena, or borrowed as by view_read_order(). */
-const struct order *suborder_read_order(struct suborder_reader *reader, struct text order_id);
 /* True after the exchange was answered, since a store is damaged, which is dropped then. */
 bool suborder_respond_damaged(struct suborder_reader *reader, struct http_exchange *exchange);
 /* The id of an item's order, in the arena; empty: it was not submitted. */

@@ -21,6 +21,7 @@ struct walk {
     const struct search *search;
     const struct search_plan *plan;
     struct console_partition *partition;
+    enum search_kind kind;
     struct search_page *page; /* NULL: hits are only counted */
     struct heap_arena *scratch;
     uint64_t found;
@@ -116,18 +117,22 @@ static bool wait_matches(const struct search *search, const struct order *order)
     return matches;
 }
 
-/* Whether the order has the attribute "name=value". Either may hold a '='. */
+/* Whether "name=value" is what is wanted. Either may hold a '='. */
+static bool is_attribute(struct text wanted, struct text name, struct text value)
+{
+    return (uint64_t)name.size + 1 + value.size == wanted.size && wanted.data[name.size] == '=' &&
+           memcmp(wanted.data, name.data, name.size) == 0 &&
+           text_equal(text_from(wanted, name.size + 1), value);
+}
+
 static bool attribute_matches(const struct order_details *details, struct text wanted)
 {
-    for (uint32_t i = 0; i < details->attribute_count; i++) {
-        struct text name = details->attributes[i].name;
-        struct text value = details->attributes[i].value;
-        if ((uint64_t)name.size + 1 + value.size == wanted.size && wanted.data[name.size] == '=' &&
-            memcmp(wanted.data, name.data, name.size) == 0 &&
-            text_equal(text_from(wanted, name.size + 1), value))
+    const struct order_parent *parent = details->parent;
+    for (uint32_t i = 0; i < details->attribute_count; i++)
+        if (is_attribute(wanted, details->attributes[i].name, details->attributes[i].value))
             return true;
-    }
-    return false;
+    return parent != NULL && (is_attribute(wanted, ORDER_ROOT_ATTRIBUTE, parent->root) ||
+                              is_attribute(wanted, ORDER_PARENT_ATTRIBUTE, parent->order_id));
 }
 
 static bool details_match(const struct search *search, const struct order_details *details)
@@ -150,7 +155,8 @@ static bool details_match(const struct search *search, const struct order_detail
 
 bool search_matches(const struct search *search, const struct order *order)
 {
-    if (search->has_state && order->state != search->state)
+    if (search->without[order->details.parent != NULL ? SEARCH_SUBORDERS : SEARCH_ROOTS] ||
+        (search->has_state && order->state != search->state))
         return false;
     if ((search->alert_open && !order->alert_open) || (search->paused && order->paused_at == 0))
         return false;
@@ -234,8 +240,9 @@ static enum error_class scan(struct walk *walk, struct error *ret_error)
         before = search->after.at;
     else
         after = TEXT("");
-    return store_scan_index(store, walk->plan->index, index_value_text(&walk->plan->value), before,
-                            after, visit_entry, walk, ret_error);
+    return store_scan_index(store, walk->plan->index,
+                            index_value_text(&walk->plan->values[walk->kind]), before, after,
+                            visit_entry, walk, ret_error);
 }
 
 /* Adds the partition's hits behind those of the page. */
@@ -296,7 +303,11 @@ static void tour_init(struct tour *tour, struct console_partition *const partiti
                       int32_t partition_count, const struct search *search, uint32_t examined_max)
 {
     assert(partition_count > 0);
-    uint32_t share = examined_max / (uint32_t)partition_count;
+    uint32_t kinds = 0;
+    for (int kind = 0; kind < SEARCH_KIND_COUNT; kind++)
+        kinds += !search->without[kind];
+    assert(kinds > 0);
+    uint32_t share = examined_max / (uint32_t)partition_count / kinds;
     tour->share = share > 0 ? share : 1;
     tour->partition_count = partition_count;
     tour->began_us = search->clock != NULL ? clock_mono_us(search->clock) : 0;
@@ -306,7 +317,7 @@ static void tour_init(struct tour *tour, struct console_partition *const partiti
 
 /* A partition leaves the rest of its time to the later ones. */
 static struct walk tour_walk(struct tour *tour, const struct search *search, int32_t number,
-                             struct console_partition *partition)
+                             enum search_kind kind, struct console_partition *partition)
 {
     int64_t budget_us = search->budget_us > 0 ? search->budget_us : SEARCH_BUDGET_US;
     int64_t until_us = INT64_MAX;
@@ -315,6 +326,7 @@ static struct walk tour_walk(struct tour *tour, const struct search *search, int
     return (struct walk){.search = search,
                          .plan = &tour->plan,
                          .partition = partition,
+                         .kind = kind,
                          .scratch = &tour->scratch,
                          .share = tour->share,
                          .until_us = until_us};
@@ -330,11 +342,15 @@ void search_run(struct console_partition *const partitions[], int32_t partition_
     tour_init(&tour, partitions, partition_count, search,
               search->examined_max > 0 ? search->examined_max : SEARCH_EXAMINED_MAX);
     *ret_page = (struct search_page){.sort = tour.plan.sort};
-    for (int32_t i = 0; i < partition_count; i++) {
+    for (int32_t i = 0; i < partition_count * SEARCH_KIND_COUNT; i++) {
+        enum search_kind kind = (enum search_kind)(i % SEARCH_KIND_COUNT);
+        if (!search_walks(search, &tour.plan, kind))
+            continue;
         ret_page->hits = reallocarray(ret_page->hits, ret_page->count + search->limit + 1,
                                       sizeof(ret_page->hits[0]));
         assert(ret_page->hits != NULL);
-        struct walk walk = tour_walk(&tour, search, i, partitions[i]);
+        struct walk walk = tour_walk(&tour, search, i / SEARCH_KIND_COUNT, kind,
+                                     partitions[i / SEARCH_KIND_COUNT]);
         walk.page = ret_page;
         walk_partition(&walk);
         if (!walk.cut || walk.found > search->limit)
@@ -374,6 +390,9 @@ static uint64_t counted(const struct order_counts *counts, const struct search *
             continue;
         if (search->workflow_version != 0 && search->workflow_version != row->version)
             continue;
+        if (search->without[order_counts_is_body(order_counts_name(row)) ? SEARCH_SUBORDERS
+                                                                         : SEARCH_ROOTS])
+            continue;
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             if (!search->has_state || search->state == (enum order_state)state)
                 sum += row->by_state[state];
@@ -396,8 +415,12 @@ uint64_t search_count(struct console_partition *const partitions[], int32_t part
     }
     tour_init(&tour, partitions, partition_count, &all,
               search->examined_max > 0 ? search->examined_max : SEARCH_COUNTED_MAX);
-    for (int32_t i = 0; i < partition_count; i++) {
-        struct walk walk = tour_walk(&tour, &all, i, partitions[i]);
+    for (int32_t i = 0; i < partition_count * SEARCH_KIND_COUNT; i++) {
+        enum search_kind kind = (enum search_kind)(i % SEARCH_KIND_COUNT);
+        if (!search_walks(&all, &tour.plan, kind))
+            continue;
+        struct walk walk =
+            tour_walk(&tour, &all, i / SEARCH_KIND_COUNT, kind, partitions[i / SEARCH_KIND_COUNT]);
         walk_partition(&walk);
         sum += walk.found;
         *ret_exact = *ret_exact && !walk.cut;

@@ -43,8 +43,12 @@ struct search_cursor {
     uint32_t id_size;
 };
 
+/* Lists show roots, unless they are asked for the others. */
+enum search_kind { SEARCH_ROOTS, SEARCH_SUBORDERS, SEARCH_KIND_COUNT };
+
 /* Empty texts: any. */
 struct search {
+    bool without[SEARCH_KIND_COUNT]; /* orders of this kind */
     bool has_state;
     enum order_state state;
     bool alert_open;

@@ -34,8 +34,10 @@ static void add(struct filter_indexes *candidates, enum search_sort sort, enum s
 {
     assert(candidates->count < CANDIDATES_MAX);
     struct search_plan *plan = &candidates->items[candidates->count++].plan;
+    struct text parts[] = {INDEX_SUBORDER, value != NULL ? *value : TEXT("")};
     *plan = (struct search_plan){.sort = sort, .index = index};
-    index_value_of(value, value != NULL, &plan->value);
+    index_value_of(parts + 1, 1, &plan->values[SEARCH_ROOTS]);
+    index_value_of(parts, 2, &plan->values[SEARCH_SUBORDERS]);
 }
 
 static void list_candidates(const struct search *search, struct filter_indexes *ret_candidates)
@@ -90,6 +92,17 @@ static void keep_sort(enum search_sort sort, struct filter_indexes *candidates)
     candidates->count = kept;
 }
 
+/* Whether orders of another kind may have this value: that of a root may begin as those of
+ * sub-orders do. */
+static bool mixes_kinds(const struct search *search, const struct search_plan *plan)
+{
+    const struct index_value *root = &plan->values[SEARCH_ROOTS];
+    if (plan->sort == SEARCH_BY_ID)
+        return search->without[SEARCH_ROOTS] || search->without[SEARCH_SUBORDERS];
+    return (plan->index == INDEX_CUSTOMER || plan->index == INDEX_ATTRIBUTE) &&
+           (!search->without[SEARCH_SUBORDERS] || (root->size > 0 && root->data[0] == '~'));
+}
+
 /* Whether orders that the plan leads to may not match. */
 static bool needs_checks(const struct search *search, const struct search_plan *plan,
                          uint32_t filters)
@@ -102,7 +115,9 @@ static bool needs_checks(const struct search *search, const struct search_plan *
     if (plan->sort == SEARCH_BY_SUBMISSION)
         covered = (uint32_t)(plan->index != INDEX_SUBMITTED) + range;
     assert(covered <= filters);
-    return filters > covered || !index_value_is_exact(&plan->value);
+    return filters > covered || mixes_kinds(search, plan) ||
+           !index_value_is_exact(&plan->values[SEARCH_ROOTS]) ||
+           !index_value_is_exact(&plan->values[SEARCH_SUBORDERS]);
 }
 
 /* ---- how many orders ---- */
@@ -137,9 +152,9 @@ static bool probe_order(void *ctx, struct text order_id, struct text row)
 
 /* At least PROBE_MAX match: how many there may be. */
 static uint64_t guess(const struct search *search, const struct search_plan *plan,
-                      const struct order_counts *counts)
+                      enum search_kind kind, const struct order_counts *counts)
 {
-    const uint64_t *by_state = counts->by_state;
+    const uint64_t *by_state = kind == SEARCH_ROOTS ? counts->by_state : counts->suborders;
     uint64_t active = by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] +
                       by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
     uint64_t ended = by_state[ORDER_PROCESSED] + by_state[ORDER_COMPENSATED];
@@ -156,8 +171,8 @@ static uint64_t guess(const struct search *search, const struct search_plan *pla
     return plan->index == INDEX_ERROR ? active + by_state[ORDER_COMPENSATED] : active;
 }
 
-static uint64_t estimate(const struct search *search, const struct search_plan *plan,
-                         struct console_partition *partition)
+static uint64_t estimate_kind(const struct search *search, const struct search_plan *plan,
+                              enum search_kind kind, struct console_partition *partition)
 {
     struct error error;
     struct probe probe = {.search = search};
@@ -166,13 +181,29 @@ static uint64_t estimate(const struct search *search, const struct search_plan *
         plan->sort == SEARCH_BY_ID
             ? store_scan_orders_of(store, search->id_prefix, TEXT(""), probe_order, &probe, &error)
             : store_scan_index(
-                  store, plan->index, index_value_text(&plan->value),
+                  store, plan->index, index_value_text(&plan->values[kind]),
                   plan->sort == SEARCH_BY_SUBMISSION ? search_newest(search) : INT64_MAX, TEXT(""),
                   plan->sort == SEARCH_BY_SUBMISSION ? probe_index : probe_change, &probe, &error);
     if (class == ERROR_OK && probe.found < PROBE_MAX)
         return probe.found;
-    uint64_t orders = guess(search, plan, console_partition_counts(partition));
+    uint64_t orders = guess(search, plan, kind, console_partition_counts(partition));
     return orders > PROBE_MAX ? orders : PROBE_MAX; /* the walk reports what is damaged */
+}
+
+static uint64_t estimate(const struct search *search, const struct search_plan *plan,
+                         struct console_partition *partition)
+{
+    uint64_t orders = 0;
+    for (int kind = 0; kind < SEARCH_KIND_COUNT; kind++)
+        if (search_walks(search, plan, (enum search_kind)kind))
+            orders += estimate_kind(search, plan, (enum search_kind)kind, partition);
+    return orders;
+}
+
+bool search_walks(const struct search *search, const struct search_plan *plan,
+                  enum search_kind kind)
+{
+    return plan->sort == SEARCH_BY_ID ? kind == SEARCH_ROOTS : !search->without[kind];
 }
 
 int64_t search_newest(const struct search *search)

@@ -7,9 +7,9 @@
 
 struct search_plan {
     enum search_sort sort;
-    enum store_index index; /* not by id: that walks the orders themselves */
-    struct index_value value;
-    bool checks; /* the walk alone does not decide */
+    enum store_index index;                       /* not by id: that walks the orders themselves */
+    struct index_value values[SEARCH_KIND_COUNT]; /* one for each kind of orders */
+    bool checks;                                  /* the walk alone does not decide */
 };
 
 /* Chooses the filter that the fewest orders match, for all partitions alike, among those whose
@@ -17,6 +17,9 @@ struct search_plan {
 void search_plan_make(struct console_partition *const partitions[], int32_t partition_count,
                       const struct search *search, struct search_plan *ret_plan);
 
+/* Whether the index is walked for orders of this kind. Walks by id lead to both at once. */
+bool search_walks(const struct search *search, const struct search_plan *plan,
+                  enum search_kind kind);
 /* Where a walk along INDEX_SUBMITTED, INDEX_CUSTOMER or INDEX_ATTRIBUTE begins and ends. */
 int64_t search_newest(const struct search *search);
 static inline bool search_is_too_old(const struct search *search, int64_t accepted_at)

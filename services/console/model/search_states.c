@@ -46,7 +46,9 @@ static enum order_state most_frequent(const struct counting *counting)
     for (int32_t i = 0; i < counting->partition_count; i++) {
         const struct order_counts *counts = console_partition_counts(counting->partitions[i]);
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
-            orders[state] += counts->by_state[state];
+            orders[state] +=
+                (counting->search->without[SEARCH_ROOTS] ? 0 : counts->by_state[state]) +
+                (counting->search->without[SEARCH_SUBORDERS] ? 0 : counts->suborders[state]);
     }
     for (int state = 1; state < ORDER_STATE_COUNT; state++)
         most = orders[state] > orders[most] ? state : most;

@@ -311,8 +311,9 @@ static const enum event_kind rate_events[STATS_RATE_COUNT] = {
 static void count_event(struct stats *stats, const struct event *event, const struct order *order,
                         int64_t at)
 {
+    bool is_root = order == NULL || order->details.parent == NULL;
     for (int rate = 0; rate < STATS_RATE_COUNT; rate++)
-        if (rate_events[rate] == event->kind)
+        if (rate_events[rate] == event->kind && is_root)
             stats_add_rate(stats, at / STATS_STEP_MS, (enum stats_rate)rate, 1);
     if (order == NULL)
         return;

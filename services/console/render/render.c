@@ -22,6 +22,9 @@ json_t *render_order_alert(const struct order *order, int32_t partition)
         json_codec_add(at_fault, &binding_step_row, step, fields, JSON_CODEC_NULLS);
         json_array_append_new(steps, at_fault);
     }
+    json_codec_put(object, "root",
+                   order->details.parent != NULL ? json_codec_text(order->details.parent->root)
+                                                 : json_null());
     json_codec_put(object, "steps_in_error", steps);
     return object;
 }

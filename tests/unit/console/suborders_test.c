@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define OF_STEP "/api/orders/o/suborders?step=W"
 #define WHO "\"by\": \"ann\", \"reason\": \"x\""
@@ -31,6 +32,7 @@ static void report(const char *order_id, const char *step, bool succeeded)
 static void open_world(void)
 {
     world = world_new(7, "A");
+    world->now = clock_wall_ms(clock_real()) - 60000; /* rates are of the last minutes */
     world_use_workflow(world, workflow);
     world_submit(world, "o", "test");
     world_schedule(world);
@@ -53,7 +55,7 @@ Test(console_suborders, list_the_items_of_a_step)
           {"next", "null"}, {"suborders.0.item", "0"}, {"suborders.0.order_id", "o~W~0"},
           {"suborders.0.outcome", "held"}, {"suborders.0.state", "Held"},
           {"suborders.0.expired", "false"}, {"suborders.0.generation", "0"},
-          {"suborders.0.submitted_at", "~1970"}, {"suborders.0.output.ok", "0.1"},
+          {"suborders.0.submitted_at", "~T"}, {"suborders.0.output.ok", "0.1"},
           {"suborders.0.problem", "null"}, {"suborders.1.outcome", "failed"},
           {"suborders.1.state", "Compensated"}, {"suborders.1.reason_code", "Declined"},
           {"suborders.1.problem", "~no funds"}, {"suborders.1.output", "null"},
@@ -139,6 +141,105 @@ Test(console_suborders, are_a_tree_of_those_that_are_open_or_failed)
     SHOWS(world_get(world, 200, "/api/orders/o/tree?depth=0"), {"steps.0.suborders", "[0]"});
     SHOWS(world_get(world, 200, "/api/orders/o~W~2/tree"), {"order_id", "o~W~2"},
           {"steps.0.suborders", "[1]"});
+}
+
+/* ---- lists ---- */
+
+static int64_t total(const json_t *numbers)
+{
+    int64_t sum = 0;
+    size_t i;
+    const json_t *number;
+    json_array_foreach(numbers, i, number)
+        sum += json_integer_value(number);
+    return sum;
+}
+
+static void lists(const char *query, const char *count)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "/api/orders?%s", query);
+    SHOWS(world_get(world, 200, path), {"orders", count}, {"next", "null"});
+    snprintf(path, sizeof(path), "/api/orders/count?%s", query);
+    json_t *counted = world_get(world, 200, path);
+    cr_expect_eq(world_int(counted, "orders"), atoll(count + 1), "%s", query);
+    json_decref(counted);
+}
+
+/* 1 root, 5 items, of which two have a sub-order of their own. */
+Test(console_suborders, are_not_in_lists_unless_asked_for)
+{
+    static const struct {
+        const char *query;
+        const char *count;
+    } cases[] = {
+        {"", "[1]"},
+        {"all=1", "[8]"},
+        {"customer=17850", "[1]"},
+        {"customer=17850&all=1", "[8]"},
+        {"state=Processing", "[1]"},
+        {"state=Processing&all=1", "[5]"},
+        {"state=Held", "[0]"},
+        {"state=Held&all=1", "[1]"},
+        {"workflow=test", "[1]"},
+        {"workflow=test/W", "[5]"},
+        {"workflow=test/W/Deep", "[2]"},
+        {"workflow=test/W&workflow_version=1&state=Held", "[1]"},
+        {"attribute=reeve.root=o", "[7]"},
+        {"attribute=reeve.root=o&state=Compensated", "[1]"},
+        {"attribute=reeve.parent=o", "[5]"},
+        {"attribute=reeve.parent=o~W~2", "[1]"},
+        {"attribute=reeve.root=o~W~2", "[0]"},
+        {"step=A", "[0]"},
+        {"step=A&all=1", "[2]"},
+        {"error=Declined", "[0]"},
+        {"error=Declined&all=1", "[1]"},
+        {"id_prefix=o", "[1]"},
+        {"id_prefix=o&all=1", "[8]"},
+        {"id_prefix=o~W~2", "[2]"},
+        {"since=1970-01-01T00:00:00Z", "[1]"},
+        {"since=1970-01-01T00:00:00Z&all=1", "[8]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        lists(cases[i].query, cases[i].count);
+    json_t *page = world_get(world, 200, "/api/orders?all=1&limit=5");
+    char next[512];
+    snprintf(next, sizeof(next), "/api/orders?all=1&cursor=%s", world_text(page, "next"));
+    json_decref(page);
+    SHOWS(world_get(world, 200, next), {"orders", "[3]"}, {"next", "null"});
+    SHOWS(world_get(world, 200, "/api/counts"), {"orders", "1"}, {"by_state.Held", "0"},
+          {"by_workflow.test/W.Held", "1"});
+    json_t *overview = world_get(world, 200, "/api/overview");
+    cr_expect_eq(total(world_at(overview, "rates.submitted")), 1);
+    cr_expect_eq(total(world_at(overview, "rates.compensated")), 0);
+    SHOWS(overview, {"by_state.Processing", "1"}, {"by_state.Compensated", "0"});
+}
+
+/* A customer may be called as the values of sub-orders are. */
+Test(console_suborders, are_not_taken_for_orders_of_other_customers)
+{
+    world_submit_details(world, "p", "test", TEXT("~17850"), NULL, 0);
+    world_schedule(world);
+    world_settle(world);
+    lists("customer=17850&all=1", "[8]");
+    lists("customer=~17850", "[1]");
+    lists("customer=~17850&all=1", "[4]");
+}
+
+Test(console_suborders, have_one_alert_for_a_tree)
+{
+    world_use_workflow(world, "Name: test\nVersion: 1\nSteps:\n"
+                              "  - Name: W\n"
+                              "    ForEach: {Items: [1, 2, 3]}\n"
+                              "    Steps: [{Name: A, Agent: agent, OnExhausted: error}]\n");
+    world_submit(world, "q", "test");
+    world_schedule(world);
+    report("q~W~0", "A", false);
+    report("q~W~2", "A", false);
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/alerts"), {"orders", "[1]"}, {"orders.0.order_id", "q~W~2"},
+          {"orders.0.root", "q"}, {"orders.0.others", "1"}, {"orders.0.tree", NULL});
+    SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"});
 }
 
 /* ---- operators ---- */

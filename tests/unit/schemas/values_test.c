@@ -213,6 +213,7 @@ Test(schemas_values, rejects_an_invalid_order_with_a_reason)
     REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = -1);
     REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = DECIMAL_UNSCALED_MAX + 1);
     REFUSES("lines[0]: the order's total", lines[0].unit_price.unscaled = DECIMAL_UNSCALED_MAX);
+    REFUSES("\"reeve.\", as reeve.root does", attributes[1].name = TEXT("reeve.root"));
     REFUSES("two attributes are named b", attributes[1].name = TEXT("b"));
     REFUSES("attributes", attributes[1].name = TEXT(""));
     REFUSES("attributes", attributes[1].name = ((struct text){x, ATTRIBUTE_NAME_BYTES_MAX + 1}));
