@@ -27,6 +27,7 @@ static void on_decided(void *ctx, struct console_partition *partition,
     struct console *console = ctx;
     const struct decision *decision = &folded->record->decision;
     operator_commands_decided(console->commands, record->partition, record->offset, decision);
+    tree_commands_decided(console->trees, record->partition, decision);
     if (console_partition_is_live(partition) && !text_empty(decision->order_id))
         changes_add(console->changes, record->partition, record, decision, folded->order);
     if (folded->order != NULL && order_ended(folded->order))
@@ -88,7 +89,9 @@ static void on_cluster_ready(void *ctx)
         events_new(cluster_loop(cluster), console->service->metrics, console->changes);
     console->order_waits = order_waits_new(cluster_loop(cluster), api->partitions,
                                            api->partition_count, answer_order, api);
-    console->commands = operator_commands_new(cluster, on_commands_settled, console);
+    console->trees = tree_commands_new(api);
+    console->commands =
+        operator_commands_new(cluster, console->trees, on_commands_settled, console);
     console->pauses = agent_pauses_new(cluster);
     api->agents = agent_pauses_table(console->pauses);
     console->workflow_changes = workflow_changes_new(cluster, api->agents);
@@ -152,6 +155,7 @@ void console_free(struct console *console)
 {
     struct api *api = &console->api;
     http_pendings_drain(&api->replays);
+    tree_commands_drain(console->trees);
     order_waits_drain(console->order_waits);
     if (api->owners != NULL)
         owners_drain(api->owners);
@@ -169,6 +173,7 @@ void console_free(struct console *console)
     api->partition_count = 0;
     cluster_close(api->cluster);
     operator_commands_free(console->commands);
+    tree_commands_free(console->trees);
     dead_letter_api_free(console->dead_letters);
     owners_free(api->owners);
     agent_pauses_free(console->pauses);
@@ -223,6 +228,7 @@ static void drain(void *state)
     order_waits_drain(console->order_waits);
     http_pendings_drain(&console->api.replays);
     changes_drain(console->changes);
+    tree_commands_drain(console->trees);
     operator_commands_drain(console->commands);
 }
 

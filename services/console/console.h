@@ -11,6 +11,7 @@
 #include "services/console/api/operator_commands.h"
 #include "services/console/api/schedule_changes.h"
 #include "services/console/api/service_list.h"
+#include "services/console/api/tree_commands.h"
 #include "services/console/api/workflow_changes.h"
 #include "services/console/dead_letters/dead_letters.h"
 #include "services/console/live/changes.h"
@@ -26,6 +27,7 @@ struct console {
     struct events *events;
     struct order_waits *order_waits;
     struct operator_commands *commands;
+    struct tree_commands *trees;
     struct dead_letter_api *dead_letters;
     struct agent_pauses *pauses;
     struct workflow_changes *workflow_changes;

@@ -50,6 +50,7 @@ static const struct {
 #define TIME_FIELD(type, need, name) #name,
 #define ENUM_FIELD(type, need, name, otherwise) #name,
 #define SENDER_FIELD(type, need, name, limits)
+#define TREE_FIELD(type) "tree",
 #define END_FIELDS(type) NULL},
 #include "engine/commands.def"
 };

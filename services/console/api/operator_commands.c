@@ -10,6 +10,7 @@
 #include "schemas/json/json_codec.h"
 #include "schemas/json/signal_json.h"
 #include "services/console/api/api.h"
+#include "services/console/api/tree_commands.h"
 #include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
+enum { EARLY_MAX = 64, FIELDS_MAX = 16, OFFSET_UNKNOWN = -1 };
 
 /* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
  * known which one it is: those about the same order are kept until then. */
@@ -38,6 +39,7 @@ struct operator_command {
 
 struct operator_commands {
     struct cluster *cluster; /* not to be used by operator_commands_free() */
+    struct tree_commands *trees;
     struct http_pendings pendings;
     struct heap_arena heap;
 };
@@ -247,6 +249,32 @@ static bool check_timeout(struct json_value body, const struct command *cmd,
     return false;
 }
 
+/* Takes `tree` out of the body, which is what the command's fields are read from. */
+static enum error_class take_tree(struct json_value *body, const char *const fields[],
+                                  struct arena *arena, const char *ret_fields[FIELDS_MAX + 1],
+                                  bool *ret_tree, struct error *ret_error)
+{
+    bool may = false;
+    uint32_t count = 0;
+    struct json_value tree = json_value_member(*body, TEXT("tree"), NULL);
+    for (uint32_t i = 0; fields[i] != NULL; i++) {
+        bool is_tree = strcmp(fields[i], "tree") == 0;
+        may = may || is_tree;
+        if (!is_tree)
+            ret_fields[count++] = fields[i];
+    }
+    assert(count <= FIELDS_MAX);
+    ret_fields[count] = NULL;
+    *ret_tree = false;
+    if (!may || json_value_kind(tree) == JSON_KIND_NONE)
+        return ERROR_OK;
+    if (json_value_kind(tree) != JSON_KIND_BOOLEAN)
+        return error_set(ret_error, CODE_BAD_FIELD, "tree: expected true or false");
+    *ret_tree = json_value_boolean(tree);
+    *body = request_body_without(*body, "tree", arena);
+    return ERROR_OK;
+}
+
 /* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
 static enum error_class read_command(struct json_value body, enum command_kind kind,
                                      const char *const fields[], struct text order_id,
@@ -312,12 +340,15 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     struct command cmd;
     struct error error;
     struct json_value body;
+    const char *of_command[FIELDS_MAX + 1];
+    bool tree = false;
     if (!api_read_order_id(exchange, &order_id) ||
         !http_pendings_admit(&commands->pendings, exchange))
         return;
     heap_arena_reset(&commands->heap);
     if (request_body_read(exchange, &commands->heap.arena, &body, &error) != ERROR_OK ||
-        read_command(body, kind, fields, order_id, &commands->heap.arena, &cmd, &error) !=
+        take_tree(&body, fields, &commands->heap.arena, of_command, &tree, &error) != ERROR_OK ||
+        read_command(body, kind, of_command, order_id, &commands->heap.arena, &cmd, &error) !=
             ERROR_OK) {
         http_respond_error(exchange, 400, CODE_BAD_REQUEST, "%s", error.message);
     } else if (names_unknown_version(commands, &cmd)) {
@@ -326,9 +357,12 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
             (unsigned)cmd.migrate_order.version, TEXT_ARG(cmd.migrate_order.workflow));
     } else {
         log_info("operator command", LOG_STR("command", command_kind_name(kind)),
-                 LOG_TEXT("order", cmd.order_id),
+                 LOG_TEXT("order", cmd.order_id), LOG_STR("tree", tree ? "true" : "false"),
                  LOG_TEXT("by", request_body_text(body, "by", &commands->heap.arena)));
-        append(commands, exchange, &cmd);
+        if (tree)
+            tree_commands_begin(commands->trees, exchange, &cmd);
+        else
+            append(commands, exchange, &cmd);
     }
 }
 
@@ -446,12 +480,14 @@ uint32_t operator_commands_outstanding(const struct operator_commands *commands)
 
 /* ---- life ---- */
 
-struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
-                                                void *ctx)
+struct operator_commands *operator_commands_new(struct cluster *cluster,
+                                                struct tree_commands *trees,
+                                                void (*settled)(void *ctx), void *ctx)
 {
     struct operator_commands *commands = calloc(1, sizeof(*commands));
     assert(commands != NULL);
     commands->cluster = cluster;
+    commands->trees = trees;
     http_pendings_init(&commands->pendings, &command_kind, cluster_loop(cluster), settled, ctx);
     heap_arena_init(&commands->heap, 16 * 1024);
     return commands;

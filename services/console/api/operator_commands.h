@@ -16,6 +16,7 @@
 #include "replica/cluster/cluster.h"
 
 struct operator_commands;
+struct tree_commands;
 
 enum {
     OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
@@ -25,14 +26,16 @@ enum {
 };
 
 /* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */
-struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
-                                                void *ctx);
+struct operator_commands *operator_commands_new(struct cluster *cluster,
+                                                struct tree_commands *trees,
+                                                void (*settled)(void *ctx), void *ctx);
 /* After cluster_close(): outstanding commands are answered and forgotten. */
 void operator_commands_free(struct operator_commands *commands);
 void operator_commands_drain(struct operator_commands *commands);
 
 /* Answers the exchange later; at once when it is wrong. The path's {id} is the order. `fields`:
- * those that the body may have; ends with NULL. */
+ * those that the body may have; ends with NULL. One of them may be `tree`, which is not the
+ * command's: if it is true, the command is about the order's whole tree (tree_commands.h). */
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
                              const char *const fields[], struct http_exchange *exchange);
 /* The same for POST /api/orders/{id}/signals/{step} (schemas/json/signal_json.h), which is not only

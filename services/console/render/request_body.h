@@ -13,5 +13,8 @@ enum error_class request_body_read(const struct http_exchange *exchange, struct 
 /* A member that is a text, unescaped; it borrows the body, or is new in `arena`. Without data: it
  * is not there, or not a text. */
 struct text request_body_text(struct json_value body, const char *name, struct arena *arena);
+/* The body, canonical, without that member; new in `arena`. */
+struct json_value request_body_without(struct json_value body, const char *name,
+                                       struct arena *arena);
 
 #endif

@@ -254,6 +254,56 @@ Test(console_suborders, fail_alone_by_hand)
           {"suborders.3.outcome", "submitted"});
 }
 
+Test(console_suborders, are_paused_and_resumed_with_their_tree)
+{
+    SHOWS(world_post(world, 200, "/api/orders/o/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "6"}, {"failed", "[0]"}, {"failed_count", "0"});
+    world_settle(world);
+    lists("paused=1&all=1", "[6]");
+    cr_assert_neq(world_order(world, "o~W~2~Deep")->paused_at, 0);
+    cr_assert_neq(world_order(world, "o~W~0")->paused_at, 0, "it is held");
+    cr_assert_eq(world_order(world, "o~W~1")->paused_at, 0, "it has ended");
+    SHOWS(world_post(world, 200, "/api/orders/o/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "6"}, {"failed", "[0]"});
+    SHOWS(world_post(world, 200, "/api/orders/o/resume", "{" WHO ", \"tree\": true}"),
+          {"orders", "6"}, {"failed", "[0]"});
+    world_settle(world);
+    lists("paused=1&all=1", "[0]");
+    SHOWS(world_post(world, 200, "/api/orders/o/pause", "{" WHO ", \"tree\": false}"),
+          {"command.kind", "PauseOrder"});
+    world_settle(world);
+    lists("paused=1&all=1", "[1]");
+}
+
+Test(console_suborders, are_cancelled_with_their_tree)
+{
+    SHOWS(world_post(world, 200, "/api/orders/o/cancel", "{" WHO ", \"tree\": true}"),
+          {"orders", "~"}, {"failed", "[0]"});
+    world_settle(world);
+    cr_assert_eq(world_order(world, "o")->state, ORDER_COMPENSATING);
+    cr_assert_eq(world_order(world, "o~W~0")->state, ORDER_COMPENSATING, "by its parent");
+    cr_assert(world_order(world, "o~W~3")->cancelled ||
+              world_order(world, "o~W~3")->state == ORDER_COMPENSATING);
+}
+
+Test(console_suborders, do_not_count_as_the_root_of_a_tree)
+{
+    world_refuses(world, 409, "HeldByParent", "/api/orders/o~W~2/pause",
+                  "{" WHO ", \"tree\": true}", "the root of its tree, o");
+    world_refuses(world, 404, "UnknownOrder", "/api/orders/x/pause", "{" WHO ", \"tree\": true}",
+                  "x");
+    world_refuses(world, 400, "BadRequest", "/api/orders/o/pause", "{" WHO ", \"tree\": 1}",
+                  "tree: expected true or false");
+    world_refuses(world, 400, "BadRequest", "/api/orders/o/resubmit", "{" WHO ", \"tree\": true}",
+                  "tree");
+    world_refuses(world, 400, "BadRequest", "/api/orders/o/pause", "{\"tree\": true}", "by");
+    /* What the root refuses is not asked of the others. */
+    world->kills = "CommandQuarantined";
+    world_refuses(world, 409, "CommandQuarantined", "/api/orders/o/pause",
+                  "{" WHO ", \"tree\": true}", "it \"fails\"");
+    cr_assert_eq(world_order(world, "o~W~2")->paused_at, 0);
+}
+
 Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
 {
     static const char path[] = "/api/orders/o~W~0/settle";
