@@ -2,6 +2,7 @@
 #include "cli/console/operator_command.h"
 
 #include "cli/console/orders.h"
+#include "cli/field.h"
 
 #include <assert.h>
 
@@ -54,6 +55,40 @@ static bool query(const struct run *run, const char *order_id, const json_t *bod
     return false;
 }
 
+enum error_class operator_command_add_tree(struct cli *cli, char **last, json_t *body,
+                                           struct error *ret_error)
+{
+    (void)last;
+    (void)ret_error;
+    if (cli_flag_given(cli, "tree"))
+        json_object_set_new(body, "tree", json_true());
+    return ERROR_OK;
+}
+
+/* Of a tree, in the columns of a Decision. */
+static int put_tree(const struct run *run, const char *order_id, const json_t *answer,
+                    struct output *output)
+{
+    size_t i;
+    const json_t *failed;
+    json_t *row = json_copy((json_t *)(uintptr_t)answer);
+    long long refused = field_int(answer, "failed_count");
+    json_object_set_new(row, "order_id", json_string(order_id));
+    json_object_set_new(row, "events",
+                        json_pack("[{s:o}]", "words",
+                                  json_sprintf("%lld orders of its tree, %lld refused",
+                                               field_int(answer, "orders"), refused)));
+    output_row(output, row);
+    json_array_foreach(json_object_get(answer, "failed"), i, failed) {
+        fputs("reeve: ", run->cli->err);
+        output_text(run->cli->err, field_text(failed, "order_id"), 0);
+        fprintf(run->cli->err, ": %s: ", field_text(failed, "code"));
+        output_text(run->cli->err, field_text(failed, "reason"), 0);
+        fputc('\n', run->cli->err);
+    }
+    return refused > 0 ? EXIT_CODE_NEGATIVE : EXIT_CODE_OK;
+}
+
 static int send_one(void *ctx, const char *order_id, struct output *output)
 {
     const struct run *run = ctx;
@@ -64,6 +99,8 @@ static int send_one(void *ctx, const char *order_id, struct output *output)
         return code;
     if (answer.status != 200)
         code = console_refused(run->cli, &answer, order_id);
+    else if (json_is_true(json_object_get(run->body, "tree")))
+        code = put_tree(run, order_id, answer.json, output);
     else
         output_row(output, json_incref(answer.json));
     console_answer_deinit(&answer);

@@ -37,4 +37,12 @@ int operator_command_run(struct cli *cli);
 #define OPERATOR_FLAGS SIGNATURE_FLAGS("the history")
 extern const struct cli_flag operator_flags[];
 
+/* For verbs that may be about an order's whole tree, and their add_fields. */
+#define OPERATOR_TREE_FLAG                                                                     \
+    {                                                                                          \
+        "tree", NULL, "Also each sub-order of the order's tree that has not ended; of a root." \
+    }
+enum error_class operator_command_add_tree(struct cli *cli, char **last, json_t *body,
+                                           struct error *ret_error);
+
 #endif

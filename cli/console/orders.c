@@ -20,6 +20,7 @@ static const struct cli_flag list_flags[] = {
     ORDER_FILTER_FLAGS,
     ORDER_FILTER_STEP_FLAG,
     {"limit", "N", "At most N orders; 50 by default, 0 = all."},
+    {"all", NULL, "Also sub-orders, which are left out otherwise."},
     {"wide", NULL, "Also shows when orders were submitted, and their customers."},
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
@@ -27,6 +28,7 @@ static const struct cli_flag list_flags[] = {
 static const struct cli_flag count_flags[] = {
     ORDER_FILTER_FLAGS,
     ORDER_FILTER_STEP_FLAG,
+    {"all", NULL, "Also sub-orders, which are left out otherwise."},
     {"states", NULL, "With a filter: counts the orders of each state as well."},
     {"versions", NULL, "Counts each version of a workflow by itself; without a filter."},
     CONSOLE_FLAG,
@@ -46,6 +48,44 @@ static const struct cli_flag watch_flags[] = {
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
+
+static const struct cli_flag tree_flags[] = {
+    {"all", NULL, "Also sub-orders that are done; else those that are open or have failed."},
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+static const struct cli_flag pause_flags[] = {
+    OPERATOR_FLAGS, OPERATOR_TREE_FLAG, TARGET_STEP_FLAG,
+    TARGET_FLAGS,   CONSOLE_FLAG,       {NULL, NULL, NULL},
+};
+static const struct cli_flag settle_flags[] = {
+    OPERATOR_FLAGS,
+    BULK_FLAGS("orders"),
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+
+static bool is_keep(const char *how)
+{
+    return strcmp(how, "keep") == 0;
+}
+
+static bool check_settle(struct cli *cli, char **last, int *ret_code)
+{
+    if (is_keep(last[0]) || strcmp(last[0], "undo") == 0)
+        return true;
+    *ret_code = cli_usage(cli, "expected keep or undo, not %.60s", last[0]);
+    return false;
+}
+
+static enum error_class add_settle(struct cli *cli, char **last, json_t *body,
+                                   struct error *ret_error)
+{
+    (void)cli;
+    (void)ret_error;
+    json_object_set_new(body, "keep", json_boolean(is_keep(last[0])));
+    return ERROR_OK;
+}
 
 static const struct cli_flag amend_flags[] = {
     {"input", "FILE|JSON", "The whole new input: JSON, or a file of it."},
@@ -92,6 +132,15 @@ static const struct cli_verb verbs[] = {
         .run = orders_run_history,
     },
     {
+        .name = "tree",
+        .arguments = "ORDER",
+        .summary = "Shows an order with its sub-orders on all levels: those that are open or have "
+                   "failed. Exit code 1: there is no such order.",
+        .examples = "reeve orders tree 536365\nreeve orders tree 536365 --all",
+        .flags = tree_flags,
+        .run = orders_run_tree,
+    },
+    {
         .name = "watch",
         .arguments = "[ORDER]",
         .summary = "Shows the events of all orders, or of one, from now on until Ctrl-C.",
@@ -119,19 +168,35 @@ static const struct cli_verb verbs[] = {
             "Pauses orders: attempts in flight may end, no step starts, and the order's deadline "
             "still applies. Exit code 1: the scheduler refused.",
         .examples = "reeve orders pause 536365 --reason 'the customer called'\n"
-                    "reeve orders pause --step ShipOrder --reason 'stocktaking'",
-        .flags = operator_flags,
+                    "reeve orders pause --step ShipOrder --reason 'stocktaking'\n"
+                    "reeve orders pause 536365 --tree --reason 'with all its sub-orders'",
+        .flags = pause_flags,
         .run = operator_command_run,
-        .of = &(const struct operator_verb){.action = "pause"},
+        .of = &(const struct operator_verb){.action = "pause",
+                                            .add_fields = operator_command_add_tree},
     },
     {
         .name = "resume",
         .arguments = "[ORDER...|-]",
         .summary = "Ends the pause of orders. Exit code 1: the scheduler refused.",
         .examples = "reeve orders resume 536365 --reason 'it is settled'",
-        .flags = operator_flags,
+        .flags = pause_flags,
         .run = operator_command_run,
-        .of = &(const struct operator_verb){.action = "resume"},
+        .of = &(const struct operator_verb){.action = "resume",
+                                            .add_fields = operator_command_add_tree},
+    },
+    {
+        .name = "settle",
+        .arguments = "ORDER keep|undo",
+        .summary = "Keeps or undoes a held order whose parent is unknown, in its parent's place. "
+                   "Exit code 1: the scheduler refused.",
+        .examples = "reeve orders settle 'o-7~Update~3' undo --reason 'its parent was lost'",
+        .flags = settle_flags,
+        .run = operator_command_run,
+        .of = &(const struct operator_verb){.action = "settle",
+                                            .last_count = 1,
+                                            .check = check_settle,
+                                            .add_fields = add_settle},
     },
     {
         .name = "amend",

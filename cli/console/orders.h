@@ -17,6 +17,7 @@ int orders_run_list(struct cli *cli);
 int orders_run_get(struct cli *cli);
 int orders_run_history(struct cli *cli);
 int orders_run_watch(struct cli *cli);
+int orders_run_tree(struct cli *cli);
 int orders_run_count(struct cli *cli);
 extern const struct operator_verb orders_amend;
 

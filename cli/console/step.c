@@ -2,6 +2,7 @@
 /* `reeve step`: an operator ends a step by hand. */
 #include "base/heap_arena.h"
 #include "base/json.h"
+#include "base/numbers.h"
 #include "cli/console/operator_command.h"
 #include "engine/workflow.h"
 #include "schemas/json/json_codec.h"
@@ -51,9 +52,16 @@ static enum error_class add_skipped(struct cli *cli, char **last, json_t *body,
 static enum error_class add_failed(struct cli *cli, char **last, json_t *body,
                                    struct error *ret_error)
 {
-    (void)cli;
+    int64_t item;
+    const char *given = cli_flag_value(cli, "item");
     if (put_text(body, "step", last[0], ret_error) != ERROR_OK)
         return ERROR_REJECT;
+    if (given != NULL) {
+        if (!number_parse(text_of(given), 0, SUBORDERS_MAX - 1, &item))
+            return error_set(ret_error, CODE_USAGE, "--item %.40s: expected 0 to %d", given,
+                             SUBORDERS_MAX - 1);
+        json_object_set_new(body, "item", json_integer(item));
+    }
     return put_text(body, "error_name", last[1], ret_error);
 }
 
@@ -81,7 +89,12 @@ static const struct cli_flag skip_flags[] = {
     {NULL, NULL, NULL},
 };
 static const struct cli_flag fail_flags[] = {
-    OPERATOR_FLAGS, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL}};
+    {"item", "N", "Of a step with sub-orders: its item N, from 0, fails alone."},
+    OPERATOR_FLAGS,
+    TARGET_FLAGS,
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
 
 static const struct cli_verb verbs[] = {
     {
@@ -119,7 +132,9 @@ static const struct cli_verb verbs[] = {
         .arguments = "[ORDER...|-] STEP ERROR",
         .summary = "Makes a waiting step fail as if its agent had reported ERROR: Retry, Catch and "
                    "OnExhausted of the workflow follow. Exit code 1: the scheduler refused.",
-        .examples = "reeve step fail 536365 TakePayment PaymentDeclined --reason 'the bank called'",
+        .examples =
+            "reeve step fail 536365 TakePayment PaymentDeclined --reason 'the bank called'\n"
+            "reeve step fail 536365 Update Stuck --item 3 --reason 'it never answers'",
         .flags = fail_flags,
         .run = operator_command_run,
         .of = &(const struct operator_verb){.action = "fail",

@@ -80,12 +80,15 @@ static int run(struct cli *cli)
         return cli_flag_given(cli, "reply-to")
                    ? cli_usage(cli, "--reply-to goes with --no-wait: here the answer is awaited")
                    : operator_command_run(cli);
+    if (cli_flag_given(cli, "tree"))
+        return cli_usage(cli, "--tree needs the console: leave out --no-wait");
     return cli->argument_count > 0 ? send(cli)
                                    : cli_usage(cli, "--no-wait needs the ids of the orders");
 }
 
 static const struct cli_flag flags[] = {
     OPERATOR_FLAGS,
+    OPERATOR_TREE_FLAG,
     TARGET_STEP_FLAG,
     TARGET_FLAGS,
     {"no-wait", NULL,
@@ -104,7 +107,8 @@ static const struct cli_verb verbs[] = {
                     "reeve cancel - --reason 'test data' --yes < ids.txt",
         .flags = flags,
         .run = run,
-        .of = &(const struct operator_verb){.action = "cancel"},
+        .of = &(const struct operator_verb){.action = "cancel",
+                                            .add_fields = operator_command_add_tree},
     },
 };
 

@@ -30,6 +30,7 @@ reeve_test(cli
         skip_check_test.c
         status_rows_test.c
         step_test.c
+        tree_test.c
         table_test.c
         token_test.c
         verify_fold_test.c

@@ -175,8 +175,8 @@ Test(cli_table, explains_mistakes)
         {"agents --output jsonx",
          "a command is missing before --output: list, get, pause or resume"},
         {"orders --limit=3",
-         "a command is missing before --limit=3: list, get, history, watch, count, "
-         "pause, resume or amend"},
+         "a command is missing before --limit=3: list, get, history, tree, watch, count, "
+         "pause, resume, settle or amend"},
         {"workflow deplyo x", "unknown command \"workflow deplyo\": did you mean \"deploy\"?"},
         {"import", "an argument is missing: FILE"},
         {"import a b", "unexpected argument \"b\""},
