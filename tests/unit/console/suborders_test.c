@@ -328,3 +328,22 @@ Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
           {"command.kind", "SettleSuborder"}, {"state", "Compensating"},
           {"events.0.data.by", "ann"});
 }
+
+Test(console_suborders, may_be_moved_to_another_version_of_their_body)
+{
+    static const char path[] = "/api/orders/o~W~3/migrate";
+    world_refuses(world, 400, "BadRequest", path,
+                  "{" WHO ", \"version\": 2, \"workflow\": \"test//W\"}", "NAME/STEP");
+    world_refuses(world, 409, "UnknownWorkflow", path,
+                  "{" WHO ", \"version\": 2, \"workflow\": \"test/W\"}", "version 2 of test/W");
+    struct workflow *first = world->workflow;
+    char second[sizeof(workflow)];
+    memcpy(second, workflow, sizeof(workflow));
+    strstr(second, "Version: ")[sizeof("Version: ") - 1] = '2';
+    world_use_workflow(world, second);
+    world->target = world->workflow;
+    world->workflow = first;
+    /* Without a name, the scheduler finds the body. */
+    SHOWS(world_post(world, 200, path, "{" WHO ", \"version\": 2}"),
+          {"events.0.kind", "OrderMigrated"}, {"events.0.data.workflow_version", "2"});
+}

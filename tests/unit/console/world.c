@@ -312,12 +312,14 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     if (name == NULL && cmd->kind == COMMAND_SUBMIT_ORDER)
         name = &cmd->submit_order.workflow;
     const struct workflow *pinned = name != NULL ? workflow_find_in_file(file, *name) : file;
+    const struct workflow *target = NULL;
+    if (cmd->kind == COMMAND_MIGRATE_ORDER && world->target != NULL && name != NULL)
+        target = workflow_find_in_file(world->target, *name);
     struct decide_input input = {.now = ++world->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
                                  .workflow = pinned,
-                                 .target =
-                                     cmd->kind == COMMAND_MIGRATE_ORDER ? world->target : NULL,
+                                 .target = target,
                                  .command_offset = record->offset,
                                  .command_time = record->timestamp};
     engine_decide(exists ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);

@@ -152,6 +152,23 @@ Test(engine_command, refuses_values_out_of_range)
     assert_refused(cmd, "workflow must be");
     cmd.migrate_order.workflow = (struct text){0};
     assert_valid(cmd);
+    static const char *const bodies[] = {"import/Waves", "import/Waves/Update"};
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        cmd.migrate_order.workflow = text_of(bodies[i]);
+        assert_valid(cmd);
+    }
+    static const char *const wrong[] = {"/", "/Waves", "import/", "import//Waves", "import/W w"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cmd.migrate_order.workflow = text_of(wrong[i]);
+        assert_refused(cmd, "workflow must be");
+    }
+    static char large[BODY_NAME_BYTES_MAX + 1];
+    for (size_t i = 0; i < sizeof(large); i++)
+        large[i] = i % 60 == 59 ? '/' : 'x';
+    cmd.migrate_order.workflow = (struct text){large, BODY_NAME_BYTES_MAX};
+    assert_valid(cmd);
+    cmd.migrate_order.workflow.size++;
+    assert_refused(cmd, "workflow must be");
 }
 
 Test(engine_command, refuses_what_no_order_tells_another_one)
