@@ -236,7 +236,7 @@ static void append_item(struct sentence *sentence, int64_t item)
         append(sentence, " item %lld", (long long)item);
 }
 
-/* "Load is orders of its own: 3 of import/Load version 2, until ..." */
+/* "Load has started sub-orders: 3 of import/Load version 2, until ..." */
 static void append_suborders_started(struct sentence *sentence, const struct event *event)
 {
     const struct suborders_started *started = &event->suborders_started;

@@ -10,7 +10,7 @@ export const signalWait = (order, step) =>
 
 // The steps that an operator may end by hand now, as the scheduler sees it.
 export function stepsFor(action, order, workflow) {
-  if (ended(order)) return [];
+  if (ended(order) || order.state === 'Held') return [];
   const direction = phase(order) === 'Compensating' ? 'undo' : 'do';
   const settled = new Set(order.steps.filter((step) =>
     ['Processed', 'Skipped', 'Caught'].includes(step.state)).map((step) => step.step));
@@ -45,7 +45,7 @@ function pastPivot(order, workflow) {
 
 // Why an order that has not ended can no longer be undone, or null.
 export function whyNoWayBack(order, workflow) {
-  if (ended(order) || phase(order) === 'Compensating') return null;
+  if (ended(order) || order.state === 'Held' || phase(order) === 'Compensating') return null;
   const { pivot, step } = pastPivot(order, workflow);
   if (!step) return null;
   const what = step === pivot ? `The pivot ${step}` : `Step ${step} after the pivot ${pivot}`;
@@ -55,7 +55,8 @@ export function whyNoWayBack(order, workflow) {
 // The actions that make sense for one order. `canMove`: to another version.
 export function actionsFor(order, workflow, canMove) {
   if (ended(order)) return [];
-  const canUndo = phase(order) !== 'Compensating' && !whyNoWayBack(order, workflow);
+  const held = order.state === 'Held'; // its parent decides
+  const canUndo = !held && phase(order) !== 'Compensating' && !whyNoWayBack(order, workflow);
   const sensible = {
     resubmit: order.state === 'Error',
     complete: stepsFor('complete', order, workflow).length > 0,
@@ -65,7 +66,7 @@ export function actionsFor(order, workflow, canMove) {
     cancel: canUndo,
     pause: !order.paused_at,
     resume: Boolean(order.paused_at),
-    migrate: canMove && phase(order) !== 'Compensating',
+    migrate: canMove && !held && phase(order) !== 'Compensating',
     amend: order.state === 'Error' && phase(order) !== 'Compensating' &&
       !order.steps.some((step) => step.state === 'Processing'),
   };

@@ -27,6 +27,13 @@ export const ACTIONS = {
   amend: { label: 'Amend input', verb: ['orders', 'amend'], about: 'Corrects the data of an order in Error; Resubmit then tries its steps with it. The scheduler refuses what a step with an effect reads.', fields: ['input'], single: true },
 };
 
+// Of an order with sub-orders, for all of its tree; what happens without that.
+const TREE = {
+  pause: 'Otherwise sub-orders that run go on; only no further one starts.',
+  resume: 'Otherwise sub-orders that were paused themselves stay so.',
+  cancel: 'Otherwise the order recalls its sub-orders by itself; those in Error wait for an operator.',
+};
+
 // ---- who ----
 
 export function rememberedBy() {
@@ -117,6 +124,9 @@ function fieldsOf(action, target) {
       : labelled('Step', h('input', { name: 'step', required: true, maxlength: 64, autocomplete: 'off',
         value: target.step ?? '' }), 'The same step of every order.'));
   if (wants.includes('versions')) made.push(...versionFields(target));
+  if (target.tree && TREE[action])
+    made.push(h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'tree' }), ' With all orders of its tree'),
+      h('small', { class: 'hint' }, TREE[action]));
   if (wants.includes('error'))
     made.push(labelled('Error', h('input', { name: 'error_name', required: true, maxlength: 64,
       autocomplete: 'off', placeholder: 'OutOfStock' }), 'The name that Retry and Catch of the workflow look for.'));
@@ -158,6 +168,14 @@ function readForm(action, target, form) {
   const nothing = Boolean(form.elements.nothing?.checked);
   const step = action === 'resubmit' && nothing ? value('vouched') : value('step');
   if (step) body.step = step;
+  if (target.item !== undefined) {
+    body.item = target.item;
+    words.push('--item', String(target.item));
+  }
+  if (form.elements.tree?.checked) {
+    body.tree = true;
+    words.push('--tree');
+  }
   if (value('error_name')) body.error_name = value('error_name');
   if (value('output')) {
     try {
@@ -282,9 +300,17 @@ function outcomeText(entry) {
   return (entry?.events ?? []).map((event) => event.words).join('; ');
 }
 
+// {orders, failed} of the tree.
+function outcomeOfTree(id, { orders, failed }) {
+  const first = failed[0];
+  const problem = first ? `; ${number(failed.length)} refused, such as ${first.order_id}: ${first.detail ?? first.message ?? first.code}` : '';
+  return { id, ok: !first, code: first?.code, text: `${count(orders, 'order')} of the tree${problem}` };
+}
+
 async function sendOne(action, id, body) {
   try {
     const entry = await post(`${orderPath(id)}/${action}`, body);
+    if (body.tree) return outcomeOfTree(id, entry);
     return { id, ok: true, state: entry?.state, text: outcomeText(entry) };
   } catch (error) {
     if (error.unknownUser || error.forbidden) throw error; // none of the others would be accepted
@@ -339,10 +365,10 @@ function resultLines(results) {
 // target: {ids} or {filters, count}; steps: to choose from; step: a first guess; versions and from: as
 // versionFields() has them. `done` is called once something was sent.
 export function openAction(action, target, done) {
-  const { label, about, danger } = ACTIONS[action];
+  const { label, about, danger } = { ...ACTIONS[action], ...target.as };
   const size = target.ids ? target.ids.length : target.count;
-  const what = target.ids && size === 1 ? `order ${visible(target.ids[0])}`
-    : size === null || size === undefined ? 'all orders that match' : count(size, 'order');
+  const what = target.as?.what ?? (target.ids && size === 1 ? `order ${visible(target.ids[0])}`
+    : size === null || size === undefined ? 'all orders that match' : count(size, 'order'));
   const problem = h('p', { class: 'problem', role: 'alert' });
   const results = h('div');
   const terminal = h('div');

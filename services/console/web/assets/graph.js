@@ -68,10 +68,19 @@ export function definitionOf(workflows, name, version) {
   return found;
 }
 
+// How far the sub-orders of a step are.
+function splitStatus(step, undo) {
+  const { count, final, held, failed, recalled, for_each: list } = step.suborders;
+  if (recalled) return { state: 'Compensating', words: undo ? 'of its sub-orders' : 'recalled' };
+  const done = final + held;
+  return { state: 'Processing', words: list ? `${done} of ${count}${failed ? `, ${failed} failed` : ''}` : '' };
+}
+
 // What a step is doing, as a state and words. ends: of timeline.js.
 export function stepStatus(step, order, ends) {
   if (!step) return { state: 'Pending', words: '' };
   const undo = step.direction === 'undo';
+  if (step.state === 'Processing' && step.suborders) return splitStatus(step, undo);
   if (step.state === 'Processing') {
     const words = step.attempt > 1 ? `attempt ${step.attempt}` : '';
     return { state: undo ? 'Compensating' : 'Processing', words };

@@ -19,6 +19,11 @@ function notes(entry) {
   return entry.changed ? null : h('span', { class: 'tag' }, 'no change');
 }
 
+// What sub-orders answered as they should, which the items of their step show as well.
+const ROUTINE = new Set(['held', 'final']);
+export const isRoutine = (entry) => entry.events.some(({ kind }) => kind === 'SuborderEnded') && entry.events.every(({ kind, data: of }) =>
+  kind === 'SubordersSubmitted' || (kind === 'SuborderEnded' && ROUTINE.has(of.outcome)));
+
 export function historyTable(entries, id, current) {
   if (!entries.length) return empty('Nothing has been decided about this order yet.');
   return table('History', [

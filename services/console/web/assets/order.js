@@ -2,7 +2,7 @@
 // One order: what it is, what every step does, how it came to this, and what an operator may do. A
 // slider shows it as it was after any of its Decisions.
 import { h } from './dom.js';
-import { ago, command, count, duration, millis, orderValue, time, until, visible } from './format.js';
+import { ago, command, count, duration, millis, number, orderValue, time, until, visible } from './format.js';
 import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
 import { answersOf } from './answers.js';
@@ -10,12 +10,14 @@ import { ACTIONS, movable, openAction } from './actions.js';
 import { actionsFor, signalWait, stepsFor, whyNoWayBack } from './action_rules.js';
 import { mayAct, noActions } from './session.js';
 import { definitionOf, graph, performer, stepStatus } from './graph.js';
-import { historyTable, statusTable } from './history.js';
+import { historyTable, isRoutine, statusTable } from './history.js';
 import { brief, tree } from './data_tree.js';
+import { hasTree, heldNotice, subordersOf } from './suborders.js';
 import { stepEnds, stepInputs, timeline } from './timeline.js';
 import { ordersPage } from './filters.js';
 import { keepsRaw } from './json.js';
 
+const ROUTINE_MAX = 10;
 const UNCHANGING = new Set(['at_offset', 'version', 'updated_at', 'margin_ms']);
 
 // [{what, before, after}] of two snapshots.
@@ -82,10 +84,12 @@ export function open(view) {
   let snapshots = new Map(); // by offset
   let travelProblem = null;
   let toScale = false;
+  let routine = false; // whether the history shows what is routine
   let playing = 0;
   let missing = null;
 
   const answers = answersOf(id, () => view.reload(), () => draw());
+  const suborders = subordersOf(id, view.query, () => view.reload(), () => draw());
 
   const stops = () => entries.filter((entry) => entry.changed);
   const past = () => (at === null ? entries : entries.filter((entry) => entry.offset <= at));
@@ -196,7 +200,7 @@ export function open(view) {
   // ---- the order ----
 
   function act(name) {
-    const target = { ids: [id], input: order.input, versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
+    const target = { ids: [id], tree: hasTree(order), input: order.input, versions: workflows, from: [workflow()], steps: ACTIONS[name].fields.includes('step') ? stepsFor(name, order, workflow()) : null };
     openAction(name, target, () => view.reload());
   }
 
@@ -232,16 +236,17 @@ export function open(view) {
   function head(shown) {
     const lines = shown.lines ?? [];
     const value = lines.length ? orderValue(lines) : null;
+    const file = shown.workflow.split('/')[0]; // which has the bodies
     const open = shown.state !== 'Processed' && shown.state !== 'Compensated';
     return facts([
-      ['Workflow', link(`/workflows#${encodeURIComponent(shown.workflow)}`, null, data(`${shown.workflow}:${shown.workflow_version}`))],
+      ['Workflow', link(`/workflows#${encodeURIComponent(file)}`, null, data(`${shown.workflow}:${shown.workflow_version}`))],
       ['Customer', shown.customer ? link(ordersPage({ customer: shown.customer }), null, data(shown.customer)) : data(null)],
       ['Value', value === null ? data(null) : [value, ' ', data(shown.currency)]],
       ['Lines', count(lines.length, 'line')],
       ['Accepted', time(shown.accepted_at)],
       open ? ['Age', duration(Math.max(0, moment() - millis(shown.accepted_at)))] : ['Took', between(shown.accepted_at, shown.ended_at)],
       ['Changed', at === null ? ago(shown.updated_at) : time(shown.updated_at)],
-      open ? ['Deadline', shown.complete_by ? until(shown.complete_by, moment()) : data('none')] : ['Ended', time(shown.ended_at)],
+      open ? [shown.state === 'Held' ? 'Reports again' : 'Deadline', shown.complete_by ? until(shown.complete_by, moment()) : data('none')] : ['Ended', time(shown.ended_at)],
       ['Attempts', String(shown.steps.reduce((sum, step) => sum + step.attempt, 0))],
       ['Priority', data(shown.priority)],
       ['Partition', link('/partitions', null, String(shown.partition))],
@@ -270,7 +275,7 @@ export function open(view) {
       { name: 'Took', class: 'number', cell: (step) => step.state === 'Processing'
         ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
         : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
-      { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
+      { name: 'Next', cell: (step) => step.complete_by ? [step.suborders ? 'asks again ' : 'times out ', until(step.complete_by, now)]
         : step.due_at ? [signalWait(shown, step.step) ? 'fails ' : 'passes ', until(step.due_at, now)]
         : step.queued_at ? ['waits since ', time(step.queued_at)] : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : '–' },
       { name: 'Output or why none', class: 'wide', cell: (step) => resultOf(step, ends.get(step.step)) },
@@ -300,6 +305,21 @@ export function open(view) {
       ], shown.lines.slice(0, 1000)));
   }
 
+  // Without the answers of many sub-orders, which would hide the rest.
+  function historyPanel() {
+    const dull = entries.filter(isRoutine).length;
+    const folded = dull > ROUTINE_MAX && !routine;
+    return panel('History', { note: `${count(entries.length, 'Decision')}, with late and ignored reports and refused commands`,
+      tools: dull > ROUTINE_MAX ? h('label', { class: 'check' }, h('input', { type: 'checkbox', checked: routine, on: { change: (event) => {
+        routine = event.target.checked;
+        draw();
+      } } }), ` ${number(dull)} sub-orders that are done`) : null,
+      command: command(['reeve', 'orders', 'history'], id) },
+    trimmed === null ? null : notice('warn', `The log was trimmed: what was decided before offset ${trimmed} is not kept.`),
+    complete ? null : notice('warn', 'Only the first Decisions are shown; the command prints all of them.'),
+    historyTable(folded ? entries.filter((entry) => !isRoutine(entry) || entry.offset === at) : entries, id, at));
+  }
+
   function draw() {
     if (missing) {
       view.draw([h('div', { class: 'title' }, h('h1', null, data(id))), missing,
@@ -326,9 +346,9 @@ export function open(view) {
       h('div', { class: 'tools' },
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(JSON.stringify(shown, null, 2), 'JSON') } }, 'Copy as JSON'),
         h('button', { type: 'button', class: 'quiet', on: { click: () => copy(getCommand(), 'Command') } }, 'Copy as command'))),
-      reason(shown), at === null ? answers.draw(shown, moment()) : null, actions(shown), head(shown),
+      suborders.wayUp(shown), reason(shown), heldNotice(shown, at === null ? moment() : null, () => view.reload()), at === null ? answers.draw(shown, moment()) : null, actions(shown), head(shown),
       panel('Workflow', {}, graph(workflow(shown), shown, changed, stepEnds(past()))),
-      travelPanel(),
+      suborders.draw(shown, order, at, moment()), travelPanel(),
       panel('Timeline', {}, timeline(past(), shown, { toScale,
         now: moment(),
         onScale: (on) => {
@@ -336,11 +356,7 @@ export function open(view) {
           draw();
         } })),
       steps(shown), inputAndOutputs(shown), lines(shown),
-      panel('History', { note: `${count(entries.length, 'Decision')}, with late and ignored reports and refused commands`,
-        command: command(['reeve', 'orders', 'history'], id) },
-      trimmed === null ? null : notice('warn', `The log was trimmed: what was decided before offset ${trimmed} is not kept.`),
-      complete ? null : notice('warn', 'Only the first Decisions are shown; the command prints all of them.'),
-      historyTable(entries, id, at)),
+      historyPanel(),
       statuses ? panel('Statuses sent', { note: 'to the application that submitted the order',
         command: command(['reeve', 'orders', 'history', '--output', 'json'], id) }, statuses) : null,
     ]);
@@ -370,6 +386,7 @@ export function open(view) {
       const deployed = await get('/api/workflows').catch(() => null);
       workflows = deployed?.workflows ?? workflows ?? [];
     }
+    await suborders.load(fresh);
     if (at !== null && !snapshots.has(at)) await readSnapshots();
     draw();
   }

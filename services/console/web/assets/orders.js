@@ -152,7 +152,7 @@ export function open(view) {
     const now = (filters.state ?? '').toLowerCase();
     return h('nav', { class: 'chips', 'data-key': 'chips', 'aria-label': 'Orders by state' },
       chip('All', rest, !filters.state),
-      ORDER_STATES.filter((name) => counts.by_state[name] || now === name.toLowerCase()).map((name) =>
+      ORDER_STATES.filter((name) => counts.by_state[name] || matching?.by_state[name]?.orders || now === name.toLowerCase()).map((name) =>
         chip(name, { ...rest, state: name }, now === name.toLowerCase())));
   }
 

@@ -4,10 +4,10 @@ import { h, s, say } from './dom.js';
 import { count, number, visible } from './format.js';
 
 export const ORDER_STATES =
-  ['Pending', 'Processing', 'Processed', 'Compensating', 'Compensated', 'Error'];
+  ['Pending', 'Processing', 'Held', 'Processed', 'Compensating', 'Compensated', 'Error'];
 
 const SIGNS = { // a colour alone says nothing to some readers
-  Pending: '○', Processing: '▶', Processed: '✓', Compensating: '◀', Compensated: '↩', Error: '!',
+  Pending: '○', Processing: '▶', Held: '◆', Processed: '✓', Compensating: '◀', Compensated: '↩', Error: '!',
   Skipped: '–', Caught: '⤳', Waiting: '◷', ok: '✓', growing: '▲', stalled: '!', stopped: '■',
 };
 

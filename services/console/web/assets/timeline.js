@@ -19,7 +19,7 @@ const BY_HAND = {
 };
 const MARKS = {
   OrderCancelled: 'cancelled', OrderTimedOut: 'the order’s deadline passed',
-  OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
+  OrderHeld: 'held', OrderProcessed: 'processed', OrderCompensated: 'compensated', StepResubmitted: 'resubmitted',
   OrderDeadlineSet: 'new deadline', OrderMigrated: 'moved to another version',
   OrderAmended: 'amended',
 };
@@ -28,10 +28,12 @@ const WHY = new Set(['StepSkipped', 'StepCaught']);
 const DECIDED = new Set(['StepSkipped', 'StepPassed']);
 const WAITING = { StepRetryScheduled: 'retry', StepQueued: 'queue', StepWaiting: 'timed' };
 const WAITS = Object.values(WAITING);
+const STARTS = new Set(['StepStarted', 'SubordersStarted']);
+const FAILED = new Set(['failed', 'refused']); // of sub-orders
 const RESET = new Set(['StepExhausted', 'StepSkipped', 'StepCompensated', 'StepPassed', 'StepCaught']);
 // The graph, the history and the bars of the steps say it already.
 export const UNDRAWN = ['OrderAccepted', 'OrderStarted', 'AlertRaised', 'AlertClosed',
-  'CommandRejected', 'SubmissionRepeated', 'CommandDeadLettered'];
+  'CommandRejected', 'SubmissionRepeated', 'CommandDeadLettered', 'SubordersSubmitted', 'SubordersAsked'];
 const CHAR = 6.3; // a letter's width at 11 px
 
 // How steps ended, and why: name -> {hand, by, why}; `hand`: how an operator ended it, or null.
@@ -40,7 +42,7 @@ export function stepEnds(entries) {
   for (const { events } of entries)
     for (const { kind, data } of events) {
       if (BY_HAND[kind] && data.by) found.set(data.step, { hand: BY_HAND[kind], by: data.by, why: data.reason ?? '' });
-      else if (kind === 'StepStarted' || kind === 'StepResubmitted') found.delete(data.step);
+      else if (kind === 'StepStarted' || kind === 'SubordersStarted' || kind === 'StepResubmitted') found.delete(data.step);
       else if (WHY.has(kind)) found.set(data.step, { hand: null, by: '', ...found.get(data.step), why: data.reason });
     }
   return found;
@@ -78,7 +80,7 @@ export function spansOf(entries, order, now) {
   for (const entry of entries) {
     const at = millis(entry.time);
     for (const { kind, data, words } of entry.events) {
-      if (kind === 'StepStarted') {
+      if (STARTS.has(kind) || (kind === 'SubordersRecalled' && data.direction === 'undo')) {
         settle(data.step, at, WAITS);
         track(data.step).bars.push({ kind: 'run', undo: data.direction === 'undo', from: at, to: null,
           attempt: data.attempt, deadline: millis(data.complete_by), words });
@@ -105,6 +107,10 @@ export function spansOf(entries, order, now) {
         for (const step of data.steps ?? []) track(step.name);
       } else if (kind === 'OrderAmended') {
         for (const step of data.steps ?? []) settle(step.name, at, ['retry', 'queue']);
+      } else if (kind === 'SuborderEnded' && FAILED.has(data.outcome)) {
+        track(data.step).marks.push({ at, kind: 'item', words });
+      } else if (kind === 'SubordersRecalled') {
+        track(data.step).marks.push({ at, kind: 'recalled', words });
       } else if (kind === 'SignalReceived') {
         track(data.step).marks.push({ at, kind: 'received', words });
       } else if (kind === 'ReportIgnored' && data.step) {
@@ -130,7 +136,9 @@ export function spansOf(entries, order, now) {
   }
   const last = entries.length ? millis(entries[entries.length - 1].time) : now;
   const ended = order?.state === 'Processed' || order?.state === 'Compensated';
-  return { tracks, bands, marks, deadline: ended ? null : millis(order?.complete_by),
+  // While an order is held, complete_by is when it reports again.
+  const deadline = ended || order?.state === 'Held' ? null : millis(order?.complete_by);
+  return { tracks, bands, marks, deadline,
     from: millis(entries[0]?.time) ?? now, to: ended ? last : Math.max(last, now) };
 }
 
@@ -270,11 +278,11 @@ function future(spans, scale, height) {
 const LEGEND = [['good', 'succeeded'], ['run', 'running'], ['bad', 'failed'], ['late', 'timed out'],
   ['retry', 'waits for its next attempt'], ['queue', 'waits for an agent'], ['timed', 'waits for a time or a signal'],
   ['undo', 'undo, runs backwards'], ['hand', 'ended by hand'], ['decided', 'skipped, or passed without an agent'],
-  ['received', 'signal that passed no step when it came'], ['unstarted', 'failed without an attempt'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
+  ['received', 'signal that passed no step when it came'], ['unstarted', 'failed without an attempt'], ['item', 'sub-order that failed'], ['recalled', 'sub-orders recalled'], ['ignored', 'report that came too late'], ['deadline', 'deadline'],
   ['moment-of', 'of the whole order']];
 
 function sample(kind) {
-  if (['hand', 'ignored', 'decided', 'received', 'unstarted'].includes(kind))
+  if (['hand', 'ignored', 'decided', 'received', 'unstarted', 'item', 'recalled'].includes(kind))
     return s('g', { class: `mark ${kind}` }, s('circle', { cx: 9, cy: 5, r: 3.8 }));
   if (kind === 'deadline') return s('g', { class: kind }, s('line', { x1: 9, x2: 9, y1: 0, y2: 10 }));
   if (kind === 'moment-of') return s('g', { class: kind }, s('polygon', { points: '4,0 14,0 9,9' }));
