@@ -118,9 +118,9 @@ export function orderValue(lines) {
   return `${sum < 0n ? '-' : ''}${digits.slice(0, -SCALE)}.${cents}`;
 }
 
-// A word of a POSIX shell's command line.
+// A word of a POSIX shell's command line. Within the id of a sub-order, a ~ stands for nothing else.
 export function quote(word) {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${String(word).replaceAll("'", "'\\''")}'`;
+  return /^(?:[\w@%+=:,./-]|(?<=[\w.-])~{1,2})+$/.test(word) ? word : `'${String(word).replaceAll("'", "'\\''")}'`;
 }
 
 // Operands (ids, names) stand behind "--": none is taken for a flag, whatever it begins with.

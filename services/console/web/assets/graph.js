@@ -156,12 +156,12 @@ function outline(definition, { width: right, height }) {
   return s('rect', { class: 'box', width: right, height, rx: definition.kind === 'Wait' ? 24 : 8 });
 }
 
-// Where the texts of a step begin, and how wide they may be.
+// Where the texts of a step begin, and how wide they may be in a box of that width.
 const insetOf = (definition) => (definition.kind === 'Set' ? 13 + CUT / 2 : 13);
-const roomOf = (definition) => NODE_WIDTH + 2 - 2 * insetOf(definition);
+const roomOf = (definition, width) => width + 2 - 2 * insetOf(definition);
 
 // The last line of a step: with an order its status, else the time that an attempt has.
-function lastLine(definition, status, y) {
+function lastLine(definition, status, y, room) {
   const x = insetOf(definition);
   const tries = definition.timeout_ms && !definition.steps;
   if (!status) return s('text', { class: 'agent', x, y }, tries ? `${definition.timeout_ms / 1000} s an attempt` : '');
@@ -170,7 +170,7 @@ function lastLine(definition, status, y) {
   const words = definition.when && status.words.startsWith('When: ') ? 'When is false' : status.words;
   return [paused ? s('path', { class: 'bars', d: `M${x + 1},${y - 9}v9M${x + 6},${y - 9}v9` }) : null,
     s('text', { class: 'state', x: paused ? x + 13 : x, y },
-      cut(`${paused ? '' : `${sign(status.state)} `}${status.state}${words ? `: ${visible(words)}` : ''}`, '600 12px', roomOf(definition)))];
+      cut(`${paused ? '' : `${sign(status.state)} `}${status.state}${words ? `: ${visible(words)}` : ''}`, '600 12px', room))];
 }
 
 function node(definition, place, status, changed) {
@@ -181,7 +181,7 @@ function node(definition, place, status, changed) {
   const label = [name, status ? `${status.state} ${status.words}` : '', definition.pivot ? 'pivot' : '', when]
     .filter((part) => part).join(', ');
   const x = insetOf(definition);
-  const room = roomOf(definition);
+  const room = roomOf(definition, place.width);
   const agent = (definition.kind ?? 'Agent') === 'Agent' ? `agent ${does}` : does;
   return s('g', {
     class: `node is-${(status?.state ?? 'plain').toLowerCase()}${changed ? ' changed' : ''}${when ? ' conditional' : ''}`,
@@ -197,7 +197,7 @@ function node(definition, place, status, changed) {
   s('text', { class: 'agent', x, y: 43 },
     cut(`${does}${definition.pivot ? ' · pivot' : ''}${!status && undo ? ` · ${undo}` : ''}`, '11.5px', room)),
   when ? s('text', { class: 'agent when', x, y: 43 + LINE }, cut(visible(definition.when), 'italic 11.5px', room)) : null,
-  lastLine(definition, status, place.tall - 14),
+  lastLine(definition, status, place.tall - 14, room),
   place.inner ? s('g', { class: 'body', transform: `translate(0,${place.tall})`, role: 'list', 'aria-label': `Steps of ${name}` },
     drawn(definition.steps, place.inner.places)) : null);
 }
