@@ -210,6 +210,26 @@ test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   assert.deepEqual(sent, [{ by: 'olga', reason: 'the disk is full', tree: true }]);
 });
 
+test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
+  await open('/orders');
+  const ids = () => page.getByRole('region', { name: 'Orders' }).locator('td[data-name=Order]').allTextContents();
+  assert.deepEqual((await ids()).sort(), ['import-1', 'import-2', 'import-3']);
+  await page.getByText('More filters').click();
+  await page.getByLabel('Also sub-orders').check();
+  await page.getByText('reeve orders list --all').waitFor();
+  await waitFor('sub-orders', async () => (await ids()).includes('import-2~Ship~Boxes~2'));
+  await open('/orders/import-2');
+  await panelOf(page).getByRole('link', { name: 'All sub-orders of the tree' }).click();
+  await waitFor('those of the tree', async () => (await ids()).length === 6);
+  await page.getByRole('navigation', { name: 'Orders by state' }).getByRole('link', { name: 'Held 2' }).click();
+  await waitFor('the held ones', async () => (await ids()).length === 2);
+  await open('/recovery');
+  const alert = page.getByRole('region', { name: 'Open alerts' }).locator('tbody tr');
+  assert.equal(await alert.count(), 1);
+  await alert.getByRole('link', { name: 'and 2 more' }).click();
+  await waitFor('its alerts', async () => (await ids()).length === 3);
+});
+
 test('the_past_shows_the_bar_of_then_and_no_items', async ({ page, open }) => {
   const { entries } = await world.get('/api/orders/import-1/history?limit=1000');
   await open(`/orders/import-1?at=${entries[0].offset}`);

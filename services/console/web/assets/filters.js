@@ -19,6 +19,7 @@ export const FILTERS = [
   { name: 'until', label: 'Accepted until', flag: '--until', hint: '30m or 2026-11-22 18:00', moment: true },
   { name: 'alert', label: 'Open alert', flag: '--alert', switch: 'open' },
   { name: 'paused', label: 'Paused', flag: '--paused', switch: '1' },
+  { name: 'all', label: 'Also sub-orders', flag: '--all', switch: '1' },
 ];
 
 // {name: text, or a list} of what the address asks for.

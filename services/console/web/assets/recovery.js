@@ -45,9 +45,14 @@ export function open(view) {
     otherCauses(overview.errors_of_other_causes));
   }
 
+  // One alert is shown of a tree; the list has those of its other sub-orders.
+  const othersOf = (order) => (order.others
+    ? link(ordersPage({ attribute: [`reeve.root=${order.root ?? order.order_id}`], alert: 'open' }), null, `and ${number(order.others)} more`) : data(null));
+
   function alerts(answer) {
     return panel('Open alerts', { note: 'Of orders', command: 'reeve alerts' }, answer.orders.length ? table('Open alerts', [
       { name: 'Order', class: 'id', cell: (order) => link(orderPage(order.order_id), { class: 'row', title: visible(order.order_id) }, data(order.order_id)) },
+      answer.orders.some((order) => order.others) && { name: 'In its tree', cell: othersOf },
       { name: 'State', cell: (order) => badge(order.state) },
       { name: 'Step', cell: (order) => order.steps_in_error.map((step, i) => [i ? ', ' : '', step.direction === 'undo' ? 'undo of ' : '', data(step.step)]) },
       { name: 'Why', class: 'wide', cell: (order) => [h('b', null, data(order.reason_code)), ' ', data(order.steps_in_error[0]?.error_message ?? order.reason)] },

@@ -73,7 +73,7 @@ function settle(order, keep, done) {
   });
 }
 
-// Why a held order does nothing; `now`: null in the past, where nobody acts.
+// Why a held order does nothing; `now`: null in the past, which takes no commands.
 export function heldNotice(order, now, reload) {
   if (order.state !== 'Held') return null;
   const parent = link(orderPage(order.parent.order_id), null, data(order.parent.order_id));
@@ -267,7 +267,7 @@ export function subordersOf(id, asked, reload, redraw) {
 
   const lists = (shown) => [
     link(ordersPage({ attribute: [`reeve.parent=${id}`] }), null, 'Its sub-orders as a list'),
-    link(ordersPage({ attribute: [`reeve.root=${shown.parent?.root ?? id}`] }), null, 'All orders of the tree')];
+    link(ordersPage({ attribute: [`reeve.root=${shown.parent?.root ?? id}`] }), null, 'All sub-orders of the tree')];
 
   function draw(shown, order, at, now) {
     if (!stepsWith(shown).length) return null;
