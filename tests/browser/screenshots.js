@@ -23,6 +23,9 @@ const seconds = (n) => new Promise((wake) => setTimeout(wake, n * 1000));
 async function orders(world) {
   world.reeve(['submit', '-'], JSON.stringify({ order_id: 'refund-1', workflow: 'refund',
     input: { sale: 's-7', cents: 20000, days: 20 } }));
+  const files = Array.from({ length: 120 }, (_, nr) => ({ nr, name: `sales-${nr}.csv`,
+    ...nr % 37 === 7 ? { bad: true } : {}, ...nr % 9 === 5 ? { ask: true } : {} }));
+  world.reeve(['submit', '-'], JSON.stringify({ order_id: 'import-1', workflow: 'import', input: { files } }));
   await world.faults([
     { service: 'payment', mode: 'decline', action: 'TakePayment', share: 0.08 },
     { service: 'carrier', mode: 'decline', share: 0.07 },
@@ -84,6 +87,12 @@ async function pictures(world, page, open) {
       await page.locator('#panel-workflow').evaluate((node) => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 70));
       await shoot(page, 'decisions', 920);
     },
+    suborders: async () => {
+      await open('/orders/import-1');
+      const panel = page.getByRole('region', { name: 'Sub-orders', exact: true });
+      await panel.evaluate((node) => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 70));
+      await shoot(page, 'suborders', 760);
+    },
     'time-travel': async () => {
       await open(`/orders/${undone}?at=${turn.offset}`);
       await page.getByRole('region', { name: 'What changed' }).waitFor();
@@ -129,7 +138,7 @@ async function main() {
   const refund = path.join(world.folder, 'refund.yaml');
   // Of an agent that is simulated: the shop knows other payments.
   fs.writeFileSync(refund, fs.readFileSync('examples/workflows/refund.yaml', 'utf8').replace('Agent: payment', 'Agent: till'));
-  world.workflows.push(refund);
+  world.workflows.push(refund, 'tests/browser/lib/import.yaml');
   try {
     await world.start();
     await orders(world);
