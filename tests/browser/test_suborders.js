@@ -25,8 +25,9 @@ class TreeWorld extends World {
     order('import-1', Array.from({ length: COUNT }, (_, nr) => file(nr)));
     order('import-2', [file(0), file(1)]);
     order('import-3', [file(0), file(3)]);
+    order('import-4', [file(0), file(3)]);
     await this.counts('import-1', 'Load', { held: COUNT - 5, failed: 2, submitted: 3 });
-    await this.counts('import-3', 'Load', { held: 1, submitted: 1 });
+    for (const id of ['import-3', 'import-4']) await this.counts(id, 'Load', { held: 1, submitted: 1 });
     for (const item of [0, 1, 2]) await this.until(`import-2~Ship~Boxes~${item}`, 'Error', 30);
   }
 
@@ -159,6 +160,21 @@ test('an_item_that_never_answers_is_given_up', async ({ page, open }) => {
   await panelOf(page).getByRole('img', { name: '2 items: 1 held, 1 failed' }).waitFor();
 });
 
+test('a_recalled_step_shows_that_it_was', async ({ page, open }) => {
+  await open('/orders/import-4');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  const dialog = await fill(page, 'the customer left');
+  await dialog.getByRole('button', { name: /^Cancel: / }).click();
+  await dialog.getByText('1 accepted').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await world.until('import-4', 'Compensated', 30);
+  await panelOf(page).getByText('Recalled: what they did was undone.').waitFor();
+  await panelOf(page).getByRole('img', { name: '2 items: 2 failed' }).waitFor();
+  assert.equal(await itemsOf(page, 'Load').getByRole('button').count(), 0);
+  assert.equal(await page.locator('.timeline .mark.recalled').count(), 1);
+  assert.deepEqual(await serious(page), []);
+});
+
 test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   await open('/orders/import-1~Load~3');
   await page.getByRole('button', { name: 'Pause' }).click();
@@ -166,7 +182,7 @@ test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   const sent = [];
   await page.route('**/api/orders/import-1/pause', async (route) => {
     sent.push(route.request().postDataJSON());
-    await route.fulfill({ json: { orders: 44, failed: [{ order_id: 'import-1~Load~3', code: 'AlreadyPaused', detail: 'the order is paused' }] } });
+    await route.fulfill({ json: { orders: 44, failed_count: 1, failed: [{ order_id: 'import-1~Load~3', code: 'AlreadyEnded', reason: 'the order is Processed' }] } });
   });
   await open('/orders/import-1');
   await page.getByRole('button', { name: 'Pause' }).click();
@@ -175,14 +191,29 @@ test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   await dialog.getByText("reeve orders pause --tree --reason 'the disk is full' --by olga -- import-1").waitFor();
   assert.deepEqual(await serious(page), []);
   await dialog.getByRole('button', { name: /^Pause: / }).click();
-  await dialog.getByText('44 orders of the tree; 1 refused, such as import-1~Load~3: the order is paused').waitFor();
+  await dialog.getByText('44 orders of the tree; 1 refused, such as import-1~Load~3: the order is Processed').waitFor();
   assert.deepEqual(sent, [{ by: 'olga', reason: 'the disk is full', tree: true }]);
+});
+
+test('a_whole_tree_is_paused_and_resumed', async ({ page, open }) => {
+  await open('/orders/import-2');
+  for (const [label, state] of [['Pause', 'Error, paused'], ['Resume', 'Error']]) {
+    await page.getByRole('group', { name: 'Actions' }).getByRole('button', { name: label }).click();
+    const dialog = await fill(page, 'the carrier moves');
+    await dialog.getByLabel('With all orders of its tree').check();
+    await dialog.getByRole('button', { name: `${label}: order import-2` }).click();
+    await dialog.getByText(/^[5-7] orders of the tree$/).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await open('/orders/import-2~Ship~Boxes~1');
+    await page.locator('.title .badge', { hasText: new RegExp(`${state}$`) }).waitFor();
+    await open('/orders/import-2');
+  }
 });
 
 test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
   await open('/orders');
   const ids = () => page.getByRole('region', { name: 'Orders' }).locator('td[data-name=Order]').allTextContents();
-  assert.deepEqual((await ids()).sort(), ['import-1', 'import-2', 'import-3']);
+  assert.deepEqual((await ids()).sort(), ['import-1', 'import-2', 'import-3', 'import-4']);
   await page.getByText('More filters').click();
   await page.getByLabel('Also sub-orders').check();
   await page.getByText('reeve orders list --all').waitFor();
@@ -221,6 +252,9 @@ test('a_narrow_page_does_not_scroll_sideways', async ({ page, open }) => {
   for (const id of ['import-1', 'import-2~Ship~Boxes~1', 'import-1~Load~0']) {
     await open(`/orders/${id}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), id);
+    const ends = await page.locator('.outcomes, .counts, .way-up, .notice').evaluateAll((all) =>
+      all.map((each) => each.getBoundingClientRect().right));
+    assert.ok(ends.length && ends.every((end) => end <= 390), `${id}: ${ends}`);
     assert.deepEqual(await serious(page), []);
   }
 });

@@ -300,10 +300,10 @@ function outcomeText(entry) {
   return (entry?.events ?? []).map((event) => event.words).join('; ');
 }
 
-// {orders, failed} of the tree.
-function outcomeOfTree(id, { orders, failed }) {
+// As /api answers for a tree.
+function outcomeOfTree(id, { orders, failed, failed_count: refused }) {
   const first = failed[0];
-  const problem = first ? `; ${number(failed.length)} refused, such as ${first.order_id}: ${first.detail ?? first.message ?? first.code}` : '';
+  const problem = first ? `; ${number(refused)} refused, such as ${first.order_id}: ${first.reason || first.code}` : '';
   return { id, ok: !first, code: first?.code, text: `${count(orders, 'order')} of the tree${problem}` };
 }
 
