@@ -44,14 +44,38 @@ static void check_fields(const struct case_reader *reader, const struct field_va
     }
 }
 
+/* "STEP~ITEM" is an item, which only `fail` is about. */
 static void read_step(const struct case_reader *reader, const struct yaml_node *node,
                       struct case_act *act)
 {
+    struct case_step step;
     if (node == NULL || !value_text(&reader->values, node, "Step"))
         return;
-    int step = case_find_step(reader, node->text, node->mark);
-    if (step >= 0)
-        act->step = reader->workflow->steps[step].name;
+    bool found = act->kind == COMMAND_FAIL_STEP
+                     ? case_find_step(reader, node->text, node->mark, &step) &&
+                           case_names_one(reader, &step, node->mark)
+                     : case_find_one_step(reader, node->text, node->mark, &step);
+    if (!found)
+        return;
+    act->order = step.order;
+    act->step = step.order.workflow->steps[step.step].name;
+    if (step.names_item)
+        act->item = step.suborder.path[step.order.depth].item;
+}
+
+static void read_suborder(const struct case_reader *reader, const struct field_values *fields,
+                          struct case_act *act)
+{
+    const struct yaml_node *node = fields->of[CASE_FIELD_SUBORDER];
+    struct case_step step;
+    if (node == NULL || !value_text(&reader->values, node, "Suborder"))
+        return;
+    if (act->kind == COMMAND_RESUBMIT_STEP && fields->of[CASE_FIELD_STEP] != NULL)
+        problems_add_error(reader->values.problems, node->key->mark,
+                           "a command has Step or Suborder, not both: Step names that of a "
+                           "sub-order as well");
+    else if (case_find_suborder(reader, node->text, node->mark, true, &step))
+        act->order = step.suborder;
 }
 
 static void read_input(const struct case_reader *reader, const struct yaml_node *node,
@@ -71,7 +95,10 @@ static void read_act(const struct case_reader *reader, const struct yaml_node *n
     const struct values *values = &reader->values;
     struct field_values fields;
     uint32_t command = 0;
-    *act = (struct case_act){.at_ms = -1, .reason = TEXT("as the test says")};
+    *act = (struct case_act){.at_ms = -1,
+                             .order = {.workflow = reader->workflow},
+                             .item = -1,
+                             .reason = TEXT("as the test says")};
     if (!case_fields_take(node, CASE_PLACE_ACT, values->problems, &fields))
         return;
     case_check_comment(reader, &fields);
@@ -80,6 +107,7 @@ static void read_act(const struct case_reader *reader, const struct yaml_node *n
         check_fields(reader, &fields, command);
     act->kind = commands[command].kind;
     read_step(reader, fields.of[CASE_FIELD_STEP], act);
+    read_suborder(reader, &fields, act);
     if (fields.of[CASE_FIELD_AT_SECONDS] != NULL)
         value_duration_or_0(values, fields.of[CASE_FIELD_AT_SECONDS], "AtSeconds", &act->at_ms);
     case_read_message(reader, fields.of[CASE_FIELD_REASON], "Reason", &act->reason);

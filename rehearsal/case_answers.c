@@ -61,25 +61,29 @@ static void read_answer(const struct case_reader *reader, const struct yaml_node
 }
 
 struct step_answers {
-    struct case_answers *of; /* by step */
+    struct case_answers *of;
+    uint32_t count;
     bool undo;
 };
 
 /* An answer, or a list of them. */
-static void read_step(const struct case_reader *reader, const struct yaml_node *node, uint32_t step,
-                      void *ctx)
+static void read_step(const struct case_reader *reader, const struct yaml_node *node,
+                      const struct case_step *step, void *ctx)
 {
-    const struct step_answers *answers = ctx;
+    struct step_answers *answers = ctx;
     struct workflow_problems *problems = reader->values.problems;
-    const struct workflow_step *plan = &reader->workflow->steps[step];
+    const struct workflow_step *plan = &step->order.workflow->steps[step->step];
     bool list = node->kind == NODE_SEQUENCE;
     uint32_t count = list ? node->count : 1;
+    if (!case_is_step(reader, step, node->key->mark))
+        return;
     if (plan->agent_count == 0)
-        problems_add_error(problems, node->key->mark, "no agent does step %.*s",
-                           TEXT_ARG(plan->name));
+        problems_add_error(problems, node->key->mark, "no agent does step %.*s%s",
+                           TEXT_ARG(step->name),
+                           plan->suborders.body != NULL ? ": name the steps of its Steps" : "");
     else if (answers->undo && !plan->has_compensate)
         problems_add_error(problems, node->key->mark, "step %.*s has no Compensate",
-                           TEXT_ARG(plan->name));
+                           TEXT_ARG(step->name));
     if (count == 0 || count > CASE_ANSWERS_MAX) {
         problems_add_error(problems, node->mark, "there are %u answers; there must be 1 to %d",
                            count, CASE_ANSWERS_MAX);
@@ -89,12 +93,19 @@ static void read_step(const struct case_reader *reader, const struct yaml_node *
     const struct yaml_node *child = list ? node->first : node;
     for (uint32_t i = 0; i < count; i++, child = child->next)
         read_answer(reader, child, &all[i]);
-    answers->of[step] = (struct case_answers){all, count};
+    answers->of[answers->count++] = (struct case_answers){*step, all, count};
 }
 
 void case_read_answers(const struct case_reader *reader, const struct yaml_node *node,
-                       const char *what, struct case_answers answers[WORKFLOW_STEPS_MAX])
+                       enum direction direction, struct test_case *ret_case)
 {
-    struct step_answers ctx = {answers, strcmp(what, "UndoAnswers") == 0};
-    case_read_by_step(reader, node, what, read_step, &ctx);
+    bool undo = direction == DIRECTION_UNDO;
+    struct step_answers answers = {
+        .of = ARENA_ARRAY(reader->values.arena, struct case_answers, node->count + 1),
+        .undo = undo};
+    case_read_by_step(reader, node,
+                      case_field_name(undo ? CASE_FIELD_UNDO_ANSWERS : CASE_FIELD_ANSWERS),
+                      read_step, &answers);
+    ret_case->answers[direction] = answers.of;
+    ret_case->answers_count[direction] = answers.count;
 }

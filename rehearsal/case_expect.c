@@ -3,64 +3,99 @@
 #include "rehearsal/case_reader.h"
 #include "workflow/data.h"
 
+#include <assert.h>
+
 /* ---- of steps ---- */
 
-static void take_state(const struct case_reader *reader, const struct yaml_node *node,
-                       uint32_t step, void *ctx)
+static const enum case_field fields_of[ASPECT_COUNT] = {
+    [ASPECT_STEP_STATE] = CASE_FIELD_STEPS,      [ASPECT_ATTEMPTS] = CASE_FIELD_ATTEMPTS,
+    [ASPECT_INPUT] = CASE_FIELD_INPUTS,          [ASPECT_UNDO_INPUT] = CASE_FIELD_UNDO_INPUTS,
+    [ASPECT_OUTPUT] = CASE_FIELD_OUTPUTS,        [ASPECT_ERROR] = CASE_FIELD_ERRORS,
+    [ASPECT_ORDER_STATE] = CASE_FIELD_SUBORDERS,
+};
+
+const char *case_aspect_name(enum case_aspect aspect)
 {
-    struct case_expected *expected = ctx;
-    uint32_t state = 0;
-    if (value_word(&reader->values, node, "the state of a step", &step_state_names, &state))
-        expected->steps[step].state = (int)state;
+    assert((unsigned)aspect < ASPECT_COUNT);
+    return case_field_name(fields_of[aspect]);
 }
 
-static void take_attempts(const struct case_reader *reader, const struct yaml_node *node,
-                          uint32_t step, void *ctx)
+/* Of the aspect that the latest one has. */
+struct expecting {
+    struct case_expected *expected;
+    enum case_aspect aspect;
+};
+
+static bool read_word(const struct case_reader *reader, const struct yaml_node *node,
+                      const char *what, const struct enum_names *words,
+                      struct case_expectation *expectation)
 {
-    struct case_expected *expected = ctx;
-    value_whole(&reader->values, node, "the number of attempts", 0, INT32_MAX,
-                &expected->steps[step].attempts);
+    uint32_t word = 0;
+    bool read = value_word(&reader->values, node, what, words, &word);
+    expectation->number = word;
+    return read;
 }
 
-static void take_input(const struct case_reader *reader, const struct yaml_node *node,
-                       uint32_t step, void *ctx)
+/* An error may also be one that only the scheduler reports. */
+static bool read_value(const struct case_reader *reader, const struct yaml_node *node,
+                       struct case_expectation *expectation)
 {
-    struct case_expected *expected = ctx;
-    data_of_node(&reader->values, node, &expected->steps[step].input[DIRECTION_DO]);
+    const struct values *values = &reader->values;
+    switch (expectation->aspect) {
+    case ASPECT_STEP_STATE:
+        return read_word(reader, node, "the state of a step", &step_state_names, expectation);
+    case ASPECT_ORDER_STATE:
+        return read_word(reader, node, "the state of a sub-order", &order_state_names, expectation);
+    case ASPECT_ATTEMPTS:
+        return value_whole(values, node, "the number of attempts", 0, INT32_MAX,
+                           &expectation->number);
+    case ASPECT_INPUT:
+    case ASPECT_UNDO_INPUT:
+    case ASPECT_OUTPUT:
+        return data_of_node(values, node, &expectation->text);
+    case ASPECT_ERROR:
+        expectation->text = arena_text(values->arena, node->text);
+        return value_text(values, node, "the name of an error");
+    case ASPECT_COUNT:
+        break;
+    }
+    assert(false && "an aspect of a step");
+    return false;
 }
 
-static void take_undo_input(const struct case_reader *reader, const struct yaml_node *node,
-                            uint32_t step, void *ctx)
+/* Whether what is named has this: a step, or its sub-orders. */
+static bool check_step(const struct case_reader *reader, const struct yaml_node *node,
+                       const struct case_step *step, enum case_aspect aspect)
 {
-    struct case_expected *expected = ctx;
-    data_of_node(&reader->values, node, &expected->steps[step].input[DIRECTION_UNDO]);
+    bool splits = step->suborder.workflow != NULL;
+    if (aspect == ASPECT_ORDER_STATE && !splits)
+        problems_add_error(reader->values.problems, node->key->mark,
+                           "step %.*s has no Steps, and so no sub-orders", QUOTE_ARG(step->name));
+    if (aspect == ASPECT_ORDER_STATE || (aspect == ASPECT_INPUT && splits))
+        return splits;
+    return case_is_step(reader, step, node->key->mark);
 }
 
-static void take_output(const struct case_reader *reader, const struct yaml_node *node,
-                        uint32_t step, void *ctx)
+static void take(const struct case_reader *reader, const struct yaml_node *node,
+                 const struct case_step *step, void *ctx)
 {
-    struct case_expected *expected = ctx;
-    data_of_node(&reader->values, node, &expected->steps[step].output);
-}
-
-/* Also those that only the scheduler reports. */
-static void take_error(const struct case_reader *reader, const struct yaml_node *node,
-                       uint32_t step, void *ctx)
-{
-    struct case_expected *expected = ctx;
-    if (value_text(&reader->values, node, "the name of an error"))
-        expected->steps[step].error_name = arena_text(reader->values.arena, node->text);
+    const struct expecting *expecting = ctx;
+    struct case_expected *expected = expecting->expected;
+    struct case_expectation expectation = {.aspect = expecting->aspect, .step = *step};
+    if (check_step(reader, node, step, expecting->aspect) && read_value(reader, node, &expectation))
+        expected->of_steps[expected->of_steps_count++] = expectation;
 }
 
 /* ---- lists ---- */
 
-/* "STEP" or "undo STEP" */
+/* "STEP" or "undo STEP"; of a sub-order, with what is before it. */
 static bool check_path(const struct case_reader *reader, const struct yaml_node *node)
 {
     static const struct text undo = TEXT_CONST("undo ");
     bool back = node->text.size > undo.size && memcmp(node->text.data, undo.data, undo.size) == 0;
-    struct text step = text_from(node->text, back ? undo.size : 0);
-    return case_find_step(reader, step, node->mark) >= 0;
+    struct text name = text_from(node->text, back ? undo.size : 0);
+    struct case_step step;
+    return case_find_one_step(reader, name, node->mark, &step);
 }
 
 static void read_list(const struct case_reader *reader, const struct yaml_node *node,
@@ -88,19 +123,18 @@ static void read_list(const struct case_reader *reader, const struct yaml_node *
 static void read_steps(const struct case_reader *reader, const struct field_values *fields,
                        struct case_expected *expected)
 {
-    static const struct {
-        enum case_field field;
-        case_take_of_step *take;
-    } rows[] = {
-        {CASE_FIELD_STEPS, take_state},    {CASE_FIELD_ATTEMPTS, take_attempts},
-        {CASE_FIELD_INPUTS, take_input},   {CASE_FIELD_UNDO_INPUTS, take_undo_input},
-        {CASE_FIELD_OUTPUTS, take_output}, {CASE_FIELD_ERRORS, take_error},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct yaml_node *node = fields->of[rows[i].field];
+    struct expecting expecting = {.expected = expected};
+    uint32_t most = 0;
+    for (int i = 0; i < ASPECT_COUNT; i++)
+        most += fields->of[fields_of[i]] != NULL ? fields->of[fields_of[i]]->count : 0;
+    expected->of_steps = ARENA_ARRAY(reader->values.arena, struct case_expectation, most + 1);
+    for (int i = 0; i < ASPECT_COUNT; i++) {
+        const struct yaml_node *node = fields->of[fields_of[i]];
+        expecting.aspect = (enum case_aspect)i;
         if (node != NULL)
-            case_read_by_step(reader, node, case_field_name(rows[i].field), rows[i].take, expected);
+            case_read_by_step(reader, node, case_field_name(fields_of[i]), take, &expecting);
     }
+    assert(expected->of_steps_count <= most);
 }
 
 void case_read_expected(const struct case_reader *reader, const struct yaml_node *node,
@@ -110,8 +144,6 @@ void case_read_expected(const struct case_reader *reader, const struct yaml_node
     struct field_values fields;
     uint32_t state = 0;
     ret_expected->state = -1;
-    for (uint32_t i = 0; i < WORKFLOW_STEPS_MAX; i++)
-        ret_expected->steps[i] = (struct case_step_expected){.state = -1, .attempts = -1};
     if (!case_fields_take(node, CASE_PLACE_EXPECT, values->problems, &fields))
         return;
     case_check_comment(reader, &fields);

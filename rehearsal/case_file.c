@@ -1,49 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rehearsal/case_file.h"
 
-#include "base/suggest.h"
 #include "rehearsal/case_reader.h"
 #include "schemas/details.h"
 #include "schemas/json/submission_json.h"
 #include "workflow/data.h"
 
 /* ---- what the readers share ---- */
-
-int case_find_step(const struct case_reader *reader, struct text text, struct mark mark)
-{
-    const struct workflow *workflow = reader->workflow;
-    struct text names[WORKFLOW_STEPS_MAX];
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        names[i] = workflow->steps[i].name;
-        if (text_equal(names[i], text))
-            return (int)i;
-    }
-    const struct text *near = suggest_text(text, names, workflow->step_count);
-    if (near != NULL)
-        problems_add_error(reader->values.problems, mark,
-                           "%.*s is not a step of workflow %.*s: did you mean %.*s?",
-                           QUOTE_ARG(text), TEXT_ARG(workflow->name), TEXT_ARG(*near));
-    else
-        problems_add_error(reader->values.problems, mark, "%.*s is not a step of workflow %.*s",
-                           QUOTE_ARG(text), TEXT_ARG(workflow->name));
-    return -1;
-}
-
-void case_read_by_step(const struct case_reader *reader, const struct yaml_node *node,
-                       const char *what, case_take_of_step *take, void *ctx)
-{
-    if (node->kind != NODE_MAPPING) {
-        problems_add_error(reader->values.problems, node->mark,
-                           "%s must be a mapping by the names of steps, not %s", what,
-                           yaml_node_phrase(node));
-        return;
-    }
-    for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
-        int step = case_find_step(reader, child->key->text, child->key->mark);
-        if (step >= 0)
-            take(reader, child, (uint32_t)step, ctx);
-    }
-}
 
 void case_read_error_name(const struct case_reader *reader, const struct yaml_node *node,
                           const char *what, struct text *ret_name)
@@ -148,11 +111,9 @@ static void read_case(const struct case_reader *reader, const struct yaml_node *
     read_case_name(reader, fields.of[CASE_FIELD_NAME], ret_case);
     read_order(reader, &fields, ret_case);
     if (fields.of[CASE_FIELD_ANSWERS] != NULL)
-        case_read_answers(reader, fields.of[CASE_FIELD_ANSWERS], "Answers",
-                          ret_case->answers[DIRECTION_DO]);
+        case_read_answers(reader, fields.of[CASE_FIELD_ANSWERS], DIRECTION_DO, ret_case);
     if (fields.of[CASE_FIELD_UNDO_ANSWERS] != NULL)
-        case_read_answers(reader, fields.of[CASE_FIELD_UNDO_ANSWERS], "UndoAnswers",
-                          ret_case->answers[DIRECTION_UNDO]);
+        case_read_answers(reader, fields.of[CASE_FIELD_UNDO_ANSWERS], DIRECTION_UNDO, ret_case);
     if (fields.of[CASE_FIELD_OPERATOR] != NULL)
         case_read_acts(reader, fields.of[CASE_FIELD_OPERATOR], ret_case);
     if (fields.of[CASE_FIELD_SIGNALS] != NULL)

@@ -12,11 +12,35 @@ enum {
     CASE_NAME_BYTES_MAX = 200,
     CASE_ACTS_MAX = 64,
     CASE_SIGNALS_MAX = 64,
-    CASE_ANSWERS_MAX = 1000
+    CASE_ANSWERS_MAX = 1000,
+    CASE_DEPTH_MAX = ORDER_DEPTH_MAX - 1, /* of a sub-order */
+    CASE_EVERY_ITEM = -2
 };
 
 /* The fields of these files. */
 extern const struct field_table case_fields;
+
+/* The order of the case, or one of the sub-orders below it. */
+struct case_order {
+    const struct workflow *workflow; /* the file's, or the body of a step; NULL: there is none */
+    uint32_t depth;                  /* 0: the order of the case */
+    struct {
+        uint32_t step; /* of the order above */
+        int64_t item;  /* -1: the step has no ForEach; or CASE_EVERY_ITEM */
+    } path[CASE_DEPTH_MAX];
+};
+
+/* A step of one: "Pay", "Load~3/Store"; "Load/Store" in the sub-order of every item. */
+struct case_step {
+    struct case_order order;
+    uint32_t step;
+    struct case_order suborder; /* of a step with Steps: what it starts */
+    bool names_item;            /* "Load~3": a sub-order, rather than the step */
+    struct text name;           /* as the file has it */
+};
+
+/* Whether it is among those that `these` names. */
+bool case_order_is_among(const struct case_order *order, const struct case_order *these);
 
 /* What an agent answers to one attempt. Zeroed: it succeeds at once, without an output. */
 struct case_answer {
@@ -29,8 +53,9 @@ struct case_answer {
     struct text output; /* canonical JSON, or empty: none */
 };
 
-/* In turn; the last one also answers what follows. None: zeroed ones. */
+/* In turn, in each sub-order; the last one also answers what follows. */
 struct case_answers {
+    struct case_step step;
     const struct case_answer *list;
     uint32_t count;
 };
@@ -38,8 +63,10 @@ struct case_answers {
 /* What an operator does. */
 struct case_act {
     enum command_kind kind;
-    int64_t at_ms;    /* after the order was submitted; -1: once nothing else happens */
+    int64_t at_ms; /* after the order was submitted; -1: once nothing else happens */
+    struct case_order order;
     struct text step; /* empty: the order as a whole, or all of its steps */
+    int64_t item;     /* of `fail`; -1: the step as a whole */
     struct text reason;
     struct text output;
     struct text input; /* of `amend`: canonical JSON */
@@ -51,6 +78,7 @@ struct case_act {
 /* What comes for a step that awaits it. */
 struct case_signal {
     int64_t at_ms; /* after the order was submitted; -1: as soon as the step waits */
+    struct case_order order;
     struct text step;
     struct text payload; /* canonical JSON */
     struct text id;
@@ -58,13 +86,23 @@ struct case_signal {
     struct text_list groups;
 };
 
-/* Of one step. Texts are empty, and the others negative, where nothing is expected. */
-struct case_step_expected {
-    int state; /* enum step_state */
-    int64_t attempts;
-    struct text input[DIRECTION_COUNT]; /* canonical JSON, as is `output` */
-    struct text output;
-    struct text error_name;
+enum case_aspect {
+    ASPECT_STEP_STATE,
+    ASPECT_ATTEMPTS,
+    ASPECT_INPUT, /* of a step with Steps: of its sub-orders */
+    ASPECT_UNDO_INPUT,
+    ASPECT_OUTPUT,
+    ASPECT_ERROR,
+    ASPECT_ORDER_STATE, /* of the sub-orders */
+    ASPECT_COUNT
+};
+
+/* What is expected of a step, or of the sub-orders that it starts. */
+struct case_expectation {
+    enum case_aspect aspect;
+    struct case_step step;
+    int64_t number;   /* a state, or how many attempts */
+    struct text text; /* a name, or canonical JSON */
 };
 
 struct case_list {
@@ -79,14 +117,16 @@ struct case_expected {
     struct text output;       /* canonical JSON; empty: any */
     struct case_list path;    /* "STEP", "undo STEP", in the order of their first attempts */
     struct case_list refused; /* codes of commands; where not given, none may be refused */
-    struct case_step_expected steps[WORKFLOW_STEPS_MAX]; /* as the workflow's */
+    struct case_expectation *of_steps; /* by aspect, and as the file has them */
+    uint32_t of_steps_count;
 };
 
 struct test_case {
     struct text name;
     struct mark mark;
     struct order_details details; /* valid, of the workflow */
-    struct case_answers answers[DIRECTION_COUNT][WORKFLOW_STEPS_MAX];
+    const struct case_answers *answers[DIRECTION_COUNT];
+    uint32_t answers_count[DIRECTION_COUNT]; /* of steps that have some */
     const struct case_act *acts;
     uint32_t act_count;
     const struct case_signal *signals;

@@ -12,13 +12,27 @@ struct case_reader {
     const struct workflow *workflow;
 };
 
-/* The step's index; -1 after a problem. `text` stands at `mark`. */
-int case_find_step(const struct case_reader *reader, struct text text, struct mark mark);
-/* The values of a mapping by step: for each of them `take`, with the step's index. */
+/* case_steps.c: "STEP", "STEP/STEP" and "STEP~ITEM/STEP". False after a problem, which is at `mark`
+ * and names what is wrong with `text`. */
+bool case_find_step(const struct case_reader *reader, struct text text, struct mark mark,
+                    struct case_step *ret_step);
+/* The same of a step, not of a sub-order, whose items are all named: there is one such step. */
+bool case_find_one_step(const struct case_reader *reader, struct text text, struct mark mark,
+                        struct case_step *ret_step);
+/* False after a problem: a step above it has items, and none is named. */
+bool case_names_one(const struct case_reader *reader, const struct case_step *step,
+                    struct mark mark);
+/* The sub-orders of a step with Steps: "STEP", "STEP~ITEM"; `one`: a single one. */
+bool case_find_suborder(const struct case_reader *reader, struct text text, struct mark mark,
+                        bool one, struct case_step *ret_step);
+/* The values of a mapping by step, or by sub-order: for each of them `take`, with what its name
+ * says. */
 typedef void case_take_of_step(const struct case_reader *reader, const struct yaml_node *node,
-                               uint32_t step, void *ctx);
+                               const struct case_step *step, void *ctx);
 void case_read_by_step(const struct case_reader *reader, const struct yaml_node *node,
                        const char *what, case_take_of_step *take, void *ctx);
+/* False after a problem: it names an item, so it is a sub-order. */
+bool case_is_step(const struct case_reader *reader, const struct case_step *step, struct mark mark);
 /* The name of an error that agents and operators may report. */
 void case_read_error_name(const struct case_reader *reader, const struct yaml_node *node,
                           const char *what, struct text *ret_name);
@@ -26,9 +40,9 @@ void case_read_message(const struct case_reader *reader, const struct yaml_node 
                        const char *what, struct text *ret_text);
 void case_check_comment(const struct case_reader *reader, const struct field_values *fields);
 
-/* case_answers.c: Answers and UndoAnswers. */
+/* case_answers.c: Answers or UndoAnswers. */
 void case_read_answers(const struct case_reader *reader, const struct yaml_node *node,
-                       const char *what, struct case_answers answers[WORKFLOW_STEPS_MAX]);
+                       enum direction direction, struct test_case *ret_case);
 /* case_acts.c: Operator. */
 void case_read_acts(const struct case_reader *reader, const struct yaml_node *node,
                     struct test_case *ret_case);
@@ -36,6 +50,7 @@ void case_read_acts(const struct case_reader *reader, const struct yaml_node *no
 void case_read_signals(const struct case_reader *reader, const struct yaml_node *node,
                        struct test_case *ret_case);
 /* case_expect.c: Expect. */
+const char *case_aspect_name(enum case_aspect aspect); /* the field */
 void case_read_expected(const struct case_reader *reader, const struct yaml_node *node,
                         struct case_expected *ret_expected);
 

@@ -9,11 +9,13 @@ static void read_step(const struct case_reader *reader, const struct yaml_node *
 {
     if (node == NULL || !value_text(&reader->values, node, "Step"))
         return;
-    int step = case_find_step(reader, node->text, node->mark);
-    if (step < 0)
+    struct case_step step;
+    if (!case_find_one_step(reader, node->text, node->mark, &step))
         return;
-    signal->step = reader->workflow->steps[step].name;
-    if (reader->workflow->steps[step].kind != STEP_KIND_AWAIT)
+    const struct workflow_step *plan = &step.order.workflow->steps[step.step];
+    signal->order = step.order;
+    signal->step = plan->name;
+    if (plan->kind != STEP_KIND_AWAIT)
         problems_add_error(reader->values.problems, node->mark,
                            "step %.*s has no Await: it takes no signals", TEXT_ARG(signal->step));
 }
@@ -54,7 +56,7 @@ static void read_signal(const struct case_reader *reader, const struct yaml_node
 {
     const struct values *values = &reader->values;
     struct field_values fields;
-    *signal = (struct case_signal){.at_ms = -1};
+    *signal = (struct case_signal){.at_ms = -1, .order = {.workflow = reader->workflow}};
     if (!case_fields_take(node, CASE_PLACE_SIGNAL, values->problems, &fields))
         return;
     case_check_comment(reader, &fields);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a case, against what was expected. */
 #include "base/json.h"
-#include "rehearsal/fields.h"
+#include "rehearsal/case_reader.h"
 #include "rehearsal/rehearsal.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 enum {
-    DIFFERENCES_MAX = 8 + WORKFLOW_STEPS_MAX * 6, /* values that are compared */
-    WHAT_SIZE = 32 + NAME_BYTES_MAX,
-    PLACES_MAX = 12, /* in one value, that are shown one by one */
+    WHAT_SIZE = 32 + 4 * (NAME_BYTES_MAX + 6),
+    PLACES_MAX = 12, /* in one value, or among sub-orders, that are shown one by one */
 };
 
 struct comparison {
@@ -37,7 +36,6 @@ static void add(struct comparison *comparison, struct text what, struct text exp
         (struct rehearsal_difference){.what = what,
                                       .expected = text_empty(expected) ? TEXT("none") : expected,
                                       .actual = text_empty(actual) ? TEXT("none") : actual};
-    assert(comparison->count <= DIFFERENCES_MAX * PLACES_MAX);
 }
 
 /* "Outputs.Price"; `group` alone without a step. */
@@ -195,36 +193,109 @@ static struct text join(struct comparison *comparison, const struct text *items,
     return (struct text){joined, at};
 }
 
-static void compare_step(struct comparison *comparison, const struct rehearsal *rehearsal,
-                         uint32_t index, struct text name,
-                         const struct case_step_expected *expected)
+/* The engine keeps null as an empty text, and only a step that is done has an output. */
+static struct text output_of(const struct step *step)
 {
-    static const enum case_field inputs[] = {
-        [DIRECTION_DO] = CASE_FIELD_INPUTS, [DIRECTION_UNDO] = CASE_FIELD_UNDO_INPUTS};
-    static const struct step none = {0};
-    const struct step *step = rehearsal->accepted ? &rehearsal->order.steps[index] : &none;
-    struct text state = rehearsal->accepted ? text_of(step_state_name(step->state)) : TEXT("");
-    if (expected->state >= 0)
-        compare(comparison, case_field_name(CASE_FIELD_STEPS), name,
-                text_of(step_state_name((enum step_state)expected->state)), state);
-    if (expected->attempts >= 0)
-        compare(comparison, case_field_name(CASE_FIELD_ATTEMPTS), name,
-                number_text(comparison, expected->attempts),
-                number_text(comparison, rehearsal->attempts[index]));
-    for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
-        if (!text_empty(expected->input[direction]))
-            compare_data(comparison, case_field_name(inputs[direction]), name,
-                         expected->input[direction], rehearsal->inputs[direction][index]);
+    return step->state == STEP_PROCESSED && text_empty(step->output) ? TEXT("null") : step->output;
+}
+
+/* At one place; NULL: no order was submitted there. `name` is the step there, or the sub-order. */
+static void compare_at(struct comparison *comparison, const struct case_expectation *expectation,
+                       const struct rehearsal_place *place, struct text name)
+{
+    static const struct step no_step = {0};
+    const char *group = case_aspect_name(expectation->aspect);
+    const struct order *order = place != NULL ? place->order : NULL;
+    uint32_t index = expectation->step.step;
+    const struct step *step = order != NULL ? &order->steps[index] : &no_step;
+    bool splits = expectation->step.suborder.workflow != NULL;
+    struct text input = {0};
+    switch (expectation->aspect) {
+    case ASPECT_STEP_STATE:
+        compare(comparison, group, name,
+                text_of(step_state_name((enum step_state)expectation->number)),
+                order != NULL ? text_of(step_state_name(step->state)) : TEXT(""));
+        return;
+    case ASPECT_ORDER_STATE:
+        compare(comparison, group, name,
+                text_of(order_state_name((enum order_state)expectation->number)),
+                order != NULL ? text_of(order_state_name(order->state)) : TEXT(""));
+        return;
+    case ASPECT_INPUT:
+        if (splits && order != NULL)
+            input = text_empty(order->details.input) ? TEXT("null") : order->details.input;
+        else if (!splits && place != NULL)
+            input = place->inputs[DIRECTION_DO][index];
+        compare_data(comparison, group, name, expectation->text, input);
+        return;
+    case ASPECT_UNDO_INPUT:
+        compare_data(comparison, group, name, expectation->text,
+                     place != NULL ? place->inputs[DIRECTION_UNDO][index] : input);
+        return;
+    case ASPECT_OUTPUT:
+        compare_data(comparison, group, name, expectation->text, output_of(step));
+        return;
+    case ASPECT_ERROR:
+        compare(comparison, group, name, expectation->text, step->error_name);
+        return;
+    case ASPECT_ATTEMPTS:
+    case ASPECT_COUNT:
+        break;
     }
-    /* The engine keeps null as an empty text, and only a step that is done has an output. */
-    struct text output =
-        step->state == STEP_PROCESSED && text_empty(step->output) ? TEXT("null") : step->output;
-    if (!text_empty(expected->output))
-        compare_data(comparison, case_field_name(CASE_FIELD_OUTPUTS), name, expected->output,
-                     output);
-    if (!text_empty(expected->error_name))
-        compare(comparison, case_field_name(CASE_FIELD_ERRORS), name, expected->error_name,
-                step->error_name);
+    assert(false && "an aspect at one place");
+}
+
+/* Without the '/' at its end, the path of a sub-order is its name. */
+static struct text name_at(const struct comparison *comparison, const struct rehearsal_place *place,
+                           const struct case_expectation *expectation, bool of_order)
+{
+    char name[WHAT_SIZE];
+    struct text path = place->path;
+    if (of_order)
+        return (struct text){path.data, path.size - 1};
+    int size = snprintf(name, sizeof(name), "%.*s%.*s", TEXT_ARG(path),
+                        TEXT_ARG(place->at.workflow->steps[expectation->step.step].name));
+    assert(size > 0 && (size_t)size < sizeof(name));
+    return arena_text(comparison->arena, (struct text){name, (uint32_t)size});
+}
+
+static void compare_attempts(struct comparison *comparison, const struct rehearsal *rehearsal,
+                             const struct case_expectation *expectation)
+{
+    int64_t attempts = 0;
+    for (uint32_t i = 0; i < rehearsal->place_count; i++) {
+        const struct rehearsal_place *place = rehearsal->places[i];
+        if (case_order_is_among(&place->at, &expectation->step.order))
+            attempts += place->attempts[expectation->step.step];
+    }
+    compare(comparison, case_aspect_name(ASPECT_ATTEMPTS), expectation->step.name,
+            number_text(comparison, expectation->number), number_text(comparison, attempts));
+}
+
+/* At each place that it names, of which there has to be one. */
+static void compare_step(struct comparison *comparison, const struct rehearsal *rehearsal,
+                         const struct case_expectation *expectation)
+{
+    const struct case_step *step = &expectation->step;
+    bool of_order = expectation->aspect == ASPECT_ORDER_STATE ||
+                    (expectation->aspect == ASPECT_INPUT && step->suborder.workflow != NULL);
+    const struct case_order *these = of_order ? &step->suborder : &step->order;
+    uint32_t before = comparison->count;
+    bool found = false;
+    if (expectation->aspect == ASPECT_ATTEMPTS) {
+        compare_attempts(comparison, rehearsal, expectation);
+        return;
+    }
+    for (uint32_t i = 0; i < rehearsal->place_count; i++) {
+        const struct rehearsal_place *place = rehearsal->places[i];
+        if (!case_order_is_among(&place->at, these) || comparison->count - before >= PLACES_MAX)
+            continue;
+        found = true;
+        compare_at(comparison, expectation, place,
+                   name_at(comparison, place, expectation, of_order));
+    }
+    if (!found)
+        compare_at(comparison, expectation, NULL, step->name);
 }
 
 static void compare_list(struct comparison *comparison, const char *what,
@@ -238,9 +309,11 @@ static void compare_list(struct comparison *comparison, const char *what,
 static void compare_order(struct comparison *comparison, const struct case_expected *expected,
                           const struct rehearsal *rehearsal)
 {
-    const struct order *order = &rehearsal->order;
+    static const struct order no_order = {0};
+    const struct order *accepted = rehearsal_order(rehearsal);
+    const struct order *order = accepted != NULL ? accepted : &no_order;
     struct text none = {0};
-    struct text state = rehearsal->accepted ? text_of(order_state_name(order->state)) : none;
+    struct text state = accepted != NULL ? text_of(order_state_name(order->state)) : none;
     if (expected->state >= 0)
         compare(comparison, case_field_name(CASE_FIELD_STATE), none,
                 text_of(order_state_name((enum order_state)expected->state)), state);
@@ -263,14 +336,13 @@ static void compare_order(struct comparison *comparison, const struct case_expec
 }
 
 const struct rehearsal_difference *rehearsal_compare(const struct test_case *test,
-                                                     const struct workflow *workflow,
                                                      const struct rehearsal *rehearsal,
                                                      struct arena *arena, uint32_t *ret_count)
 {
     struct comparison comparison = {.arena = arena};
     compare_order(&comparison, &test->expected, rehearsal);
-    for (uint32_t i = 0; i < workflow->step_count; i++)
-        compare_step(&comparison, rehearsal, i, workflow->steps[i].name, &test->expected.steps[i]);
+    for (uint32_t i = 0; i < test->expected.of_steps_count; i++)
+        compare_step(&comparison, rehearsal, &test->expected.of_steps[i]);
     *ret_count = comparison.count;
     return comparison.differences;
 }

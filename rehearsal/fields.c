@@ -50,8 +50,8 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
                                BIT(AFTER_SECONDS) | BIT(EXTEND) | BIT(NO_ANSWER),
                            0, 0, answers, sizeof(answers) / sizeof(answers[0])},
     [CASE_PLACE_ACT] = {"what an operator does",
-                        BIT(COMMENT) | BIT(COMMAND) | BIT(STEP) | BIT(AT_SECONDS) | BIT(REASON) |
-                            BIT(OUTPUT) | BIT(INPUT) | BIT(ERROR) | BIT(NEW_KEY) |
+                        BIT(COMMENT) | BIT(COMMAND) | BIT(STEP) | BIT(SUBORDER) | BIT(AT_SECONDS) |
+                            BIT(REASON) | BIT(OUTPUT) | BIT(INPUT) | BIT(ERROR) | BIT(NEW_KEY) |
                             BIT(NOTHING_APPLIED),
                         BIT(COMMAND), 0, acts, sizeof(acts) / sizeof(acts[0])},
     [CASE_PLACE_SIGNAL] = {"a signal",
@@ -59,9 +59,9 @@ static const struct field_place places[CASE_PLACE_COUNT] = {
                                BIT(BY) | BIT(GROUPS),
                            BIT(STEP) | BIT(PAYLOAD), 0, NULL, 0},
     [CASE_PLACE_EXPECT] = {"Expect",
-                           BIT(COMMENT) | BIT(STATE) | BIT(REASON) | BIT(STEPS) | BIT(PATH) |
-                               BIT(ATTEMPTS) | BIT(INPUTS) | BIT(UNDO_INPUTS) | BIT(OUTPUTS) |
-                               BIT(ERRORS) | BIT(OUTPUT) | BIT(REFUSED),
+                           BIT(COMMENT) | BIT(STATE) | BIT(REASON) | BIT(STEPS) | BIT(SUBORDERS) |
+                               BIT(PATH) | BIT(ATTEMPTS) | BIT(INPUTS) | BIT(UNDO_INPUTS) |
+                               BIT(OUTPUTS) | BIT(ERRORS) | BIT(OUTPUT) | BIT(REFUSED),
                            0, 0, NULL, 0},
 };
 

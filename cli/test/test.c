@@ -15,8 +15,7 @@ static void run_case(struct test_report *report, const struct tested_file *file,
     struct test_result result = {.path = file->path, .test = test, .rehearsal = &rehearsal};
     heap_arena_init(&heap, ARENA_SIZE);
     rehearse(test, workflow, &heap.arena, &rehearsal);
-    result.differences =
-        rehearsal_compare(test, workflow, &rehearsal, &heap.arena, &result.difference_count);
+    result.differences = rehearsal_compare(test, &rehearsal, &heap.arena, &result.difference_count);
     test_report_case(report, &result);
     heap_arena_deinit(&heap);
 }

@@ -101,6 +101,10 @@ void test_junit_case(const struct test_junit *junit, const struct test_result *r
     for (const struct rehearsal_entry *entry = result->rehearsal->story; entry != NULL;
          entry = entry->next) {
         fputs("\n", out);
+        if (!text_equal(entry->order_id, result->test->details.order_id)) {
+            put(out, entry->order_id);
+            fputs(": ", out);
+        }
         put(out, entry->words);
     }
     fputs("</failure>\n    </testcase>\n", out);

@@ -31,6 +31,7 @@ static json_t *story_json(const struct rehearsal *rehearsal)
          entry = entry->next) {
         json_t *object = json_object();
         json_codec_put(object, "time", json_codec_time(entry->at));
+        json_codec_put(object, "order_id", json_codec_text(entry->order_id));
         json_codec_put(object, "kind", json_string(event_kind_name(entry->kind)));
         json_codec_put(object, "words", json_codec_text(entry->words));
         json_array_append_new(list, object);
@@ -41,14 +42,14 @@ static json_t *story_json(const struct rehearsal *rehearsal)
 static json_t *case_json(const struct test_result *result)
 {
     const struct rehearsal *rehearsal = result->rehearsal;
+    const struct order *order = rehearsal_order(rehearsal);
     json_t *row = json_object();
     json_codec_put(row, "file", json_codec_text(text_of(result->path)));
     json_codec_put(row, "line", json_integer(result->test->mark.line));
     json_codec_put(row, "case", json_codec_text(result->test->name));
     json_codec_put(row, "passed", json_boolean(result->difference_count == 0));
     json_codec_put(row, "state",
-                   rehearsal->accepted ? json_string(order_state_name(rehearsal->order.state))
-                                       : json_null());
+                   order != NULL ? json_string(order_state_name(order->state)) : json_null());
     json_codec_put(row, "differences", differences_json(result));
     json_codec_put(row, "story", story_json(rehearsal));
     return row;
@@ -72,14 +73,39 @@ static void print_text(FILE *out, struct text text)
     free(string);
 }
 
+/* As wide as the longest id; 0: there are no sub-orders, and so no such column. */
+static int order_width(const struct rehearsal *rehearsal)
+{
+    uint32_t width = 5; /* of its title */
+    bool several = false;
+    for (const struct rehearsal_entry *entry = rehearsal->story; entry != NULL;
+         entry = entry->next) {
+        several |= !text_equal(entry->order_id, rehearsal->story->order_id);
+        width = entry->order_id.size > width ? entry->order_id.size : width;
+    }
+    return several ? (int)width : 0;
+}
+
+static void print_order_id(FILE *out, struct text order_id, int width)
+{
+    if (width == 0)
+        return;
+    print_text(out, order_id);
+    fprintf(out, "%*s  ", width - (int)order_id.size, "");
+}
+
 static void print_story(FILE *out, const struct rehearsal *rehearsal)
 {
-    fprintf(out, "  %-23s  EVENT\n", "TIME (UTC)");
+    int width = order_width(rehearsal);
+    fprintf(out, "  %-23s  ", "TIME (UTC)");
+    print_order_id(out, TEXT("ORDER"), width);
+    fputs("EVENT\n", out);
     for (const struct rehearsal_entry *entry = rehearsal->story; entry != NULL;
          entry = entry->next) {
         json_t *rfc3339 = json_codec_time(entry->at);
         json_t *time = output_time_ms(rfc3339);
         fprintf(out, "  %-23s  ", json_string_value(time));
+        print_order_id(out, entry->order_id, width);
         print_text(out, entry->words);
         fputc('\n', out);
         json_decref(time);

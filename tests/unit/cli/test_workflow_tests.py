@@ -75,6 +75,28 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertTrue(out.startswith(f"PASS {path}:3: pays\n" + STORY), out)
         self.assertTrue(out.endswith("order processed\n\n1 passed, 0 failed\n"), out)
 
+    def test_tells_whose_each_event_is_where_there_are_sub_orders(self):
+        (self.folder / "w.yaml").write_text(
+            "Name: w\nVersion: 1\nSteps: [{Name: Car, Steps: [{Name: Book, Agent: car}]}]\n",
+            encoding="utf-8")
+        path = self.write("w.test.yaml", "  - {Name: x, Expect: {State: Error}}\n")
+        report = self.folder / "report.xml"
+        _, out, _ = run(path, "--junit", report)
+        lines = out.splitlines()
+        self.assertEqual(lines[1], "  TIME (UTC)               ORDER        EVENT")
+        self.assertEqual(lines[5:8], [
+            f"  2000-01-01 00:00:00.000  {who:11}  {what}" for who, what in (
+                ("order-1", "Car has submitted 1 order"),
+                ("order-1~Car", "order accepted: 0 lines, workflow w/Car version 1, 1 step"),
+                ("order-1~Car", "order started"))])
+        _, out, _ = run(path, "--output", "json")
+        self.assertEqual([event["order_id"] for event in json.loads(out)[0]["story"]].count(
+            "order-1~Car"), 5)
+        # Ours, and no other document is ever read here.
+        suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
+        self.assertIn("\nCar has submitted 1 order\norder-1~Car: order accepted: 0 lines",
+                      suites.find(".//failure").text)
+
     def test_shows_all_as_json(self):
         path = self.write("w.test.yaml", PASSES + FAILS)
         code, out, err = run(path, "--output", "json")
@@ -84,7 +106,8 @@ class WorkflowTestsTest(unittest.TestCase):
                           first["state"], first["differences"]),
                          (str(path), 3, "pays", True, "Processed", []))
         self.assertEqual(first["story"][1], {"time": "2000-01-01T00:00:00.000Z",
-                                             "kind": "OrderStarted", "words": "order started"})
+                                             "order_id": "order-1", "kind": "OrderStarted",
+                                             "words": "order started"})
         self.assertEqual(second["differences"], [{"what": "State", "expected": "Processed",
                                                   "actual": "Compensated"}])
 

@@ -135,3 +135,58 @@ Test(rehearsal_file, explains_mistakes_of_expectations)
            "4:66: error: D is not a step of workflow w\n"
            "5:28: error: the number of attempts must be from 0 to 2147483647, not -1\n");
 }
+
+Test(rehearsal_file, takes_steps_and_sub_orders_of_sub_orders)
+{
+    expect(CASE_HEAD
+           "    Answers: {All/C: {Error: E}, All~1/C: {Output: 1}, One/D: {NoAnswer: true}}\n"
+           "    UndoAnswers: {One/D: {Error: E}}\n"
+           "    Operator:\n"
+           "      - {Command: fail, Step: All~1, Error: E}\n"
+           "      - {Command: fail, Step: All, Error: E}\n"
+           "      - {Command: complete, Step: All~0/C}\n"
+           "      - {Command: cancel, Suborder: All~0}\n"
+           "      - {Command: resubmit, Suborder: One}\n"
+           "    Signals: [{Step: All~1/Ask, Payload: 1}]\n"
+           "    Expect: {Steps: {All: Error, All/C: Processed, All~1/C: Pending},\n"
+           "             Suborders: {All: Processed, All~999: Error, One: Held},\n"
+           "             Path: [All, All~0/C, undo One/D], Attempts: {All/C: 3},\n"
+           "             Inputs: {All~1: 2, One: null}, Outputs: {All~0/C: 1}}\n",
+           "");
+}
+
+Test(rehearsal_file, explains_mistakes_in_the_names_of_sub_orders)
+{
+    expect(CASE_HEAD "    Answers: {All: {}, All~0: {}, A/C: {}, All/X: {}, One~0/D: {},\n"
+                     "              All~1000/C: {}, All~01/C: {}, All~/C: {}, /C: {}}\n"
+                     "    UndoAnswers: {All/C: {}}\n"
+                     "    Expect: {State: Error}\n",
+           "4:15: error: no agent does step All: name the steps of its Steps\n"
+           "4:24: error: All~0 is a sub-order; a step of it is named after a '/'\n"
+           "4:35: error: step A has no Steps, so no step of it can be named\n"
+           "4:44: error: X is not a step of workflow w/All\n"
+           "4:55: error: step One has no ForEach, and so no items: leave out ~0\n"
+           "5:15: error: All~ must be followed by the number of an item, from 0 to 999\n"
+           "5:31: error: All~ must be followed by the number of an item, from 0 to 999\n"
+           "5:45: error: All~ must be followed by the number of an item, from 0 to 999\n"
+           "5:57: error: the name of a step is missing; write STEP, STEP/STEP or STEP~ITEM/STEP\n"
+           "6:19: error: step All/C has no Compensate\n");
+    expect(CASE_HEAD
+           "    Operator: [{Command: skip, Step: All/C}, {Command: skip, Step: All~1},\n"
+           "               {Command: cancel, Suborder: A}, {Command: pause, Suborder: All},\n"
+           "               {Command: resubmit, Step: A, Suborder: One},\n"
+           "               {Command: skip, Step: A, Suborder: One}]\n"
+           "    Signals: [{Step: All/Ask, Payload: 1}]\n"
+           "    Expect: {Path: [All/C], Suborders: {A: Error}, Outputs: {All~0: 1}}\n",
+           "4:38: error: All/C does not say which item of All, the first of which is All~0\n"
+           "4:68: error: All~1 is a sub-order; a step of it is named after a '/'\n"
+           "5:44: error: step A has no Steps, and so no sub-orders\n"
+           "5:75: error: All does not say which item of All, the first of which is All~0\n"
+           "6:45: error: a command has Step or Suborder, not both: Step names that of a sub-order "
+           "as well\n"
+           "7:16: error: Suborder does not belong to the command skip\n"
+           "8:22: error: All/Ask does not say which item of All, the first of which is All~0\n"
+           "9:21: error: All/C does not say which item of All, the first of which is All~0\n"
+           "9:41: error: step A has no Steps, and so no sub-orders\n"
+           "9:62: error: All~0 is a sub-order; a step of it is named after a '/'\n");
+}

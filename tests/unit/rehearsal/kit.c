@@ -42,7 +42,10 @@ const char *kit_problems(const char *file)
     struct case_file cases;
     const struct workflow *workflow =
         compile("Name: w\nVersion: 1\nSteps:\n  - {Name: A, Agent: a, Compensate: {Action: X}}\n"
-                "  - {Name: B, Agent: b}\n  - {Name: Count, Set: 1}\n");
+                "  - {Name: B, Agent: b}\n  - {Name: Count, Set: 1}\n"
+                "  - Name: All\n    ForEach: {Items: [1, 2]}\n"
+                "    Steps: [{Name: C, Agent: c}, {Name: Ask, Await: {}, TimeoutSeconds: 9}]\n"
+                "  - {Name: One, Steps: [{Name: D, Agent: d, Compensate: {Action: X}}]}\n");
     printed[0] = '\0';
     if (case_file_begin(text_of(file), kit_arena(), &problems, &cases))
         case_file_read(&cases, workflow, kit_arena(), &problems);
@@ -52,13 +55,23 @@ const char *kit_problems(const char *file)
     return printed;
 }
 
+const char *kit_list_of(const char *step, int count, const char *test)
+{
+    static char text[16384];
+    int used = snprintf(text, sizeof(text), "    Answers: {%s: {Output: [0", step);
+    for (int i = 1; i < count; i++)
+        used += snprintf(text + used, sizeof(text) - (size_t)used, ", %d", i);
+    snprintf(text + used, sizeof(text) - (size_t)used, "]}}\n%s", test);
+    return text;
+}
+
 const char *kit_differences(const char *steps, const char *test)
 {
     static struct workflow_problems problems;
     struct case_file cases;
     struct rehearsal rehearsal;
     uint32_t count = 0;
-    char text[8192];
+    static char text[32768];
     snprintf(text, sizeof(text), "Name: w\nVersion: 1\n%s", steps);
     const struct workflow *workflow = compile(text);
     snprintf(text, sizeof(text), "Workflow: w.yaml\nCases:\n  - Name: case\n%s", test);
@@ -68,7 +81,7 @@ const char *kit_differences(const char *steps, const char *test)
               problems.items[0].text);
     rehearse(&cases.cases[0], workflow, kit_arena(), &rehearsal);
     const struct rehearsal_difference *differences =
-        rehearsal_compare(&cases.cases[0], workflow, &rehearsal, kit_arena(), &count);
+        rehearsal_compare(&cases.cases[0], &rehearsal, kit_arena(), &count);
     printed[0] = '\0';
     for (uint32_t i = 0; i < count; i++)
         print("%.*s: expected %.*s, actual %.*s\n", TEXT_ARG(differences[i].what),
