@@ -12,6 +12,7 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
 EXAMPLES = ROOT / "examples" / "workflows"
+COOKBOOK = ROOT / "examples" / "cookbook"
 FLOWS = ROOT / "tests" / "unit" / "decision" / "flows"
 WORKFLOW = "Name: w\nVersion: 1\nSteps:\n  - {Name: Pay, Agent: bank}\n"
 PASSES = "  - {Name: pays, Expect: {State: Processed}}\n"
@@ -51,12 +52,12 @@ class WorkflowTestsTest(unittest.TestCase):
         return path
 
     def test_the_files_of_the_repository_pass(self):
-        code, out, err = run(EXAMPLES, FLOWS)
+        code, out, err = run(EXAMPLES, COOKBOOK, FLOWS)
         self.assertEqual((code, err), (0, ""), out)
         self.assertRegex(out, r"^\d+ passed, 0 failed\n$")
 
     def test_every_example_has_a_file_of_tests(self):
-        for path in EXAMPLES.glob("*.yaml"):
+        for path in (*EXAMPLES.glob("*.yaml"), *COOKBOOK.glob("*.yaml")):
             if not path.name.endswith(".test.yaml"):
                 self.assertTrue(path.with_suffix(".test.yaml").exists(), path)
 
