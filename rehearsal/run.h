@@ -107,7 +107,7 @@ bool run_has_signals(const struct rehearsal_run *run);
 void run_command_of_signal(struct rehearsal_run *run, const struct case_signal *signal,
                            struct command *ret_cmd);
 
-/* ---- what is told of it (story.c) ---- */
+/* ---- what stays of it (story.c) ---- */
 
 /* `order` NULL: there is none of the Decision's id. `outside`: an application or an operator sent
  * the command. */

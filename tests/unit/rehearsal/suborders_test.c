@@ -135,6 +135,17 @@ Test(rehearsal_suborders, have_sub_orders_and_take_signals)
                    "             Refused: [UnknownOrder]}\n");
 }
 
+/* Each step of those that are named has sub-orders of its own. */
+Test(rehearsal_suborders, are_those_of_their_step)
+{
+    PASSES("Steps:\n  - {Name: P, After: [], ForEach: {Items: [a, b]},\n"
+           "     Steps: [{Name: A, Agent: a}], Catch: [{ErrorEquals: [Not], Next: $continue}]}\n"
+           "  - {Name: Q, After: [], ForEach: {Items: [c, d]}, Steps: [{Name: A, Agent: a}]}\n",
+           "    Answers: {P/A: {Error: Not}}\n"
+           "    Expect: {State: Processed, Suborders: {P: Compensated, Q: Processed},\n"
+           "             Inputs: {P~0: a, Q~0: c}, Attempts: {P/A: 2, Q/A: 2}}\n");
+}
+
 /* More than a Decision has units for, and than arenas keep. */
 Test(rehearsal_suborders, may_be_a_thousand)
 {
@@ -146,4 +157,16 @@ Test(rehearsal_suborders, may_be_a_thousand)
                        "    Expect: {State: Processed, Suborders: {All: Processed},\n"
                        "             Inputs: {All~999: {n: 1998, all: 1000}},\n"
                        "             Attempts: {All/A: 1000}}\n"));
+}
+
+/* The step itself submits those for which a Decision has no units left, though none answers. */
+Test(rehearsal_suborders, are_all_submitted_although_none_ends)
+{
+    PASSES(
+        "Steps:\n  - {Name: List, Agent: l}\n  - Name: All\n"
+        "    ForEach: {Items: output.List}\n"
+        "    Input: {n: \"${item}\", all: \"${output.List.map(x, output.List.sum()).sum()}\"}\n"
+        "    Steps: [{Name: A, Fail: {Error: Not}, OnExhausted: error}]\n",
+        kit_list_of("List", 200,
+                    "    Expect: {State: Processing, Suborders: {All: Error, All~199: Error}}\n"));
 }
