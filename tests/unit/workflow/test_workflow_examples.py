@@ -11,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
+COOKBOOK = ROOT / "examples" / "cookbook"
 HEAD = "Name: example\nVersion: 1\n"
 STEPS = "Steps:\n  - Name: A\n    Agent: a\n"
 FIELDS = ("InputShape:", "Steps:")  # of a workflow, not of a step
@@ -69,6 +70,28 @@ class WorkflowExamplesTest(unittest.TestCase):
     def test_the_tutorial_shows_the_file_of_the_example(self):
         example = (ROOT / "examples" / "workflows" / "tea.yaml").read_text(encoding="utf-8")
         self.assertEqual(blocks_of("first-workflow.md")[0], example.split("\n", 1)[1])
+
+    def test_the_cookbook_has_the_pictures_and_the_cases_of_its_files(self):
+        page = (ROOT / "docs" / "use" / "cookbook.md").read_text(encoding="utf-8")
+        sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page,
+                                   re.MULTILINE | re.DOTALL))
+        told = {}
+        for title, section in sections.items():
+            self.assertIn(f"| [{title}](#{title.lower().replace(' ', '-')}) |", page)
+            told[re.search(r"cookbook/([a-z-]+)\.yaml\)", section).group(1)] = section
+        self.assertEqual(set(told), {path.stem for path in COOKBOOK.glob("*.yaml")
+                                     if not path.name.endswith(".test.yaml")})
+        for name, section in told.items():
+            done = subprocess.run([REEVE, "workflow", "graph", COOKBOOK / f"{name}.yaml"],
+                                  capture_output=True, text=True, check=True, timeout=60)
+            cases = re.findall(r"^  - Name: (.*)$", (COOKBOOK / f"{name}.test.yaml").read_text(
+                encoding="utf-8"), re.MULTILINE)
+            named = [" ".join(bold.split()) for bold in re.findall(r"\*\*(.*?)\*\*", section,
+                                                                  re.DOTALL)]
+            with self.subTest(name):
+                self.assertIn(textwrap.indent(done.stdout, "    "), section)
+                self.assertGreaterEqual(len(named), 2)
+                self.assertEqual(set(named) - set(cases), set())
 
     def test_the_manual_shows_what_lint_says(self):
         text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
