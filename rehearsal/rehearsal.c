@@ -89,6 +89,7 @@ static void decide(struct rehearsal_run *run, struct command *cmd, bool outside)
         run_answer_request(run, order, &effects.requests[i]);
     for (uint32_t i = 0; i < effects.message_count; i++)
         send_message(run, &effects.messages[i]);
+    run_move_orders(run);
 }
 
 /* ---- what happens next ---- */

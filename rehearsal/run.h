@@ -81,6 +81,9 @@ struct run_place *run_find_place(const struct rehearsal_run *run, const struct c
 struct text run_order_id(struct rehearsal_run *run, const struct case_order *at);
 /* Applies the Decision, and works out what is due. */
 void run_apply(struct rehearsal_run *run, struct run_order *order, const struct decision *decision);
+/* Leaves behind what the orders no longer are, once it is much: a step of a thousand sub-orders has
+ * a new list of them after each one that ends. Afterwards, no Decision may borrow from them. */
+void run_move_orders(struct rehearsal_run *run);
 /* The order's first deadline. */
 void run_deadline(const struct run_order *order, struct deadline *ret_deadline);
 /* The orders as they are in the end, for what stays. */

@@ -208,9 +208,7 @@ void run_deadline(const struct run_order *order, struct deadline *ret_deadline)
 
 /* ---- as they change ---- */
 
-/* What they no longer are is left behind: a step of a thousand sub-orders has a new list of them
- * after each one that ends. */
-static void move_orders(struct rehearsal_run *run)
+void run_move_orders(struct rehearsal_run *run)
 {
     enum { MORE_BYTES = 16 * 1024 * 1024 };
     if (run->orders_of[run->current].arena.used < run->copy_at)
@@ -230,7 +228,6 @@ void run_apply(struct rehearsal_run *run, struct run_order *order, const struct 
 {
     order_apply_decision(&order->order, decision, &run->orders_of[run->current].arena);
     find_due(order, run->now);
-    move_orders(run);
 }
 
 void run_keep_orders(struct rehearsal_run *run)
