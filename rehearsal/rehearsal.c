@@ -94,45 +94,23 @@ static void decide(struct rehearsal_run *run, struct command *cmd, bool outside)
 
 /* ---- what happens next ---- */
 
-/* What all orders have before them. */
-struct outlook {
-    struct run_order *next; /* of the first deadline; NULL: there is none */
-    int64_t due_at;         /* INT64_MAX: likewise */
-    bool works;             /* an order goes on by itself */
-    bool limited;           /* something will be over */
-};
-
-static void look_ahead(const struct rehearsal_run *run, struct outlook *ret_outlook)
-{
-    struct outlook outlook = {.due_at = INT64_MAX, .works = run->pending != NULL};
-    for (uint32_t i = 0; i < run->order_count; i++) {
-        struct run_order *order = run->orders[i];
-        outlook.works |= order->works;
-        outlook.limited |= order->limited;
-        if (order->due_at < outlook.due_at) {
-            outlook.due_at = order->due_at;
-            outlook.next = order;
-        }
-    }
-    *ret_outlook = outlook;
-}
-
 static void advance_clock(struct rehearsal_run *run, int64_t to)
 {
     if (to > run->now)
         run->now = to;
 }
 
-/* What is pending, or a deadline. *ret_send false: an agent gave up without a word. */
-static void take_due(struct rehearsal_run *run, const struct outlook *outlook,
+/* What is pending, or what the deadline of an order asks for. *ret_send false: an agent gave up
+ * without a word. */
+static void take_due(struct rehearsal_run *run, const struct run_order *order,
                      struct command *ret_cmd, bool *ret_send)
 {
     struct pending *pending = run->pending;
     struct deadline deadline;
-    if (pending == NULL || pending->due_at > outlook->due_at) {
-        advance_clock(run, outlook->due_at);
-        run_deadline(outlook->next, &deadline);
-        deadline_command(&outlook->next->order, &deadline, TEXT("supervisor"), ret_cmd);
+    if (order != NULL) {
+        run_deadline(order, &deadline);
+        advance_clock(run, deadline.due_at);
+        deadline_command(&order->order, &deadline, TEXT("supervisor"), ret_cmd);
         return;
     }
     advance_clock(run, pending->due_at);
@@ -145,19 +123,31 @@ static void take_due(struct rehearsal_run *run, const struct outlook *outlook,
     *ret_send = run_still_reports(run, pending);
 }
 
+/* The order whose deadline is next; NULL: what is pending is. *ret_due_at INT64_MAX: nothing is. */
+static const struct run_order *find_next(struct rehearsal_run *run, int64_t *ret_due_at)
+{
+    const struct pending *pending = run->pending;
+    const struct run_order *order = NULL;
+    *ret_due_at = pending != NULL ? pending->due_at : INT64_MAX;
+    if (*ret_due_at > run->due_from)
+        order = run_find_due(run);
+    if (order == NULL || order->due_at >= *ret_due_at)
+        return NULL;
+    *ret_due_at = order->due_at;
+    return order;
+}
+
 /* False: nothing happens any more. Orders that only ask each other have come to rest: nothing is
  * lost that they might ask for. */
 static bool take_next(struct rehearsal_run *run, struct command *ret_cmd, bool *ret_send,
                       bool *ret_outside)
 {
-    struct outlook outlook;
+    int64_t due_at = 0;
     int64_t act_at = INT64_MAX;
     int64_t signal_at = 0;
     const struct case_act *act = run_next_act(run, &act_at);
-    look_ahead(run, &outlook);
-    int64_t due_at = run->pending != NULL && run->pending->due_at <= outlook.due_at
-                         ? run->pending->due_at
-                         : outlook.due_at;
+    const struct run_order *order = find_next(run, &due_at);
+    bool works = run->pending != NULL || run->working > 0;
     int signal = run_next_signal(run, due_at < act_at ? due_at : act_at, &signal_at);
     *ret_send = *ret_outside = true;
     if (signal >= 0) {
@@ -166,17 +156,17 @@ static bool take_next(struct rehearsal_run *run, struct command *ret_cmd, bool *
         run_command_of_signal(run, &run->test->signals[signal], ret_cmd);
         return true;
     }
-    if (act != NULL && (act_at != INT64_MAX ? act_at <= due_at : !outlook.works)) {
+    if (act != NULL && (act_at != INT64_MAX ? act_at <= due_at : !works)) {
         run->acts_done++;
         advance_clock(run, act_at != INT64_MAX ? act_at : run->now);
         run_command_of_operator(run, act, ret_cmd);
         return true;
     }
     if (due_at == INT64_MAX ||
-        (!outlook.works && !outlook.limited && act == NULL && !run_has_signals(run)))
+        (!works && run->limited == 0 && act == NULL && !run_has_signals(run)))
         return false;
     *ret_outside = false;
-    take_due(run, &outlook, ret_cmd, ret_send);
+    take_due(run, order, ret_cmd, ret_send);
     return true;
 }
 
@@ -187,7 +177,8 @@ static void run_init(struct rehearsal_run *run, const struct test_case *test,
                                   .workflow = workflow,
                                   .arena = arena,
                                   .result = result,
-                                  .now = REHEARSAL_START_MS};
+                                  .now = REHEARSAL_START_MS,
+                                  .due_from = INT64_MAX};
     *result = (struct rehearsal){0};
     run->story_end = &result->story;
     heap_arena_init(&run->scratch, SCRATCH_SIZE);

@@ -61,6 +61,10 @@ struct rehearsal_run {
     uint32_t acts_done;
     uint64_t signals_sent; /* a set of the case's */
     struct pending *pending;
+    struct pending *last_pending; /* where there is one */
+    uint32_t working;             /* orders that go on by themselves */
+    uint32_t limited;             /* orders whose time will be over */
+    int64_t due_from;             /* no order has a deadline before */
     const struct rehearsal_entry **story_end;
 };
 
@@ -84,6 +88,8 @@ void run_apply(struct rehearsal_run *run, struct run_order *order, const struct 
 /* Leaves behind what the orders no longer are, once it is much: a step of a thousand sub-orders has
  * a new list of them after each one that ends. Afterwards, no Decision may borrow from them. */
 void run_move_orders(struct rehearsal_run *run);
+/* The order with the first deadline of all, which becomes due_from; NULL: none has one. */
+struct run_order *run_find_due(struct rehearsal_run *run);
 /* The order's first deadline. */
 void run_deadline(const struct run_order *order, struct deadline *ret_deadline);
 /* The orders as they are in the end, for what stays. */

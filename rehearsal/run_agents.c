@@ -44,15 +44,20 @@ static const struct case_answer *next_answer(const struct rehearsal_run *run,
     return answer;
 }
 
+/* The latest ones are mostly due last. */
 void run_add_pending(struct rehearsal_run *run, const struct pending *what)
 {
     struct pending *pending = ARENA_NEW(run->arena, struct pending);
     struct pending **at = &run->pending;
     *pending = *what;
+    if (run->pending != NULL && run->last_pending->due_at <= pending->due_at)
+        at = &run->last_pending->next;
     while (*at != NULL && (*at)->due_at <= pending->due_at)
         at = &(*at)->next;
     pending->next = *at;
     *at = pending;
+    if (pending->next == NULL)
+        run->last_pending = pending;
 }
 
 void run_answer_request(struct rehearsal_run *run, struct run_order *order,

@@ -178,7 +178,7 @@ static bool is_limited(const struct run_order *order, const struct deadline *dea
 }
 
 /* A step whose sub-orders could not all be submitted at once asks at once for the others. */
-static void find_due(struct run_order *order, int64_t now)
+static void look_ahead(struct run_order *order, int64_t now)
 {
     struct deadline deadlines[DEADLINES_MAX];
     uint32_t count = run_is_accepted(order) ? deadlines_of(&order->order, deadlines) : 0;
@@ -192,6 +192,19 @@ static void find_due(struct run_order *order, int64_t now)
         if (deadlines[i].due_at < order->due_at)
             order->due_at = deadlines[i].due_at;
     }
+}
+
+struct run_order *run_find_due(struct rehearsal_run *run)
+{
+    struct run_order *found = NULL;
+    run->due_from = INT64_MAX;
+    for (uint32_t i = 0; i < run->order_count; i++) {
+        if (run->orders[i]->due_at < run->due_from) {
+            found = run->orders[i];
+            run->due_from = found->due_at;
+        }
+    }
+    return found;
 }
 
 void run_deadline(const struct run_order *order, struct deadline *ret_deadline)
@@ -227,7 +240,13 @@ void run_move_orders(struct rehearsal_run *run)
 void run_apply(struct rehearsal_run *run, struct run_order *order, const struct decision *decision)
 {
     order_apply_decision(&order->order, decision, &run->orders_of[run->current].arena);
-    find_due(order, run->now);
+    run->working -= order->works;
+    run->limited -= order->limited;
+    look_ahead(order, run->now);
+    run->working += order->works;
+    run->limited += order->limited;
+    if (order->due_at < run->due_from)
+        run->due_from = order->due_at;
 }
 
 void run_keep_orders(struct rehearsal_run *run)

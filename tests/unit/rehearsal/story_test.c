@@ -38,6 +38,11 @@ Test(rehearsal_story, takes_answers_in_the_order_of_time)
     PASSES(steps, "    Expect: {Path: [A, B, AfterA, AfterB]}\n");
     PASSES(steps, "    Answers: {A: {AfterSeconds: 2}, B: {AfterSeconds: 1}}\n"
                   "    Expect: {Path: [A, B, AfterB, AfterA]}\n");
+    PASSES("Steps:\n  - {Name: A, Agent: a, After: []}\n  - {Name: B, Agent: b, After: []}\n"
+           "  - {Name: C, Agent: c, After: []}\n  - {Name: AfterA, Agent: a, After: A}\n"
+           "  - {Name: AfterB, Agent: b, After: B}\n  - {Name: AfterC, Agent: c, After: C}\n",
+           "    Answers: {A: {AfterSeconds: 1}, B: {AfterSeconds: 2}, C: {AfterSeconds: 1}}\n"
+           "    Expect: {Path: [A, B, C, AfterA, AfterC, AfterB]}\n");
 }
 
 Test(rehearsal_story, times_out_attempts_that_are_not_answered)
