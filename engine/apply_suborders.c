@@ -96,11 +96,13 @@ const char *suborders_started_problem(const struct step *step, const struct even
 
 /* ---- they run ---- */
 
-/* The error of a step whose items fail is that of the one too many, which stops it. */
+/* The error of a step whose items fail is that of the one too many, which stops it. One that
+ * StopWhen has stopped may fail as well. */
 static void take_error(const struct apply_ctx *ctx, struct suborders *suborders, struct text name,
                        struct text message)
 {
-    if (suborders->stopped || suborders->recalled || text_empty(name))
+    bool known = suborders->stopped && !text_empty(suborders->error_name);
+    if (known || suborders->recalled || text_empty(name))
         return;
     suborders->error_name = apply_text(ctx, suborders->error_name, name);
     suborders->error_message = apply_text(ctx, suborders->error_message, message);

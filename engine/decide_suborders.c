@@ -96,6 +96,14 @@ void decide_recall(struct decide_ctx *ctx, uint32_t index, enum direction direct
     assert(step->state == STEP_PROCESSING && step->suborders->recalled);
 }
 
+/* Its time is over, and not all of its items have begun. */
+static bool is_late(const struct decide_ctx *ctx, uint32_t index)
+{
+    const struct suborders *suborders = ctx->order->steps[index].suborders;
+    return !suborders->recalled && !suborders->stopped &&
+           ctx->input->now >= suborders->times_out_at && suborders_count(suborders, ITEM_TO_DO) > 0;
+}
+
 /* Why the sub-orders are to be undone; false: they are not. */
 static bool find_fault(const struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
 {
@@ -104,9 +112,13 @@ static bool find_fault(const struct decide_ctx *ctx, uint32_t index, struct deci
     *ret_fault = (struct decide_fault){suborders->error_name, suborders->error_message};
     if (suborders->failed || too_many_failed(ctx, index, suborders_count(suborders, ITEM_FAILED)))
         return true;
-    if (!decide_is_undone(order))
+    if (decide_is_undone(order))
+        *ret_fault = (struct decide_fault){order->reason_code, order->reason};
+    else if (is_late(ctx, index))
+        *ret_fault = (struct decide_fault){TEXT(ERROR_TIMEOUT),
+                                           TEXT("not all of its sub-orders began in time")};
+    else
         return false;
-    *ret_fault = (struct decide_fault){order->reason_code, order->reason};
     return true;
 }
 
@@ -279,11 +291,10 @@ static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fau
                  enum effect effect)
 {
     const struct step *step = &ctx->order->steps[index];
-    bool named = !text_empty(fault->error_name);
+    assert(!text_empty(fault->error_name));
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED,
                                      .step_failed = {.ref = step_attempt_ref(step),
-                                                     .error_name = named ? fault->error_name
-                                                                         : TEXT(ERROR_TASK_FAILED),
+                                                     .error_name = fault->error_name,
                                                      .error_message = fault->message,
                                                      .effect = effect,
                                                      .failure_count = step->failure_count + 1}});
@@ -327,13 +338,10 @@ static void fail_undo(struct decide_ctx *ctx, uint32_t index)
 /* Why the step has failed; false: it is done. */
 static bool has_failed(const struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
 {
-    const struct suborders *suborders = ctx->order->steps[index].suborders;
-    uint32_t to_do = suborders_count(suborders, ITEM_TO_DO);
-    if (find_fault(ctx, index, ret_fault) || suborders->recalled)
-        return true;
-    *ret_fault =
-        (struct decide_fault){TEXT(ERROR_TIMEOUT), TEXT("not all of its sub-orders began in time")};
-    return to_do > 0 && !suborders->stopped;
+    bool failed = find_fault(ctx, index, ret_fault);
+    if (text_empty(ret_fault->error_name))
+        ret_fault->error_name = TEXT(ERROR_TASK_FAILED);
+    return failed || ctx->order->steps[index].suborders->recalled;
 }
 
 /* All have answered, and none may start any more. */

@@ -259,3 +259,27 @@ Test(decision_suborders, keep_their_data_in_an_amended_order)
              "amend {\"l\":[2]} => CommandRejected(InputWasRead)\n"
              "amend {\"l\":[1],\"m\":2} => OrderAmended\n");
 }
+
+Test(decision_suborders, fail_after_stop_when_with_the_error_of_the_one_too_many)
+{
+    kit_tell(HEAD
+             "- Name: W\n"
+             "  ForEach: {Items: [0, 1, 2], MaxConcurrency: 2, StopWhen: result}\n" BODY OUTPUT,
+             NULL,
+             "submit => " STARTED "(W do 1 x3 [0,1,2]) SubordersSubmitted(W do 1 0 1 +3600000)\n"
+             "report W.0 final with true => SuborderEnded(W 0 final true stop)\n"
+             "report W.1 failed Bad => SuborderEnded(W 1 failed Bad) "
+             "StepFailed(W do 1 Bad none x1) StepExhausted(W do 1) CompensationStarted(Bad) "
+             "OrderCompensated(Bad)\n");
+    kit_tell(HEAD
+             "- Name: W\n"
+             "  ForEach: {Items: [0, 1, 2], MaxConcurrency: 2, StopWhen: result}\n" BODY OUTPUT,
+             NULL,
+             "submit => " STARTED "(W do 1 x3 [0,1,2]) SubordersSubmitted(W do 1 0 1 +3600000)\n"
+             "report W.0 held with true => SuborderEnded(W 0 held true stop)\n"
+             "report W.1 failed Bad => SuborderEnded(W 1 failed Bad) "
+             "SubordersRecalled(W do 1 Bad +3600000)\n"
+             "report W.0 failed Recalled => SuborderEnded(W 0 failed Recalled) "
+             "StepFailed(W do 1 Bad none x1) StepExhausted(W do 1) CompensationStarted(Bad) "
+             "OrderCompensated(Bad)\n");
+}

@@ -246,6 +246,21 @@ Test(engine_suborders, are_recalled_once_the_steps_time_is_over)
 
 /* ---- the order ---- */
 
+Test(engine_suborders, are_recalled_by_the_last_one_that_began_in_time)
+{
+    TELL("W{f2,l1,t5000,kStates.ALL:g}",
+         "submit => OrderAccepted OrderStarted SubordersStarted(W do 1 x2 [0,1]) "
+         "SubordersSubmitted(W do 1 0 +5000)\n"
+         "wait 5000\n"
+         "report W.0 held => SuborderEnded(W 0 held) "
+         "SubordersRecalled(W do 1 States.Timeout +3600000)\n"
+         "messages undo o-1~W~0 held\n"
+         "report W.0 failed Recalled => SuborderEnded(W 0 failed Recalled) "
+         "StepFailed(W do 1 States.Timeout none x1) StepCaught(W do 1) "
+         "OrderProcessed\n"
+         "messages none\n");
+}
+
 Test(engine_suborders, run_on_in_a_paused_order_that_starts_none)
 {
     TELL("W{f3,l1}", "submit => OrderAccepted OrderStarted SubordersStarted(W do 1 x3 [0,1,2]) "
