@@ -114,7 +114,7 @@ static bool any_alert(void)
     return false;
 }
 
-/* How much has happened, but for asking: what counts up is not asked in vain. */
+/* How much has happened, but for asking: deadlines that change nothing do not count. */
 static uint64_t progress(void)
 {
     uint64_t sum = world.member_count;

@@ -265,6 +265,16 @@ static void ignored(const struct report_ignored *event)
         world_saw(TREES_HELD_TOO_LATE);
 }
 
+/* A step that is done has done all of its items, or StopWhen was true. */
+static void succeeded(const struct member *member, const struct attempt_ref *ref)
+{
+    const struct suborders *suborders = suborders_of(&member->order, ref->step);
+    if (ref->direction == DIRECTION_DO && !suborders->stopped &&
+        count_state(suborders, ITEM_TO_DO) > 0)
+        world_say("step %.*s of %.*s is done, and some of it never began", TEXT_ARG(ref->step),
+                  TEXT_ARG(member->id));
+}
+
 /* A held order is let go by its parent alone; or by an operator, once its parent is unknown. */
 static void left_held(const struct member *member, const struct order *before,
                       const struct logged *logged)
@@ -299,6 +309,8 @@ static void follow_event(struct member *member, const struct order *before,
         refused(member, &event->command_rejected);
     else if (event->kind == EVENT_REPORT_IGNORED)
         ignored(&event->report_ignored);
+    else if (event->kind == EVENT_STEP_SUCCEEDED)
+        succeeded(member, &event->step_succeeded.ref);
     else if (event->kind == EVENT_ORDER_HELD)
         world_saw(TREES_HELD);
     else if (event->kind == EVENT_ORDER_DEADLINE_SET && before->state == ORDER_HELD)
