@@ -2,6 +2,7 @@
 """One planted bug, at least, for each rule of the checker: what has to be found, and where."""
 
 from checker_stories import *  # noqa: F403
+from checker_trees import TREE_BUGS
 
 HEIR = at(15, "Compensating", *UNDOING)
 ASKED_MANAGERS = [
@@ -570,4 +571,5 @@ LEDGERS = {
         UNDONE, call())),
 }
 
-BUGS = {**BY_HAND, **LOG, **ATTEMPTS, **FAILURES, **UNDOS, **ORDERS, **SENT_BUGS, **LEDGERS}
+BUGS = {**BY_HAND, **LOG, **ATTEMPTS, **FAILURES, **UNDOS, **ORDERS, **SENT_BUGS, **LEDGERS,
+        **TREE_BUGS}

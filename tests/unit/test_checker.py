@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from checker_bugs import BUGS  # noqa: E402
 from checker_stories import *  # noqa: E402,F403
+from checker_trees import ALL_HELD, GOOD_TREES, MESSAGES, trees  # noqa: E402
 
 GOOD = {
     "an order is processed": [START, ONE_DONE, TWO_DONE, EXPIRED],
@@ -155,6 +156,12 @@ class CheckerTest(unittest.TestCase):
         for name, told in GOOD.items():
             with self.subTest(name):
                 self.assertEqual(story(*told), [])
+
+    def test_finds_nothing_in_good_trees(self):
+        for name, told in GOOD_TREES.items():
+            with self.subTest(name):
+                self.assertEqual(trees(*told), [])
+        self.assertEqual(trees(*ALL_HELD, messages=MESSAGES, at_rest=False), [])
 
     def test_finds_nothing_in_good_effects(self):
         self.assertEqual(sent_findings(), [])

@@ -12,6 +12,7 @@ from .effects import (check_alerts, check_letters, check_prompt, check_requests,
                       check_submissions, missing_alerts, missing_letters, missing_statuses)
 from .ledger import check_ledger, read_ledger
 from .log import Checker, Findings, fold, murmur2, partition_of
+from .suborders import check_messages, check_trees
 from .orders import ENDED
 from .workflow import Workflow, read_workflows
 
@@ -59,8 +60,11 @@ def check(cluster, at_rest=True, effects=(), replies=(), agents=()):
     topics, on which no status may be missing at rest; `agents`: simulated ones, whose calls are in
     the cluster's ledger."""
     checkers = folded(cluster)
-    check_commands(checkers, cluster.read_topic("commands"), at_rest)
+    commands = cluster.read_topic("commands")
+    check_commands(checkers, commands, at_rest)
     findings = Findings()
+    check_trees(checkers, findings, at_rest)
+    check_messages(checkers, commands, findings)
     for checker in checkers.values():
         if at_rest:
             checker.at_rest()

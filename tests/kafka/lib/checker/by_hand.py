@@ -177,7 +177,7 @@ class ByHandRules:
         self.named(order, event, offset)
         if event["complete_by"] <= decision["decided_at"]:
             self.find("I8", offset, f"{order.key}: a new deadline that lies in the past")
-        if order.state != "Processing":
+        if order.state not in ("Processing", "Held"):
             self.find("I3", offset, f"{order.key}: a new deadline in {order.state}")
         order.due = event["complete_by"] + event["margin_ms"]
 

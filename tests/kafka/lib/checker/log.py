@@ -70,6 +70,7 @@ class Checker(OrderRules, StatementRules):
         self.admitted = {}  # offset -> decision
         self.appended = {}  # offset -> the broker's time
         self.attempts = {}  # (order, step, direction, number) -> Attempt
+        self.submitted, self.children = set(), set()  # identities of sub-orders
         self.requests = {}  # (offset, order, step, direction, number) -> what the request says
         self.acceptances = collections.Counter()  # of an id, over all its orders
         self.skipped = 0
@@ -186,7 +187,7 @@ class Checker(OrderRules, StatementRules):
         if decision["order_state"] != order.state:
             self.find("I3", offset, f"{key}: order_state is {decision['order_state']} after "
                                     f"{names}, expected {order.state}")
-        if (order.state == "Error") != order.alert_open:
+        if (order.state == "Error") != order.alert_open and order.state != "Held":
             self.find("I1", offset, f"{key} is {order.state} with alert open = {order.alert_open}")
 
     def refused(self, decision, offset):

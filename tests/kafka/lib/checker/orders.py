@@ -4,6 +4,7 @@
 from .by_hand import FINISHED, ByHandRules
 from .data import DataRules
 from .signals import SignalRules
+from .suborders import SuborderRules, identity
 from .waits import TimeRules
 
 ENDED = {"Processed", "Compensated"}
@@ -44,6 +45,10 @@ class Step:
         self.queued = {"do": None, "undo": None}  # queued_at
         self.awaiting = False  # it waits for a signal
         self.early = None  # payload, id and sender of a signal before its turn
+        self.items = None  # of a step of sub-orders
+        self.listed = False  # by a ForEach
+        self.recalled = self.undo_failed = False
+        self.quota = 0  # of each sub-order
         self.by_hand = False  # done or undone outside, where no ledger has it
 
     def running(self, direction):
@@ -73,6 +78,9 @@ class Order:
         self.undone = []
         self.paused = False
         self.stated = -1  # offset of its acceptance, or of its last Statement
+        self.parent = None  # of a sub-order
+        self.accepted_offset = -1
+        self.held = False  # it was, once
 
     def step(self, name):
         return self.steps.setdefault(name, Step(name))
@@ -84,8 +92,10 @@ class Order:
         return f"{self.key}/{step.name}/{direction}/{step.generations[direction]}"
 
 
-class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
+class OrderRules(ByHandRules, DataRules, SignalRules, SuborderRules, TimeRules):
     """Handlers of events, mixed into Checker, which provides find(), workflows and attempts."""
+
+    attempt_of = Attempt
 
     def event(self, order, decision, event, offset):
         handler = getattr(self, "on_" + event["_type"], None)
@@ -241,6 +251,7 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
 
     def on_StepSucceeded(self, order, decision, event, offset):
         step, attempt = self.outcome(order, event, "Succeeded", offset)
+        self.all_answered(order, step, offset)
         if event["direction"] == "do" and attempt is not None:
             step.effect, step.completed = "applied", decision["order_version"]
             step.output = event["output"]
@@ -250,6 +261,7 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
 
     def on_StepFailed(self, order, decision, event, offset):
         step, _ = self.outcome(order, event, "Failed", offset)
+        self.all_answered(order, step, offset)
         self.asks_again(order, step, event, offset)
         self.failed(order, event, step, offset)
         self.follows(order, decision, event, step, event["error_name"], offset)
@@ -396,7 +408,7 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
     def on_CompensationStarted(self, order, decision, event, offset):
         if not self.way_back(order):
             self.find("I9", offset, f"{order.key}: compensation behind the pivot")
-        self.turn(order, "Compensating", ("Processing", "Error"), offset)
+        self.turn(order, "Compensating", ("Processing", "Error", "Held"), offset)
 
     def on_StepCompensated(self, order, decision, event, offset):
         step = order.step(event["step"])
@@ -408,6 +420,9 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
     def to_undo(self, order, step):
         """What is applied or may be, and can be undone."""
         plan = order.plan(step)
+        if step.items is not None:
+            held = any(item.state == "held" for item in step.items)
+            return step.effect != "none" and (held or step.undo_failed)
         return step.effect != "none" and plan is not None and "undo" in plan.ways
 
     def on_StepSkipped(self, order, decision, event, offset):
@@ -430,7 +445,10 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
             order.step(plan["name"])
         self.turn(order, "Pending", (None,), offset)
         details = event["details"]
-        order.name = details["workflow"]
+        order.name, order.accepted_offset = details["workflow"], offset
+        order.parent = details.get("parent")
+        if order.parent:
+            self.children.add(identity(order.parent))
         if self.workflows is None:
             return
         order.workflow = self.workflows.get((details["workflow"], details["workflow_version"]))
@@ -457,7 +475,7 @@ class OrderRules(ByHandRules, DataRules, SignalRules, TimeRules):
         open_steps = [s.name for s in order.steps.values() if s.state not in FINISHED]
         if open_steps:
             self.find("I1", offset, f"{order.key} is Processed, but {open_steps} are not")
-        self.turn(order, "Processed", ("Processing",), offset)
+        self.turn(order, "Processed", ("Processing", "Held"), offset)
 
     def on_OrderCompensated(self, order, decision, event, offset):
         running = [s.name for s in order.steps.values() if s.running("do") or s.running("undo")]

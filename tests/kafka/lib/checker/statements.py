@@ -2,6 +2,7 @@
 """A log that its owner trims: where it begins, and orders that are restated in full."""
 
 from .orders import ENDED, Attempt, Order
+from .suborders import items_of
 
 HAVE_OUTPUT = {("do", "Processed"), *(("undo", state) for state in (
     "Pending", "Processing", "Compensated", "Error"))}
@@ -42,6 +43,8 @@ def order_of(row, workflows):
     order.workflow = (workflows or {}).get((order.name, details["workflow_version"]))
     order.ended_at = row["ended_at"] if order.state in ENDED else None
     order.due = row["complete_by"] + row["margin_ms"] if row["complete_by"] else None
+    order.parent, order.held = details.get("parent"), bool(row.get("held_at"))
+    order.accepted_offset = row["accepted_offset"]
     for known in row["steps"]:
         step = order.step(known["name"])
         direction = known["direction"]
@@ -55,6 +58,11 @@ def order_of(row, workflows):
         step.agent = known["agent"] if known["attempt"] else None
         step.output, step.inputs[direction] = known["output"], known.get("input")
         step.queued[direction] = known["queued_at"] or None
+        split = known.get("suborders")
+        if split:
+            step.items, step.listed = items_of(split["items"]), bool(split["list"])
+            step.recalled, step.undo_failed = split["recalled"], split["undo_failed"]
+            step.quota = split["quota"]
     return order
 
 

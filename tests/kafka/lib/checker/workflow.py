@@ -69,9 +69,10 @@ class Plan:
         self.after = set(names(fields["After"]) if "After" in fields else previous)
         self.before = set()
         self.pivot = fields.get("Pivot", False)
+        self.body = {"Steps": fields["Steps"], "Defaults": defaults} if "Steps" in fields else None
         timeout = fields.get("TimeoutSeconds", defaults.get("TimeoutSeconds", 60))
         self.ways = {"do": Way(self.name, timeout, fields.get("MaxExtensionSeconds", 0),
-                               fields.get("Retry", defaults.get("Retry", [])))}
+                               [] if self.body else fields.get("Retry", defaults.get("Retry", [])))}
         if "Compensate" in fields:
             undo = {"TimeoutSeconds": timeout, "Retry": UNDO_RETRY,
                     **defaults.get("Compensate", {}), **fields["Compensate"]}
@@ -95,6 +96,10 @@ class Plan:
     def limit(self):
         """How long an Await waits, in ms; None: as long as its order has."""
         return None if self.own_timeout is None else milliseconds(self.own_timeout)
+
+    def whole(self):
+        """How long a step of sub-orders may take, in ms."""
+        return 366 * DAY_MS if self.own_timeout is None else milliseconds(self.own_timeout)
 
     def end(self, error, behind_pivot):
         """"compensate", "error" or "continue": what follows this error when no retry is left."""
@@ -139,5 +144,13 @@ def read_workflows(definitions):
         if record.type != "WorkflowDefinition" or (value["name"], value["version"]) in found:
             continue
         read = json.loads if value["format"] == "json" else yaml.safe_load
-        found[value["name"], value["version"]] = Workflow(read(value["source"]))
+        add_workflow(found, value["name"], value["version"], read(value["source"]))
     return found
+
+
+def add_workflow(found, name, version, fields):
+    """With the bodies of its steps, each under its whole name."""
+    workflow = found[name, version] = Workflow(fields)
+    for plan in workflow.steps.values():
+        if plan.body is not None:
+            add_workflow(found, f"{name}/{plan.name}", version, plan.body)
