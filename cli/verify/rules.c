@@ -2,6 +2,7 @@
 #include "cli/verify/rules.h"
 
 #include "cli/verify/step_data.h"
+#include "cli/verify/step_items.h"
 #include "cli/verify/undo_rank.h"
 #include "kafka/broker.h"
 #include "platform/hash_table.h"
@@ -26,6 +27,7 @@ struct step_track {
     struct attempt_track directions[DIRECTION_COUNT];
     struct undo_rank rank;
     struct step_data data;
+    struct step_items items;
     bool turned; /* its undo has begun, or waits for an agent */
 };
 
@@ -35,6 +37,7 @@ struct order_track {
     enum order_state state;
     bool alert_open;
     bool paused;
+    bool is_suborder;
     struct step_track *steps; /* in the order of its workflow's version */
     uint32_t step_count;
     bool ended; /* it is in the list `ended` */
@@ -99,6 +102,8 @@ static void forget_order(struct verify_rules *rules, struct order_track *order)
     if (order->ended)
         DL_DELETE(rules->ended, order);
     HASH_DEL(rules->orders, order);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        step_items_deinit(&order->steps[i].items);
     free(order->steps);
     free(order);
 }
@@ -251,12 +256,34 @@ static void check_skipped(struct verify_rules *rules, const struct order_track *
 }
 
 static void check_processed(struct verify_rules *rules, const struct order_track *order,
-                            struct text id, int64_t offset)
+                            const char *state, struct text id, int64_t offset)
 {
     for (uint32_t i = 0; i < order->step_count; i++)
         if (!order->steps[i].data.finished)
-            find_fault(rules, offset, id, "it is Processed, but %s has not finished",
+            find_fault(rules, offset, id, "it is %s, but %s has not finished", state,
                        order->steps[i].name);
+}
+
+/* Its parent keeps what it did, or has it undone. */
+static void check_held(struct verify_rules *rules, const struct order_track *order,
+                       const struct decision *decision, const struct order_held *held,
+                       int64_t offset)
+{
+    struct text id = decision->order_id;
+    check_processed(rules, order, "Held", id, offset);
+    if (!order->is_suborder)
+        find_fault(rules, offset, id, "it is Held, and has no parent");
+    if (held->complete_by <= decision->decided_at)
+        find_fault(rules, offset, id, "it is Held, and does not report again");
+}
+
+static void check_item_ended(struct verify_rules *rules, struct order_track *order,
+                             const struct event *event, struct text id, int64_t offset)
+{
+    struct text name = event->suborder_ended.step;
+    const char *problem = step_items_follow(&find_step(order, name)->items, event);
+    if (problem != NULL)
+        find_fault(rules, offset, id, "%.*s %s", TEXT_ARG(name), problem);
 }
 
 /* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
@@ -405,12 +432,16 @@ static void order_steps(struct order_track *order, const struct step_plan *plans
 {
     struct order_track ordered = {0};
     for (uint32_t i = 0; i < count; i++) {
-        struct step_track kept = *find_step(order, plans[i].name);
+        struct step_track *before = find_step(order, plans[i].name);
+        struct step_track kept = *before;
+        before->items = (struct step_items){0};
         if (!kept.directions[DIRECTION_DO].running)
             step_data_forget_input(&kept.data);
         undo_rank_note_generation(&kept.rank, kept.rank.generation + plans[i].new_key);
         *find_step(&ordered, plans[i].name) = kept;
     }
+    for (uint32_t i = 0; i < order->step_count; i++)
+        step_items_deinit(&order->steps[i].items);
     free(order->steps);
     order->steps = ordered.steps;
     order->step_count = ordered.step_count;
@@ -478,9 +509,11 @@ static void check_step_event(struct verify_rules *rules, struct order_track *ord
     attempt_rule rule = attempt_rules[event_attempt_change(event->kind)];
     struct text name = event_ref(event)->step;
     struct step_track *step = find_step(order, name);
-    const char *problem = step_data_follow(&step->data, event, decision->decided_at);
-    if (problem != NULL)
-        find_fault(rules, offset, decision->order_id, "%.*s %s", TEXT_ARG(name), problem);
+    const char *problems[] = {step_data_follow(&step->data, event, decision->decided_at),
+                              step_items_follow(&step->items, event)};
+    for (uint32_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+        if (problems[i] != NULL)
+            find_fault(rules, offset, decision->order_id, "%.*s %s", TEXT_ARG(name), problems[i]);
     undo_rank_follow(&step->rank, event, decision->order_version);
     if (event->kind == EVENT_STEP_SKIPPED)
         check_skipped(rules, order, &event->step_marked, decision->order_id, offset);
@@ -497,10 +530,15 @@ static void check_order_event(struct verify_rules *rules, struct order_track *or
         order->paused = event->kind == EVENT_ORDER_PAUSED;
     } else if (event->kind == EVENT_ORDER_ACCEPTED) {
         order_steps(order, event->order_accepted.steps, event->order_accepted.step_count);
+        order->is_suborder = event->order_accepted.details.parent != NULL;
     } else if (event->kind == EVENT_COMPENSATION_STARTED) {
         order->state = ORDER_COMPENSATING;
     } else if (event->kind == EVENT_ORDER_PROCESSED) {
-        check_processed(rules, order, id, offset);
+        check_processed(rules, order, "Processed", id, offset);
+    } else if (event->kind == EVENT_ORDER_HELD) {
+        check_held(rules, order, decision, &event->order_held, offset);
+    } else if (event->kind == EVENT_SUBORDER_ENDED) {
+        check_item_ended(rules, order, event, id, offset);
     } else if (event->kind == EVENT_ORDER_MIGRATED) {
         check_migrated(rules, order, &event->order_migrated, id, offset);
     } else if (event->kind == EVENT_ORDER_AMENDED) {
@@ -548,7 +586,8 @@ static void check_order(struct verify_rules *rules, const struct decision *decis
     order->paused = order->paused && !has_ended(order); /* an attempt may end during a pause */
     if (has_ended(order) && !order->ended)
         note_ended(rules, order, decision->decided_at);
-    if ((order->state == ORDER_ERROR) != order->alert_open)
+    /* A held order has an alert where its parent is unknown. */
+    if ((order->state == ORDER_ERROR) != order->alert_open && order->state != ORDER_HELD)
         find_fault(rules, offset, id, "it is %s with %s alert", order_state_name(order->state),
                    order->alert_open ? "an open" : "no open");
 }
@@ -620,6 +659,7 @@ void verify_rules_statement(struct verify_rules *rules, const struct statement *
         note_ended(rules, order, stated->ended_at);
     order->alert_open = stated->alert_open;
     order->paused = stated->paused_at != 0;
+    order->is_suborder = stated->details.parent != NULL;
     for (uint32_t i = 0; i < stated->step_count; i++) {
         const struct step *step = &stated->steps[i];
         bool done = step->state == STEP_PROCESSED || step->direction == DIRECTION_UNDO;
@@ -631,6 +671,7 @@ void verify_rules_statement(struct verify_rules *rules, const struct statement *
         track->directions[step->direction] = attempt_of(step);
         track->rank = undo_rank_of(step);
         track->data = step_data_of(step);
+        step_items_take(&track->items, step->suborders);
         track->turned = step->direction == DIRECTION_UNDO;
     }
 }

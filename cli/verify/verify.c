@@ -196,7 +196,7 @@ static void print_orders(const struct verify *verify)
 {
     const struct verify_counts *total = &verify->total;
     uint64_t unfinished = total->by_state[ORDER_PENDING] + total->by_state[ORDER_PROCESSING] +
-                          total->by_state[ORDER_COMPENSATING];
+                          total->by_state[ORDER_COMPENSATING] + total->by_state[ORDER_HELD];
     fprintf(verify->cli->out,
             "%" PRIu64 " order%s (%" PRIu64 " processed, %" PRIu64 " compensated, %" PRIu64
             " in Error, %" PRIu64 " unfinished) in %" PRIu64 " decision%s",

@@ -34,6 +34,7 @@ reeve_test(cli
         table_test.c
         token_test.c
         verify_fold_test.c
+        verify_items_test.c
         verify_rules_test.c
         views_test.c
         waiting_commands_test.c
