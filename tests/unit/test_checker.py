@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from checker_bugs import BUGS  # noqa: E402
 from checker_stories import *  # noqa: E402,F403
-from checker_trees import ALL_HELD, GOOD_TREES, MESSAGES, trees  # noqa: E402
+from checker_trees import ALL_HELD, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
 
 GOOD = {
     "an order is processed": [START, ONE_DONE, TWO_DONE, EXPIRED],
@@ -172,6 +172,11 @@ class CheckerTest(unittest.TestCase):
     def test_expects_no_status_where_a_service_is_asked_again(self):
         told = [effects.implies_status(decision)
                 for decision in folded(*ASKED_AGAIN)[0].admitted.values()]
+        self.assertEqual(told, [True, True, False, True])
+
+    def test_expects_no_status_of_what_orders_tell_each_other(self):
+        told = [effects.implies_status(checker.fold(family(*ALL_HELD), 1)[0].admitted[offset])
+                for offset in (1, 4, 6, 7)]
         self.assertEqual(told, [True, True, False, True])
 
     def test_finds_nothing_in_good_ledgers(self):

@@ -6,7 +6,8 @@ from .waits import asks_again
 
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
 SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
-          "OrderMigrated", "OrderAmended"}
+          "OrderMigrated", "OrderAmended", "SubordersSubmitted", "SubordersAsked", "SuborderEnded",
+          "OrderHeld"}
 
 
 def where(record):
