@@ -131,6 +131,21 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(found["plain_per_second"], 0)
         self.assertGreater(found["deciding_per_second"], 0)
 
+    def test_compares_an_order_of_many_items_with_as_many_orders(self):
+        done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--items", "12",
+                          "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)["items"]
+        self.assertEqual(found["items"], 12)
+        self.assertEqual(len(found["turns"]), 7)
+        for turn in found["turns"]:
+            self.assertEqual(turn["separate"]["orders"], 12)
+            self.assertGreater(turn["one_order_ms"], 0)
+            self.assertEqual(turn["others_before"]["orders"], 1000)
+            self.assertGreater(turn["others_during"]["orders"], 0)
+        self.assertGreater(found["rate_share"], 0)
+        self.assertGreater(found["others_p99_ratio"], 0)
+
     def test_measures_how_late_timers_are(self):
         done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
                           "--bursts", "2", "--others-per-second", "40", "--json")

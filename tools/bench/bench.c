@@ -3,6 +3,7 @@
 #include "base/numbers.h"
 #include "platform/files.h"
 #include "platform/memory_guard.h"
+#include "tools/bench/items.h"
 #include "tools/bench/raw.h"
 #include "tools/bench/report.h"
 #include "tools/bench/requests.h"
@@ -34,7 +35,8 @@ enum {
     OPEN_STAGE = 2, /* the numbers of stages */
     RAW_STAGE = 3,
     TIMERS_STAGE = 4,
-    WAITING_STAGE = 5
+    WAITING_STAGE = 5,
+    ITEMS_STAGE = 6
 };
 
 struct bench {
@@ -48,6 +50,7 @@ struct bench {
     int64_t waiting;
     int64_t grow;
     int64_t decide;
+    int64_t items;
     int64_t timers;
     int64_t bursts;
     int64_t others_per_second;
@@ -150,6 +153,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
         {"waiting", 0, 0, ORDERS_MAX, &bench->waiting},
+        {"items", 0, 0, SUBORDERS_MAX, &bench->items},
         {"timers", 0, 0, ORDERS_MAX, &bench->timers},
         {"bursts", 1, 1, BENCH_BURSTS_MAX, &bench->bursts},
         {"others-per-second", 0, 0, OTHERS_PER_SECOND_MAX, &bench->others_per_second},
@@ -316,6 +320,12 @@ static const char *same_workflow(void *ctx)
     return ctx;
 }
 
+/* What BENCH_DECIDING reads. */
+static const char deciding_input[] =
+    "{\"gift\":false,\"items\":[{\"quantity\":12,\"sku\":\"22961\"},{\"quantity\":32,\"sku\":"
+    "\"84879\"}],\"total\":715.1,\"traveller\":{\"country\":\"AT\",\"email\":\"anna@example.org\"}"
+    "}";
+
 /* Of two turns, the second begins with what the first one ended with. */
 static enum error_class measure_turns(struct bench *bench, struct bench_stage *stage,
                                       struct bench_load *load, struct error *ret_error)
@@ -328,7 +338,7 @@ static enum error_class measure_turns(struct bench *bench, struct bench_stage *s
         int64_t orders = i < 0 ? bench->warm_up : (bench->decide + BENCH_TURNS - 1) / BENCH_TURNS;
         struct bench_round round = {.orders = (uint64_t)orders,
                                     .in_flight = (uint32_t)bench->levels[0],
-                                    .with_input = true,
+                                    .input = text_of(deciding_input),
                                     .ctx = BENCH_DECIDING,
                                     .what = i < 0 ? NULL : "orders of a turn"};
         for (int half = 0; half < 2 && class == ERROR_OK; half++) {
@@ -487,6 +497,28 @@ static enum error_class measure_timers(struct bench *bench, struct error *ret_er
     return class;
 }
 
+/* An order of many items, against as many orders, and what other orders notice of it. */
+static enum error_class measure_items(struct bench *bench, struct error *ret_error)
+{
+    struct bench_stage stage;
+    struct bench_load *load = NULL;
+    struct bench_report *report = &bench->report;
+    enum error_class class =
+        bench_stage_open(bench->cli, &bench->stage, ITEMS_STAGE, &stage, ret_error);
+    if (class == ERROR_OK)
+        class = bench_load_new(&stage, &load, ret_error);
+    if (class == ERROR_OK)
+        class = warm_up(load, bench->warm_up, bench->levels[0], ret_error);
+    if (class == ERROR_OK)
+        class = bench_items(&stage, load, (uint32_t)bench->items,
+                            (uint32_t)bench->others_per_second, report->items, ret_error);
+    if (class == ERROR_OK)
+        report->item_count = (uint32_t)bench->items;
+    bench_load_free(load);
+    bench_stage_close(&stage);
+    return class;
+}
+
 static int run(struct cli *cli)
 {
     struct error error = {0};
@@ -502,6 +534,8 @@ static int run(struct cli *cli)
         class = measure_speed(bench, &error);
     if (class == ERROR_OK)
         class = measure_orders_left(bench, &error);
+    if (class == ERROR_OK && bench->items > 0)
+        class = measure_items(bench, &error);
     if (class == ERROR_OK && bench->timers > 0)
         class = measure_timers(bench, &error);
     int code = EXIT_CODE_OK;
@@ -536,6 +570,10 @@ static const struct cli_flag flags[] = {
      "Orders that are open while the memory and the store of each process are measured; 100000 "
      "with --fold, otherwise none."},
     {"waiting", "N", "The same of orders that stand in a Wait, hours before its moment."},
+    {"items", "N",
+     "Compares an order with a ForEach over N items of one step, at most 1000, with N orders of "
+     "that step, in seven turns, and what orders of three steps notice of it; prints the medians. "
+     "By default none."},
     {"timers", "N",
      "Also has that many orders wait for a retry that is hours away, and measures how late others "
      "are retried meanwhile, then a tenth of N that are due in the same second, and what orders "
@@ -544,9 +582,8 @@ static const struct cli_flag flags[] = {
      "With --timers: measures the tenth that is due in the same second that many times, and prints "
      "the median of each figure; 1 by default, at most 100."},
     {"others-per-second", "N",
-     "With --timers: submits that many of the orders without a wait each second, instead of "
-     "keeping "
-     "20 in flight."},
+     "With --timers and --items: submits that many of the other orders each second, instead of "
+     "keeping 20 in flight."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
     {"raw", NULL,
@@ -579,6 +616,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --grow 1000000 --fold\n"
                     "# what conditions and mappings cost\n"
                     "reeve bench --decide 100000\n"
+                    "# an order of 1,000 items, while 500 other orders a second arrive\n"
+                    "reeve bench --orders 0 --alone 0 --items 1000 --others-per-second 500\n"
                     "# a million orders that wait, and 100,000 that are due at once\n"
                     "reeve bench --orders 0 --alone 0 --timers 1000000\n"
                     "# 10,000 that are due at once while 500 other orders a second arrive\n"

@@ -70,12 +70,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         load->failure = *error;
 }
 
-static const char order_input[] =
-    "{\"gift\":false,\"items\":[{\"quantity\":12,\"sku\":\"22961\"},{\"quantity\":32,\"sku\":"
-    "\"84879\"}],\"total\":715.1,\"traveller\":{\"country\":\"AT\",\"email\":\"anna@example.org\"}"
-    "}";
-
-/* The order of a small shop: about 250 bytes, and 140 of an input. */
+/* The order of a small shop: about 250 bytes, and the input. */
 static void submit(struct bench_load *load)
 {
     static struct order_line lines[] = {
@@ -85,9 +80,10 @@ static void submit(struct bench_load *load)
     static const struct goods goods = {{"GBP", 3}, lines, sizeof(lines) / sizeof(lines[0])};
     struct cluster *cluster = load->stage->session.cluster;
     char id[ID_SIZE];
+    const struct bench_round *round = &load->round;
     uint64_t sequence = load->next++;
-    const char *workflow =
-        load->round.workflow != NULL ? load->round.workflow(load->round.ctx) : BENCH_WORKFLOW;
+    bool leads = round->leader != NULL && sequence == load->first;
+    const char *workflow = round->workflow != NULL ? round->workflow(round->ctx) : BENCH_WORKFLOW;
     int size = snprintf(id, sizeof(id), id_format, sequence);
     struct command cmd = {
         .kind = COMMAND_SUBMIT_ORDER,
@@ -97,8 +93,8 @@ static void submit(struct bench_load *load)
                          .goods = &goods,
                          .priority = PRIORITY_NORMAL,
                          .reply_to = text_of(load->reply_to),
-                         .workflow = text_of(workflow),
-                         .input = text_of(load->round.with_input ? order_input : "")},
+                         .workflow = text_of(leads ? round->leader : workflow),
+                         .input = leads ? round->leader_input : round->input},
     };
     load->begun_us[sequence - load->first] = due_us(load, sequence - load->first);
     load->value.size = 0;
@@ -121,6 +117,8 @@ static bool has_all(struct bench_load *load)
     const struct bench_round *round = &load->round;
     if (round->enough != NULL && !load->ending)
         load->ending = round->enough(round->ctx);
+    if (round->leader != NULL && load->next > load->first && load->took_us[0] != NOT_OVER)
+        load->ending = true;
     return load->ending || load->next - load->first == round->orders;
 }
 
@@ -282,6 +280,19 @@ struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t 
     };
 }
 
+/* All orders that were submitted have ended. */
+static struct bench_figures figures_of_round(const struct bench_load *load)
+{
+    struct bench_figures figures = {0};
+    uint64_t leaders = load->round.leader != NULL && load->over > 0 ? 1 : 0;
+    int64_t leader_us = leaders > 0 ? load->took_us[0] : 0;
+    if (load->over > leaders)
+        figures = bench_figures_of(load->took_us + leaders, load->over - leaders,
+                                   load->last_us - load->begun_us[0]);
+    figures.leader_us = leader_us;
+    return figures;
+}
+
 enum error_class bench_load_run(struct bench_load *load, const struct bench_round *round,
                                 struct bench_figures *ret_figures, struct error *ret_error)
 {
@@ -309,9 +320,8 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
     if (class == ERROR_OK && load->others > 0)
         class = error_set(ret_error, CODE_NOT_PROCESSED,
                           "%" PRIu64 " orders were rejected or ended in another way", load->others);
-    if (class == ERROR_OK && load->over > 0)
-        *ret_figures =
-            bench_figures_of(load->took_us, load->over, load->last_us - load->begun_us[0]);
+    if (class == ERROR_OK)
+        *ret_figures = figures_of_round(load);
     free(load->begun_us);
     free(load->took_us);
     load->begun_us = load->took_us = NULL;

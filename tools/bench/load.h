@@ -31,8 +31,13 @@ struct bench_round {
     const char *(*workflow)(void *ctx);
     /* True ends the round early: no more orders are submitted. NULL: it has all its orders. */
     bool (*enough)(void *ctx);
-    void *ctx;       /* of both */
-    bool with_input; /* the orders have an input, which BENCH_DECIDING reads */
+    void *ctx; /* of both */
+    /* The workflow of the first order, which no figure of the others has; its end ends the round.
+     * NULL: the first order is like the others. */
+    const char *leader;
+    /* JSON; empty: none */
+    struct text leader_input;
+    struct text input; /* of all others */
 };
 
 struct bench_figures {
@@ -42,6 +47,7 @@ struct bench_figures {
     int64_t p90_us;
     int64_t p99_us;
     int64_t max_us;
+    int64_t leader_us; /* what the leader of the round took; 0 without one */
 };
 
 /* Of that many orders, each of which took so long. Sorts them. */

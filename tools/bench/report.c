@@ -231,6 +231,51 @@ static void print_turns(FILE *out, const struct bench_report *report)
     fprintf(out, "%-24s %9.2f\n", "  deciding : without", rate_share(report));
 }
 
+/* ---- orders of many items ---- */
+
+struct items_medians {
+    double separate_per_second; /* items, as orders of their own */
+    double items_per_second;    /* of one order */
+    double rate_share;          /* the second as a part of the first, of the same turn */
+    double p99_before_ms;       /* of other orders */
+    double p99_during_ms;
+    double p99_ratio; /* during : before, of the same turn */
+};
+
+static struct items_medians items_medians_of(const struct bench_report *report)
+{
+    double separate[BENCH_ITEMS_TURNS], items[BENCH_ITEMS_TURNS], share[BENCH_ITEMS_TURNS],
+        before[BENCH_ITEMS_TURNS], during[BENCH_ITEMS_TURNS], ratio[BENCH_ITEMS_TURNS];
+    for (int i = 0; i < BENCH_ITEMS_TURNS; i++) {
+        const struct bench_items_turn *turn = &report->items[i];
+        separate[i] = rate(&turn->separate);
+        items[i] = report->item_count * 1e6 / (double)turn->alone_us;
+        share[i] = items[i] / separate[i];
+        before[i] = ms(turn->before.p99_us);
+        during[i] = ms(turn->during.p99_us);
+        ratio[i] = during[i] / before[i];
+    }
+    return (struct items_medians){
+        bench_median(separate, BENCH_ITEMS_TURNS), bench_median(items, BENCH_ITEMS_TURNS),
+        bench_median(share, BENCH_ITEMS_TURNS),    bench_median(before, BENCH_ITEMS_TURNS),
+        bench_median(during, BENCH_ITEMS_TURNS),   bench_median(ratio, BENCH_ITEMS_TURNS)};
+}
+
+static void print_items(FILE *out, const struct bench_report *report)
+{
+    const struct items_medians medians = items_medians_of(report);
+    char what[64];
+    snprintf(what, sizeof(what), "%" PRIu32 " ITEMS OF ONE STEP", report->item_count);
+    fprintf(out, "\n%-24s %9s\n", what, "items/s");
+    fprintf(out, "%-24s %9.0f\n", "  separate orders", medians.separate_per_second);
+    fprintf(out, "%-24s %9.0f\n", "  one order", medians.items_per_second);
+    fprintf(out, "%-24s %9.2f\n", "  one : separate", medians.rate_share);
+    fprintf(out, "\n%-24s %9s\n", "OTHER ORDERS", "p99 ms");
+    fprintf(out, "%-24s %9.2f\n", "  before", medians.p99_before_ms);
+    fprintf(out, "%-24s %9.2f\n", "  while the items run", medians.p99_during_ms);
+    fprintf(out, "%-24s %9.2f\n", "  then : before", medians.p99_ratio);
+}
+
 static void print_folding(FILE *out, const char *what, const struct bench_folding *folding)
 {
     if (folding->records > 0)
@@ -319,6 +364,8 @@ void bench_report_print(const struct bench_report *report, FILE *out)
         print_grown(out, report);
     if (report->turn_count > 0)
         print_turns(out, report);
+    if (report->item_count > 0)
+        print_items(out, report);
     if (has_foldings(report))
         print_foldings(out, report);
     print_standing(out, "OPEN ORDERS", &report->open);
@@ -465,6 +512,24 @@ static json_t *turns_json(const struct bench_report *report)
                      turns);
 }
 
+static json_t *items_json(const struct bench_report *report)
+{
+    const struct items_medians medians = items_medians_of(report);
+    json_t *turns = json_array();
+    for (int i = 0; i < BENCH_ITEMS_TURNS; i++) {
+        const struct bench_items_turn *turn = &report->items[i];
+        json_array_append_new(turns, json_pack("{s:o, s:f, s:o, s:o}", "separate",
+                                               figures_alone_json(&turn->separate), "one_order_ms",
+                                               ms(turn->alone_us), "others_before",
+                                               figures_alone_json(&turn->before), "others_during",
+                                               figures_alone_json(&turn->during)));
+    }
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:o}", "items", (json_int_t)report->item_count,
+                     "separate_per_second", medians.separate_per_second, "items_per_second",
+                     medians.items_per_second, "rate_share", medians.rate_share, "others_p99_ratio",
+                     medians.p99_ratio, "turns", turns);
+}
+
 void bench_report_json(const struct bench_report *report, FILE *out)
 {
     json_t *loads = json_array();
@@ -481,6 +546,8 @@ void bench_report_json(const struct bench_report *report, FILE *out)
         json_object_set_new(root, "grow", grown_json(report));
     if (report->turn_count > 0)
         json_object_set_new(root, "decide", turns_json(report));
+    if (report->item_count > 0)
+        json_object_set_new(root, "items", items_json(report));
     if (has_foldings(report))
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.figures.orders > 0)

@@ -4,6 +4,7 @@
 #define TOOLS_BENCH_REPORT_H
 
 #include "tools/bench/fold.h"
+#include "tools/bench/items.h"
 #include "tools/bench/timers.h"
 
 enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10, BENCH_TURNS = 7 };
@@ -44,6 +45,8 @@ struct bench_report {
     uint32_t grown_count;
     struct bench_turn turns[BENCH_TURNS];
     uint32_t turn_count;
+    struct bench_items_turn items[BENCH_ITEMS_TURNS];
+    uint32_t item_count;                           /* of an order; 0 = not measured */
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
     struct bench_standing open;
     struct bench_standing waiting;
