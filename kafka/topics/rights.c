@@ -85,7 +85,7 @@ static const struct row rows[] = {
                 {TOPIC, "schedules", R},
                 {TOPIC, "agents", R | W},
                 {TOPIC, "commands", W},
-                {TOPIC, "submissions", W},
+                {TOPIC, "submissions", W | DC},
                 {TOPIC, "alerts", W},
                 {GROUP, "supervisor", R}}},
     {.program = "agent",

@@ -95,10 +95,10 @@ Test(topics_kafka, creates_checks_and_corrects_topics)
                                .agent_count = 2};
 
     struct notes notes = check(&plan);
-    cr_assert_eq(notes.count[TOPICS_DIFFERS], 11);
+    cr_assert_eq(notes.count[TOPICS_DIFFERS], 12);
     cr_assert_eq(topics_check_start(&plan, &error), ERROR_REJECT);
     cr_assert_eq(error.code, CODE_TOPICS);
-    cr_assert_eq(apply(&plan).count[TOPICS_CREATED], 11);
+    cr_assert_eq(apply(&plan).count[TOPICS_CREATED], 12);
     notes = apply(&plan);
     cr_assert_str_empty(notes.lines);
     notes = check(&plan);

@@ -102,6 +102,23 @@ Test(rights, lets_only_programs_that_publish_schemas_write_them)
     free(rules.all);
 }
 
+/* A service checks the settings of submissions as it starts if it sees the topic, and
+ * everyone who may write to it does. Those that only submit check nothing. */
+Test(rights, shows_the_settings_of_submissions_to_each_service_that_writes_to_it)
+{
+    static const char *const services[] = {"submission", "scheduler", "supervisor", "console"};
+    struct rights_plan plan = plan_of(NULL, 0);
+    struct rules rules = rules_of(&plan);
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
+        char user[64];
+        snprintf(user, sizeof(user), "User:reeve-%s", services[i]);
+        if (grants(&rules, user, "Write", "test.submissions", false))
+            cr_assert(grants(&rules, user, "DescribeConfigs", "test.submissions", false), "%s",
+                      user);
+    }
+    free(rules.all);
+}
+
 Test(rights, grants_nothing_twice_to_a_shared_user)
 {
     static const struct rights_principal principals[] = {
