@@ -83,6 +83,7 @@ Test(engine_suborder_effects, are_none_of_an_order_on_the_lowest_level)
     cr_assert_eq(effects.message_count, 1);
     cr_assert_eq(effects.messages[0].cmd.kind, COMMAND_REPORT_SUBORDER);
     cr_assert(text_equal(order.steps[0].error_name, TEXT("States.DataLimitExceeded")));
+    test_arena_deinit(&memory);
     above.depth = ORDER_DEPTH_MAX - 2;
     begin("W{f3}");
     cr_assert_eq(effects.message_count, 3);
