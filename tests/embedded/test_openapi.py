@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.parse
 
@@ -19,6 +20,7 @@ import yaml
 from lib import openapi
 from lib.dev import ROLES, Dev
 from lib.paths import ROOT
+from lib.records import local_schemas
 from lib.shop import Shop
 from lib.waiting import wait_for
 
@@ -38,6 +40,14 @@ Version: 1
 TimeoutSeconds: 600
 Steps:
   - {Name: Approve, Await: {Options: [approve, decline], Question: Ship it?}}
+"""
+TREE = """
+Name: parts
+Version: 1
+Steps:
+  - Name: Each
+    ForEach: {Items: [1, 2]}
+    Steps: [{Name: Do, Agent: noop, Compensate: {Action: Undo}}]
 """
 WHY = {"reason": "as the customer asked"}
 LOST = ("lost-1", "lost-2", "lost-3", "lost-4")  # the carrier refuses them
@@ -68,10 +78,11 @@ class World:
         for order, state in states.items():
             wait_for(f"{order} is {state}", lambda o=order, s=state: self.order(o)["state"] == s)
         bootstrap = re.search(r"kafka +(\S+)", self.dev.out.read_text())[1]
-        producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap})
+        self.producer = confluent_kafka.Producer({
+            "bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})
         for number in (1, 2):
-            producer.produce("orders.submissions", b"this is not an order", f"dead-{number}")
-        assert producer.flush(20) == 0
+            self.producer.produce("orders.submissions", b"this is not an order", f"dead-{number}")
+        assert self.producer.flush(20) == 0
         self.letters = wait_for("two dead letters", self.both_letters)
 
     def both_letters(self):
@@ -85,6 +96,19 @@ class World:
             "lines": [{"sku": "21730", "description": "GLASS STAR", "quantity": 6,
                        "unit_price": "4.25"}]})
         assert answer.status == 202, answer.body
+
+    def submit_orphan(self):
+        """gone~Each, a sub-order of an order that does not exist, as a scheduler submits it."""
+        order = "gone~Each"
+        parent = {"order_id": "gone", "accepted_offset": 7, "step": "Each", "item": -1,
+                  "generation": 0, "root": "gone", "depth": 1, "quota": 0}
+        value = {"order_id": order, "customer": "17850", "currency": "", "lines": [],
+                 "attributes": {}, "priority": "normal", "reply_to": "", "workflow": "parts/Each",
+                 "workflow_version": 1, "input": "1", "traceparent": "", "content_hash": None,
+                 "submitted_by": "", "submitted_at": int(time.time() * 1000), "parent": parent}
+        record = local_schemas().encode("SubmitOrder", value)
+        self.producer.produce("orders.commands", record, order)
+        assert self.producer.flush(20) == 0
 
     def read(self, path):
         answer = self.dev.ask("console", "GET", path, self.dev.tokens["operator"])
@@ -353,6 +377,27 @@ class DescriptionTest(unittest.TestCase):
         self.ask("console", "POST", signals, answer, id="lost-1", step="Aprove", status=404)
         self.ask("console", "POST", signals, {"choice": 1}, id="lost-1", step="A", status=400)
 
+    def look_into_trees(self):
+        self.ask("console", "POST", "/api/workflows", {"source": TREE, "activate": True})
+        self.world.submit("tree-1", "parts")
+        wait_for("the tree ends", lambda: self.world.order("tree-1")["state"] == "Processed")
+        ask = lambda what, **values: self.ask("console", "GET", f"/api/orders/{{id}}/{what}",
+                                              **values)
+        for step, status in (("Each", 200), ("Nope", 404)):
+            ask("suborders", id="tree-1", step=step, status=status)
+        page = ask("suborders", id="tree-1", step="Each", limit=1)
+        ask("suborders", id="tree-1", step="Each", **{"from": page["next"]}, state="final")
+        ask("tree", id="tree-1", all=1)
+        ask("tree", id="nope", status=404)
+        ask("suborders", id="done-1", step="ReserveStock", status=404)
+        self.ask("console", "GET", "/api/orders/{id}", id="tree-1~Each~1")
+        self.ask("console", "GET", "/api/orders", attribute=["reeve.parent=tree-1"], all=1)
+        self.world.submit_orphan()
+        wait_for("it has an alert", lambda: self.world.order("gone~Each").get("alert_open"))
+        ask("tree", id="gone~Each")
+        self.command("settle", "gone~Each", keep=True)
+        self.command("cancel", "lost-4", tree=True)
+
     def deal_with_dead_letters(self):
         self.ask("console", "GET", "/api/dead-letters", limit=1)
         one, other = [{"partition": each["partition"], "offset": each["offset"]}
@@ -417,6 +462,7 @@ class DescriptionTest(unittest.TestCase):
         self.change_workflows()
         self.change_schedules()
         self.change_orders()
+        self.look_into_trees()
         self.deal_with_dead_letters()
         self.log_in_and_out()
         self.use_the_other_services()
