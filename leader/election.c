@@ -241,12 +241,26 @@ static void own_renewal(struct election *election, const struct leadership *reco
         election->trusted_until = trusted;
 }
 
+/* A renewal or a release of a later term displaces the one that the log had `before`: unlike a
+ * claim, it names nothing that it follows. */
+static void heed_displaced(struct election *election, const struct election_log *before)
+{
+    if (before->term < 0 || before->released || before->term == election->log.term)
+        return;
+    int64_t until = election->arrived_ms + before->lease_ms;
+    if (until > election->displaced_until)
+        election->displaced_until = until;
+}
+
 enum election_outcome election_record(struct election *election, const struct leadership *record,
                                       int64_t offset, int64_t append_ms, int64_t now)
 {
+    struct election_log before = election->log;
     enum election_outcome outcome = election_log_fold(&election->log, record, offset, append_ms,
                                                       election->options.append_times);
     if (outcome == ELECTION_COUNTS) {
+        if (record->kind != LEADERSHIP_CLAIM)
+            heed_displaced(election, &before);
         election->arrived_ms = now;
         election->refused = -2;
     }
@@ -326,7 +340,7 @@ static bool may_claim(const struct election *election, int64_t now)
     return election->state == ELECTION_WAITING && !election->stopping && free &&
            election->unanswered == 0 && !election->release_due &&
            now >= election->claim_not_before && now >= election->listen_until &&
-           !better_one_lives(election, now);
+           now >= election->displaced_until && !better_one_lives(election, now);
 }
 
 static enum election_act append(struct election *election, enum leadership_kind kind, int64_t term,
@@ -440,6 +454,7 @@ int64_t election_due(const struct election *election, int64_t now)
         sooner(&due, election->arrived_ms + election->log.lease_ms, now);
         sooner(&due, election->claim_not_before, now);
         sooner(&due, election->listen_until, now);
+        sooner(&due, election->displaced_until, now);
         sooner(&due, election->announce_at, now);
     }
     return due;

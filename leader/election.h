@@ -15,6 +15,8 @@
  *   candidate renews only a claim that it has read as counting. Retention takes the log's old
  *   records, even a reigning leader's claim, so a reader that came later may know less, and claim
  *   what earlier ones refuse. This rule makes both follow the later term with its first renewal.
+ *   Nothing in the log shows that the later term waited for the lease of the one it displaces, so
+ *   a reader that follows it claims only when that lease is over as well.
  * - A reader whose log does not begin at offset 0 believes, until it has read such a renewal, no
  *   claim of the past; it listens for a lease before it claims. And every reader forgets what is
  *   older than ELECTION_FORGET_MS when a claim comes (such a claim names -1), so that readers that
@@ -148,6 +150,7 @@ struct election {
     struct election_log log;
     enum election_state state;
     int64_t arrived_ms;       /* when the newest record that counted was read */
+    int64_t displaced_until;  /* a leader whose term a later one displaced may trust its lease */
     int64_t listen_until;     /* ranked: time to hear of better ones before the first claim */
     int64_t claim_not_before; /* after a refusal, a failure, an end */
     int64_t announce_at;

@@ -129,6 +129,35 @@ Test(election, waits_a_lease_after_reading_a_record)
     cr_assert_eq(did.record.term, renewed, "it names what it follows");
 }
 
+/* A record of a later term counts without its claim. It may be wrong, and the leader that it
+ * displaces, cut off, may not have read it. */
+static void waits_for_the_lease_that(enum leadership_kind kind)
+{
+    start_as(ELECTION_RACE, 0);
+    another_says(LEADERSHIP_CLAIM, 0, -1, 500);
+    election_caught_up(&election, 600);
+    another_says(LEADERSHIP_RENEW, 0, 0, 900);
+    struct leadership later = {
+        .role = TEXT("role"), .kind = kind, .instance = TEXT("other"), .term = 1, .lease_ms = 1};
+    later.candidate_id.bytes[0] = 3;
+    cr_assert_eq(election_record(&election, &later, next_offset++, WALL + 1000, 1000),
+                 ELECTION_COUNTS);
+    cr_assert_eq(next(1899), ELECTION_NOTHING);
+    cr_assert_eq(election_due(&election, 1899), 1900);
+    cr_assert_eq(next(1900), ELECTION_APPEND);
+    cr_assert_eq(did.record.kind, LEADERSHIP_CLAIM);
+}
+
+Test(election, waits_for_the_lease_that_a_renewal_of_a_later_term_displaces)
+{
+    waits_for_the_lease_that(LEADERSHIP_RENEW);
+}
+
+Test(election, waits_for_the_lease_that_a_release_of_a_later_term_displaces)
+{
+    waits_for_the_lease_that(LEADERSHIP_RELEASE);
+}
+
 Test(election, gives_up_a_claim_behind_a_renewal)
 {
     start_as(ELECTION_RACE, 0);
