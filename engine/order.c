@@ -342,3 +342,11 @@ struct text order_suborder_id(struct text order_id, struct text step, int64_t it
     }
     return (struct text){id, (uint32_t)(at - id)};
 }
+
+struct text order_id_root(struct text order_id)
+{
+    const char *end = order_id.size > 0 ? memchr(order_id.data, '~', order_id.size) : NULL;
+    if (end == NULL)
+        return (struct text){0};
+    return (struct text){order_id.data, (uint32_t)(end - order_id.data)};
+}

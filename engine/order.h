@@ -358,5 +358,7 @@ struct text order_idempotency_key(const struct order *order, const struct step *
  * resubmission. No id from outside has a '~'. New in the arena; it may be longer than ids are. */
 struct text order_suborder_id(struct text order_id, struct text step, int64_t item,
                               uint32_t generation, struct arena *arena);
+/* The root of the tree, by the id of a sub-order; empty: it is the id of a root. Borrowed. */
+struct text order_id_root(struct text order_id);
 
 #endif

@@ -528,6 +528,8 @@ SENT_BUGS = {
         changed(ALERTS, 0, decided_at=0))),
     "an alert is closed instead of raised": ("I13: is not the Decision's", lambda: alert_findings(
         changed(ALERTS, 0, raised=False))),
+    "an alert of another tree": ("I13: o is not in the tree of x", lambda: alert_findings(
+        changed(ALERTS, 0, root="x"))),
     "an alert is lost": ("I1: its alert is not there", lambda: alert_findings(ALERTS[:1])),
     "a quarantine without an alert": ("I1: its alert is not there", lambda: effects.missing_alerts(
         folded(at(0, "Pending", dead(quarantined=True), order_id="")), [])),

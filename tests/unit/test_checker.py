@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from checker_bugs import BUGS  # noqa: E402
 from checker_stories import *  # noqa: E402,F403
-from checker_trees import ALL_HELD, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
+from checker_trees import ALL_HELD, ALONE, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
 
 GOOD = {
     "an order is processed": [START, ONE_DONE, TWO_DONE, EXPIRED],
@@ -168,6 +168,15 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(alert_findings(ALERTS), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 3), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 0, apart_from=[0]), [])
+
+    def test_knows_the_tree_of_an_alert(self):
+        checkers = checker.fold(family(*ALONE), 1)
+        decision = checkers[0].admitted[4]
+        found = alert(4, 3, 0, True, root="o", code=decision["events"][0]["code"], **{
+            name: decision[name] for name in effects.POSITION})
+        self.assertEqual(effects.check_alerts(checkers, [found]), [])
+        found.value["root"] = ""
+        self.assertEqual(len(effects.check_alerts(checkers, [found])), 1)
 
     def test_expects_no_status_where_a_service_is_asked_again(self):
         told = [effects.implies_status(decision)

@@ -168,6 +168,26 @@ Test(engine_suborder_effects, send_nothing_to_orders_that_cannot_be)
     test_arena_deinit(&memory);
 }
 
+/* Also once the row is gone: from the id alone. */
+Test(engine_suborder_effects, alert_with_the_root_of_the_tree)
+{
+    struct event raised = {.kind = EVENT_ALERT_RAISED, .order_marked = {.code = TEXT("Late")}};
+    struct decision next = {.order_id = TEXT("o-1~W~0~V"),
+                            .offset = 50,
+                            .order_version = 7,
+                            .events = &raised,
+                            .event_count = 1};
+    test_arena_init(&memory);
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert(effects.has_alert);
+    cr_assert(text_equal(effects.alert.root, TEXT("o-1")));
+    next.order_id = TEXT("o-1");
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert(effects.has_alert);
+    cr_assert(text_empty(effects.alert.root), "a root");
+    test_arena_deinit(&memory);
+}
+
 /* ---- rows and Decisions that are not sound ---- */
 
 #define UNSOUND(...)                                             \

@@ -390,6 +390,7 @@ static const struct operator_alert operator_alert = {
     .command_offset = 82,
     .decision_offset = 83,
     .decided_at = AT(17),
+    .root = T("536364"),
 };
 
 /* ---- side topics and stores ---- */
