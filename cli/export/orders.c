@@ -68,10 +68,11 @@ static bool is_end(enum order_state state)
     return state == ORDER_PROCESSED || state == ORDER_COMPENSATED;
 }
 
+/* Perhaps in the Decision that accepted it: its steps may all end without an agent. */
 static bool ended_now(const struct view_folded *folded)
 {
     return is_admitted_decision(folded) && folded->order != NULL && order_ended(folded->order) &&
-           folded->existed && !is_end(folded->state_before);
+           !(folded->existed && is_end(folded->state_before));
 }
 
 /* Its end is all that is known of the order yet. */

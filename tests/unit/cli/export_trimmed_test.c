@@ -133,6 +133,14 @@ Test(cli_export_trimmed, exports_an_order_once_where_only_its_end_precedes_its_s
     cr_expect_eq(partition.lost, 1);
 }
 
+Test(cli_export_trimmed, exports_an_order_that_ends_as_it_is_accepted)
+{
+    log_kit_pass(&owner);
+    prepare("orders", 0);
+    assert_exports(export_orders_of);
+    assert_order("o-0", 1);
+}
+
 /* ---- while it is read ---- */
 
 static void trim_on_the_way(void *ctx)
