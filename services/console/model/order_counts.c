@@ -69,6 +69,7 @@ void order_counts_merge(struct order_counts *counts, const struct order_counts *
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             order_counts_add(counts, order_counts_name(&more->rows[i]), more->rows[i].version,
                              (enum order_state)state, (int64_t)more->rows[i].by_state[state]);
+    counts->open_alerts += more->open_alerts;
 }
 
 const struct order_counts_row *order_counts_find(const struct order_counts *counts,

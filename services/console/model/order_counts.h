@@ -17,6 +17,7 @@ struct order_counts {
     uint32_t row_count;
     uint64_t by_state[ORDER_STATE_COUNT];  /* roots, over all workflows */
     uint64_t suborders[ORDER_STATE_COUNT]; /* the others: of bodies */
+    uint64_t open_alerts;                  /* of all of them */
 };
 
 /* `by` more orders of the version are in this state; negative: fewer. */

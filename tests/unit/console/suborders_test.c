@@ -304,6 +304,18 @@ Test(console_suborders, do_not_count_as_the_root_of_a_tree)
     cr_assert_eq(world_order(world, "o~W~2")->paused_at, 0);
 }
 
+static void assert_open_alerts(double count)
+{
+    static const char series[] = "\nreeve_console_open_alerts{about=\"order\"} ";
+    size_t size = 0;
+    world_settle(world);
+    char *text = metrics_render(world->service.metrics, &size);
+    const char *found = strstr(text, series);
+    cr_assert_not_null(found);
+    cr_assert_eq(strtod(found + sizeof(series) - 1, NULL), count);
+    free(text);
+}
+
 Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
 {
     static const char path[] = "/api/orders/o~W~0/settle";
@@ -320,13 +332,20 @@ Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
     struct command unknown = {.kind = COMMAND_SETTLE_SUBORDER, .order_id = TEXT("o~W~0")};
     unknown.settle_suborder = (struct settle_suborder){
         .order_id = unknown.order_id, .parent = held->details.parent, .how = SETTLE_UNKNOWN};
+    assert_open_alerts(0);
     world_send(world, &unknown);
     world_schedule(world);
-    world_settle(world);
+    assert_open_alerts(1);
+    world_close(world);
+    world_open(world); /* from its store */
+    assert_open_alerts(1);
     SHOWS(world_get(world, 200, "/api/orders/o~W~0"), {"state", "Held"}, {"alert_open", "true"});
+    SHOWS(world_get(world, 200, "/api/alerts"), {"orders.0.order_id", "o~W~0"},
+          {"orders.0.reason_code", "ParentUnknown"});
     SHOWS(world_post(world, 200, path, "{" WHO ", \"keep\": false}"),
           {"command.kind", "SettleSuborder"}, {"state", "Compensating"},
           {"events.0.data.by", "ann"});
+    assert_open_alerts(0);
 }
 
 Test(console_suborders, may_be_moved_to_another_version_of_their_body)
