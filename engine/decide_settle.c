@@ -140,10 +140,13 @@ enum error_class command_check_settle(const struct command *cmd, struct error *r
 {
     const struct settle_suborder *settle = &cmd->settle_suborder;
     bool operators = settle->parent == NULL;
+    struct error why;
     if (settle->how == SETTLE_NONE || settle->how >= SETTLE_COUNT)
         return error_set(ret_error, CODE_INVALID_COMMAND, "how must be keep, undo or unknown");
     if (operators && (text_empty(settle->by) || settle->how == SETTLE_UNKNOWN))
         return error_set(ret_error, CODE_INVALID_COMMAND,
                          "without a parent, an operator has it kept or undone");
+    if (!operators && order_parent_validate(settle->parent, &why) != ERROR_OK)
+        return error_set(ret_error, CODE_INVALID_COMMAND, "%s", why.message);
     return ERROR_OK;
 }

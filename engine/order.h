@@ -7,6 +7,7 @@
 #define ENGINE_ORDER_H
 
 #include "base/enum_names.h"
+#include "base/error.h"
 #include "engine/limits.h"
 
 enum order_state {
@@ -312,6 +313,10 @@ static inline bool suborder_is_unanswered(const struct suborders *suborders, uin
 /* How many items are in that state; NULL: none. */
 uint32_t suborders_count(const struct suborders *suborders, enum item_state state);
 uint32_t suborders_unanswered(const struct suborders *suborders);
+/* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
+enum error_class order_id_validate(struct text order_id, struct error *ret_error);
+/* Whether an order may be that parent: its id, the offset, the step, and the item. Likewise. */
+enum error_class order_parent_validate(const struct order_parent *parent, struct error *ret_error);
 /* Whether they name the same item of the same parent. */
 bool order_parent_equal(const struct order_parent *a, const struct order_parent *b);
 
