@@ -24,7 +24,7 @@ static bool may_settle(struct decide_ctx *ctx)
                                                              : TEXT("none")));
         return false;
     }
-    if (parent == NULL && (order->state != ORDER_HELD || !order->alert_open)) {
+    if (parent == NULL && order->state == ORDER_HELD && !order->alert_open) {
         decide_reject(ctx, CODE_HELD_BY_PARENT, "%.*s settles the order: act on that one",
                       TEXT_ARG(order->details.parent->order_id));
         return false;
@@ -78,6 +78,8 @@ static void undo(struct decide_ctx *ctx)
         reject_ended(ctx);
     } else if (decide_is_undone(ctx->order)) {
         reject_state(ctx, CODE_ALREADY_COMPENSATING);
+    } else if (ctx->cmd->settle_suborder.parent == NULL && ctx->order->state != ORDER_HELD) {
+        reject_state(ctx, CODE_NOT_HELD); /* operators cancel or compensate it */
     } else if (decide_require_order(ctx)) {
         if (order_can_be_undone(ctx->order, ctx->workflow))
             decide_turn_back(ctx, &marked);
