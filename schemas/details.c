@@ -70,21 +70,6 @@ static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
                                                       ORDER_INPUT_BYTES_READ_MAX,
                                                       INPUT_BYTES_READ_MAX};
 
-/* NAME, or, of a sub-order, NAME/STEP/STEP. */
-static bool workflow_valid(struct text workflow, bool body)
-{
-    uint32_t from = 0;
-    for (uint32_t i = 0; body && i < workflow.size; i++) {
-        if (workflow.data[i] != '/')
-            continue;
-        if (i == from || !name_characters_valid((struct text){workflow.data + from, i - from}))
-            return false;
-        from = i + 1;
-    }
-    return from < workflow.size &&
-           name_characters_valid((struct text){workflow.data + from, workflow.size - from});
-}
-
 static enum error_class check_parent(const struct order_parent *parent, struct error *ret_error)
 {
     struct error why;
@@ -113,7 +98,8 @@ static enum error_class check_names(const struct order_details *details,
         return ERROR_REJECT;
     if (details->parent != NULL && check_parent(details->parent, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (!workflow_valid(details->workflow, details->parent != NULL))
+    if (details->parent != NULL ? !workflow_name_valid(details->workflow)
+                                : !name_valid(details->workflow))
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/model/order_counts.h"
 
+#include "base/names.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -54,13 +56,8 @@ void order_counts_add(struct order_counts *counts, struct text workflow, uint32_
     struct order_counts_row *row = &counts->rows[at];
     assert(by >= 0 || row->by_state[state] >= (uint64_t)-by);
     row->by_state[state] += (uint64_t)by;
-    uint64_t *all = order_counts_is_body(workflow) ? counts->suborders : counts->by_state;
+    uint64_t *all = workflow_name_is_body(workflow) ? counts->suborders : counts->by_state;
     all[state] += (uint64_t)by;
-}
-
-bool order_counts_is_body(struct text workflow)
-{
-    return workflow.size > 0 && memchr(workflow.data, '/', workflow.size) != NULL;
 }
 
 void order_counts_merge(struct order_counts *counts, const struct order_counts *more)

@@ -2,6 +2,7 @@
 /* Steps with a body: what is compiled of Steps and ForEach. */
 #include "kit.h"
 
+#include "base/names.h"
 #include "workflow/bodies.h"
 
 #include <criterion/criterion.h>
@@ -247,7 +248,7 @@ Test(workflow_bodies, are_found_in_their_own_file_alone)
     for (int i = 0; i < 4; i++) {
         cr_expect(text_equal(workflows[i]->name, text_of(names[i])));
         cr_expect_eq(workflow_find_in_file(file, text_of(names[i])), workflows[i]);
-        cr_expect(text_equal(workflow_file_name(text_of(names[i])), TEXT("w")));
+        cr_expect(text_equal(workflow_name_file(text_of(names[i])), TEXT("w")));
     }
     cr_assert_null(workflow_find_in_file(file, TEXT("v/A")));
     cr_assert_null(workflow_find_in_file(file, TEXT("v")));
