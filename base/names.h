@@ -21,7 +21,8 @@ bool name_is_path_step(struct text text);
 bool name_characters_valid(struct text text);
 
 /* The whole names of workflows: NAME of a file's own, NAME/STEP and NAME/STEP/STEP of the bodies in
- * it. */
+ * it. For messages: "workflow must be " WORKFLOW_NAME_EXPECTED. */
+#define WORKFLOW_NAME_EXPECTED "names with '/' between them, each " NAME_EXPECTED
 
 /* Names with '/' between them, however many. */
 bool workflow_name_valid(struct text name);

@@ -98,9 +98,10 @@ static enum error_class check_names(const struct order_details *details,
         return ERROR_REJECT;
     if (details->parent != NULL && check_parent(details->parent, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (details->parent != NULL ? !workflow_name_valid(details->workflow)
-                                : !name_valid(details->workflow))
-        return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
+    if (details->parent == NULL && !name_valid(details->workflow))
+        return INVALID("workflow must be " NAME_EXPECTED);
+    if (!workflow_name_valid(details->workflow))
+        return INVALID("workflow must be " WORKFLOW_NAME_EXPECTED);
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
     if ((unsigned)details->priority >= PRIORITY_COUNT)
