@@ -87,7 +87,7 @@ static bool check_ids(struct decide_ctx *ctx, uint32_t index, uint32_t count,
     if (id.size <= ORDER_ID_BYTES_MAX)
         return true;
     *ret_fault = (struct decide_fault){
-        TEXT("Order.IdTooLong"),
+        TEXT(ERROR_ID_TOO_LONG),
         message_format(ctx->arena, "a sub-order's id would have %u bytes; the limit is %d", id.size,
                        ORDER_ID_BYTES_MAX)};
     return false;
