@@ -148,7 +148,7 @@ const char *suborders_submitted_problem(const struct step *step, const struct ev
     if (problem != NULL)
         return problem;
     if (step->suborders->recalled && submitted->item_count > 0)
-        return "a sub-order is submitted that would be recalled";
+        return "a sub-order is submitted although its step is recalled";
     for (uint32_t i = 0; i < submitted->item_count; i++) {
         uint32_t index = index_of(step->suborders, submitted->items[i].item);
         if (index >= step->suborders->item_count || submitted->items[i].item <= last)
@@ -210,7 +210,7 @@ const char *suborder_ended_problem(const struct order *order, const struct decis
     const struct suborders *suborders = place >= 0 ? order->steps[place].suborders : NULL;
     uint32_t index = suborders != NULL ? index_of(suborders, ended->item) : 0;
     if (suborders == NULL || index >= suborders->item_count)
-        return "a sub-order ends that there is not";
+        return "a sub-order ends that does not exist";
     const struct suborder_item *item = &suborders->items[index];
     if (order_ended(order))
         return "a sub-order ends after its parent";

@@ -321,7 +321,7 @@ Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
     static const char path[] = "/api/orders/o~W~0/settle";
     world_refuses(world, 409, "HeldByParent", path, "{" WHO ", \"keep\": true}", "o settles");
     world_refuses(world, 409, "NotItsParent", "/api/orders/o/settle", "{" WHO ", \"keep\": true}",
-                  "none");
+                  "not a sub-order");
     world_refuses(world, 400, "BadRequest", path, "{" WHO "}", "keep: expected true");
     world_refuses(world, 400, "BadRequest", path, "{" WHO ", \"keep\": 1}", "keep");
     world_refuses(world, 400, "BadRequest", path, "{\"by\": \"ann\", \"keep\": true}", "reason");
