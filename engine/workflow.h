@@ -91,7 +91,7 @@ struct workflow_step {
         struct text_list options; /* one of which its payload chooses; none: it is any JSON */
         const struct expression_template *question; /* NULL: none */
     } await;
-    struct {                            /* of Steps: orders of their own, which it starts */
+    struct {                            /* of Steps: the sub-orders that it starts */
         const struct workflow *body;    /* named NAME/STEP, with the file's version; never NULL */
         bool for_each;                  /* one for each item; else one, without an item */
         const struct expression *items; /* a list; or NULL and */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Orders within orders under random histories.
+# Trees of orders under random histories.
 
 reeve_test(trees-property
     SOURCES

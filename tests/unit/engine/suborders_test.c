@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step that is orders of its own: start, submission, asking, recall, undo, and how it ends. */
+/* A step with sub-orders: start, submission, asking, recall, undo, and how it ends. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
