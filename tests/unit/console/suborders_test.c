@@ -275,6 +275,27 @@ Test(console_suborders, are_paused_and_resumed_with_their_tree)
     lists("paused=1&all=1", "[1]");
 }
 
+Test(console_suborders, follow_a_root_of_which_much_is_decided_before_the_acknowledgement)
+{
+    int32_t partition = world_partition("o");
+    struct command resume = {.kind = COMMAND_RESUME_ORDER, .order_id = TEXT("o")};
+    resume.resume_order = (struct resume_order){
+        .order_id = resume.order_id, .by = TEXT("bob"), .reason = TEXT("x")};
+    world->schedules = false;
+    for (int i = 0; i < 100; i++)
+        world_send(world, &resume);
+    int64_t end = site_end(world->kafka, "t.commands", partition);
+    broker_memory_set_partition_fault(world->kafka, "t.commands", partition, PARTITION_HOLDS_ACKS);
+    world_ask(world, "/api/orders/o/pause", "{" WHO ", \"tree\": true}");
+    while (site_end(world->kafka, "t.commands", partition) == end)
+        world_turn(world);
+    world_schedule(world);
+    world_settle(world);
+    broker_memory_clear_partition_faults(world->kafka);
+    world->schedules = true;
+    SHOWS(world_answer(world, 200), {"orders", "6"}, {"failed", "[0]"});
+}
+
 Test(console_suborders, are_cancelled_with_their_tree)
 {
     SHOWS(world_post(world, 200, "/api/orders/o/cancel", "{" WHO ", \"tree\": true}"),
@@ -302,6 +323,10 @@ Test(console_suborders, do_not_count_as_the_root_of_a_tree)
     world_refuses(world, 409, "CommandQuarantined", "/api/orders/o/pause",
                   "{" WHO ", \"tree\": true}", "it \"fails\"");
     cr_assert_eq(world_order(world, "o~W~2")->paused_at, 0);
+    static const struct broker_memory_faults lost = {.append_lost = 1000};
+    broker_memory_set_faults(world->kafka, &lost);
+    world_refuses(world, 503, "Unknown", "/api/orders/o/pause", "{" WHO ", \"tree\": true}",
+                  "may or may not");
 }
 
 static void assert_open_alerts(double count)
