@@ -195,6 +195,17 @@ test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   assert.deepEqual(sent, [{ by: 'olga', reason: 'the disk is full', tree: true }]);
 });
 
+test('a_command_for_a_whole_tree_says_what_it_may_have_missed', async ({ page, open }) => {
+  await page.route('**/api/orders/import-1/pause', (route) => route.fulfill({ json: { orders: 30, failed_count: 0, failed: [],
+    incomplete: [{ partition: 2, reason: 'partition 2 is being read from the log' }] } }));
+  await open('/orders/import-1');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  const dialog = await fill(page, 'the disk is full');
+  await dialog.getByLabel('With all orders of its tree').check();
+  await dialog.getByRole('button', { name: /^Pause: / }).click();
+  await dialog.getByText('30 orders of the tree; orders may be missing, so send it again: partition 2 is being read from the log').waitFor();
+});
+
 test('a_whole_tree_is_paused_and_resumed', async ({ page, open }) => {
   await open('/orders/import-2');
   for (const [label, state] of [['Pause', 'Error, paused'], ['Resume', 'Error']]) {

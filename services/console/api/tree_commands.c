@@ -30,6 +30,7 @@ struct tree_command {
     uint32_t decided;
     uint32_t done; /* and carried out */
     struct loop_deferred rest; /* the root is decided: the others are looked for */
+    json_t *body; /* of the answer: what may have been missed */
     json_t *failed;
     uint32_t failed_count;
 };
@@ -48,6 +49,7 @@ static struct tree_command *tree_of(struct http_pending *pending)
 static void free_tree(struct http_pending *pending)
 {
     struct tree_command *tree = tree_of(pending);
+    json_decref(tree->body);
     json_decref(tree->failed);
     heap_arena_deinit(&tree->heap);
     free(tree->orders);
@@ -110,6 +112,7 @@ static bool collect(struct tree_command *tree, struct text root)
                             .limit = SEARCH_PAGE_MAX};
     search.without[SEARCH_ROOTS] = true;
     do {
+        api_put_incomplete(api, tree->body);
         search_run(api->partitions, api->partition_count, &search, &page);
         for (uint32_t i = 0; i < page.count && good; i++)
             good = add_hit(tree, &page.hits[i]);
@@ -149,11 +152,10 @@ static void add_failed(struct tree_command *tree, const struct tree_order *order
 
 static void answer(struct tree_command *tree)
 {
-    json_t *body = json_object();
-    json_codec_put(body, "orders", json_integer(tree->done));
-    json_codec_put(body, "failed", json_incref(tree->failed));
-    json_codec_put(body, "failed_count", json_integer(tree->failed_count));
-    http_respond_json(http_pending_take(&tree->pending), 200, body);
+    json_codec_put(tree->body, "orders", json_integer(tree->done));
+    json_codec_put(tree->body, "failed", json_incref(tree->failed));
+    json_codec_put(tree->body, "failed_count", json_integer(tree->failed_count));
+    http_respond_json(http_pending_take(&tree->pending), 200, json_incref(tree->body));
 }
 
 static void on_late(struct http_pending *pending)
@@ -307,6 +309,7 @@ void tree_commands_begin(struct tree_commands *trees, struct http_exchange *exch
     struct tree_command *tree = calloc(1, sizeof(*tree));
     assert(tree != NULL);
     tree->trees = trees;
+    tree->body = json_object();
     tree->failed = json_array();
     heap_arena_init(&tree->heap, 4096);
     tree->cmd = *root;

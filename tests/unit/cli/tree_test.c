@@ -59,6 +59,11 @@ Test(cli_tree, is_paused_as_a_whole)
     code = CLI_KIT_RUN(&cli_cancel, "cancel", "o", "--tree", WHY);
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_request(1), "POST /api/orders/o/cancel ");
+    cli_kit_answer(200, "{\"orders\": 5, \"failed_count\": 0, \"failed\": [], \"incomplete\": "
+                        "[{\"partition\": 2, \"reason\": \"partition 2 is being read\"}]}");
+    code = CLI_KIT_RUN(&cli_orders, "orders", "resume", "o", "--tree", WHY);
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_err, "orders may be missing: partition 2 is being read");
     cli_kit_expect_text(cli_kit_request(1), "\"tree\":true");
     CLI_KIT_REFUSED(&cli_cancel, "--tree needs the console", "cancel", "o", "--tree", "--no-wait",
                     WHY);

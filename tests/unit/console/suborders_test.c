@@ -296,6 +296,25 @@ Test(console_suborders, follow_a_root_of_which_much_is_decided_before_the_acknow
     SHOWS(world_answer(world, 200), {"orders", "6"}, {"failed", "[0]"});
 }
 
+/* Of a tree, those in a partition whose store was dropped are not known yet. */
+Test(console_suborders, may_be_missed_in_a_partition_that_is_not_read_to_its_end)
+{
+    struct error error;
+    char reason[256];
+    int32_t unread = (world_partition("o") + 1) % WORLD_PARTITIONS;
+    struct console_partition *partition = world->console->api.partitions[unread];
+    error_set(&error, CODE_STORE_CORRUPT, "a test drops it");
+    broker_memory_set_partition_fault(world->kafka, "t.events", unread, PARTITION_UNREADABLE);
+    console_partition_damaged(partition, &error);
+    for (int turns = 0; console_partition_is_current(partition, reason, sizeof(reason)); turns++) {
+        cr_assert_lt(turns, 1000);
+        world_turn(world);
+    }
+    SHOWS(world_post(world, 200, "/api/orders/o/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "~"}, {"failed", "[0]"}, {"incomplete", "[1]"},
+          {"incomplete.0.partition", answer_number(unread)});
+}
+
 Test(console_suborders, are_cancelled_with_their_tree)
 {
     SHOWS(world_post(world, 200, "/api/orders/o/cancel", "{" WHO ", \"tree\": true}"),
