@@ -74,7 +74,7 @@ int orders_run_tree(struct cli *cli)
     } else {
         print_tree(cli->out, answer.json, 0);
         if (json_is_true(json_object_get(answer.json, "more")))
-            fputs("There are more than 1,000 orders: some are left out.\n", cli->out);
+            fputs("There are more orders than are shown: see the tree of one of them.\n", cli->out);
     }
     console_warn_incomplete(cli, answer.json);
     console_answer_deinit(&answer);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TREES_MAX = 8, IN_FLIGHT_MAX = 64, FAILED_SHOWN_MAX = 100 };
+enum { TREES_MAX = 8, IN_FLIGHT_MAX = 64, COLLECTED_EACH = 100, FAILED_SHOWN_MAX = 100 };
 
 struct tree_order {
     char id[ORDER_ID_BYTES_MAX];
@@ -28,9 +28,11 @@ struct tree_command {
     uint32_t count;
     uint32_t sent;
     uint32_t decided;
-    uint32_t done; /* and carried out */
-    struct loop_deferred rest; /* the root is decided: the others are looked for */
-    json_t *body; /* of the answer: what may have been missed */
+    uint32_t done;              /* and carried out */
+    struct loop_deferred rest;  /* the root is decided: the others are looked for, page by page */
+    bool has_more;              /* pages, of those after ... */
+    struct search_cursor after; /* ... this one */
+    json_t *body;               /* of the answer: what may have been missed */
     json_t *failed;
     uint32_t failed_count;
 };
@@ -99,27 +101,30 @@ static bool add_hit(struct tree_command *tree, const struct search_hit *hit)
     return true;
 }
 
-/* All of the tree that have not ended, as this console knows them. */
-static bool collect(struct tree_command *tree, struct text root)
+/* A page of those of the tree that have not ended, as this console knows them. False: a store is
+ * damaged. */
+static bool collect(struct tree_command *tree)
 {
     char attribute[sizeof("reeve.root=") + ORDER_ID_BYTES_MAX];
     struct api *api = tree->trees->api;
+    struct text root = id_of(&tree->orders[0]);
     struct search_page page;
     bool good = true;
     int size = snprintf(attribute, sizeof(attribute), "reeve.root=%.*s", (int)root.size, root.data);
     struct search search = {.attributes = {{attribute, (uint32_t)size}},
                             .attribute_count = 1,
-                            .limit = SEARCH_PAGE_MAX};
+                            .limit = COLLECTED_EACH,
+                            .clock = api->cluster->service->clock,
+                            .has_after = tree->has_more,
+                            .after = tree->after};
     search.without[SEARCH_ROOTS] = true;
-    do {
-        api_put_incomplete(api, tree->body);
-        search_run(api->partitions, api->partition_count, &search, &page);
-        for (uint32_t i = 0; i < page.count && good; i++)
-            good = add_hit(tree, &page.hits[i]);
-        search.has_after = page.has_next;
-        search.after = page.next;
-        search_page_deinit(&page);
-    } while (search.has_after && good);
+    api_put_incomplete(api, tree->body);
+    search_run(api->partitions, api->partition_count, &search, &page);
+    for (uint32_t i = 0; i < page.count && good; i++)
+        good = add_hit(tree, &page.hits[i]);
+    tree->has_more = page.has_next;
+    tree->after = page.next;
+    search_page_deinit(&page);
     return good;
 }
 
@@ -256,7 +261,10 @@ static void send_more(struct tree_command *tree)
 static void send_rest(void *ctx)
 {
     struct tree_command *tree = ctx;
-    if (tree->pending.exchange != NULL && collect(tree, id_of(&tree->orders[0])))
+    bool good = collect(tree);
+    if (good && tree->has_more)
+        loop_defer(cluster_loop(tree->trees->api->cluster), &tree->rest);
+    else if (good)
         send_more(tree);
     else
         http_pending_fail(&tree->pending, 503, CODE_NOT_READY,

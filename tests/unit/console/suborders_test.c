@@ -95,7 +95,7 @@ Test(console_suborders, refuse_steps_without_them_and_bad_pages)
         {"/api/orders/o/suborders?step=C", 404, "UnknownStep", "has started no sub-orders"},
         {"/api/orders/o/suborders?step=X", 404, "UnknownStep", "step X"},
         {OF_STEP "&state=Held%20", 400, "BadRequest", "\"to_do\", \"submitted\""},
-        {OF_STEP "&limit=1001", 400, "BadRequest", "limit"},
+        {OF_STEP "&limit=101", 400, "BadRequest", "limit"},
         {OF_STEP "&from=-1", 400, "BadRequest", "from"},
         {"/api/orders/none/tree", 404, "UnknownOrder", "none"},
         {"/api/orders/o/tree?depth=4", 400, "BadRequest", "depth"},
@@ -141,6 +141,81 @@ Test(console_suborders, are_a_tree_of_those_that_are_open_or_failed)
     SHOWS(world_get(world, 200, "/api/orders/o/tree?depth=0"), {"steps.0.suborders", "[0]"});
     SHOWS(world_get(world, 200, "/api/orders/o~W~2/tree"), {"order_id", "o~W~2"},
           {"steps.0.suborders", "[1]"});
+}
+
+/* ---- bounds ---- */
+
+enum { MANY = 120 };
+
+/* An order p whose step W has that many items, all of which run. */
+static void submit_many(void)
+{
+    static const char end[] = "1]}\n    Output: ${output.A}\n    Steps: [{Name: A, Agent: agent, "
+                              "Compensate: {Action: UndoA}}]\n";
+    char source[512 + 2 * MANY];
+    size_t at = (size_t)snprintf(source, sizeof(source),
+                                 "Name: test\nVersion: 1\nSteps:\n"
+                                 "  - Name: W\n    ForEach: {Items: [");
+    for (int i = 1; i < MANY; i++)
+        at += (size_t)snprintf(source + at, sizeof(source) - at, "1,");
+    snprintf(source + at, sizeof(source) - at, "%s", end);
+    world_use_workflow(world, source);
+    world_submit(world, "p", "test");
+    world_schedule(world);
+}
+
+static void report_output(const char *order_id, struct text output)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order_id)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = TEXT("A"),
+                                           .direction = DIRECTION_DO,
+                                           .attempt = 1,
+                                           .succeeded = true,
+                                           .output = output,
+                                           .agent = TEXT("agent"),
+                                           .instance = TEXT("agent-1")};
+    world_send(world, &cmd);
+    world_schedule(world);
+}
+
+Test(console_suborders, end_a_page_when_their_outputs_are_large)
+{
+    static char output[60000];
+    char id[16];
+    memset(output, 'x', sizeof(output));
+    output[0] = output[sizeof(output) - 1] = '"';
+    submit_many();
+    for (int i = 0; i < 4; i++) {
+        snprintf(id, sizeof(id), "p~W~%d", i);
+        report_output(id, (struct text){output, sizeof(output)});
+    }
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W"), {"suborders", "[3]"},
+          {"next", "3"});
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W&from=3"), {"suborders", "[100]"},
+          {"suborders.0.item", "3"}, {"next", "103"});
+}
+
+/* Of a machine on which a second goes by from one look to the next. */
+static int64_t slow_us(void *ctx)
+{
+    static int64_t looks;
+    (void)ctx;
+    return ++looks * 1000000;
+}
+
+Test(console_suborders, are_read_as_far_as_the_time_goes)
+{
+    submit_many();
+    world_settle(world);
+    world->clock.mono_us = slow_us;
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W"), {"suborders", "[16]"},
+          {"next", "16"});
+    SHOWS(world_get(world, 200, "/api/orders/p/tree"), {"steps.0.suborders", "[15]"},
+          {"steps.0.suborders.14.state", "Processing"}, {"more", "true"});
+    SHOWS(world_post(world, 200, "/api/orders/p/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "121"}, {"failed", "[0]"});
 }
 
 /* ---- lists ---- */
@@ -279,8 +354,8 @@ Test(console_suborders, follow_a_root_of_which_much_is_decided_before_the_acknow
 {
     int32_t partition = world_partition("o");
     struct command resume = {.kind = COMMAND_RESUME_ORDER, .order_id = TEXT("o")};
-    resume.resume_order = (struct resume_order){
-        .order_id = resume.order_id, .by = TEXT("bob"), .reason = TEXT("x")};
+    resume.resume_order =
+        (struct resume_order){.order_id = resume.order_id, .by = TEXT("bob"), .reason = TEXT("x")};
     world->schedules = false;
     for (int i = 0; i < 100; i++)
         world_send(world, &resume);
