@@ -94,6 +94,6 @@ void order_counts_deinit(struct order_counts *counts)
 
 uint64_t order_counts_unfinished(const uint64_t by_state[ORDER_STATE_COUNT])
 {
-    return by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] + by_state[ORDER_COMPENSATING] +
-           by_state[ORDER_ERROR];
+    return by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] + by_state[ORDER_HELD] +
+           by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
 }
