@@ -314,7 +314,9 @@ Test(console_suborders, have_one_alert_for_a_tree)
     world_settle(world);
     SHOWS(world_get(world, 200, "/api/alerts"), {"orders", "[1]"}, {"orders.0.order_id", "q~W~2"},
           {"orders.0.root", "q"}, {"orders.0.others", "1"}, {"orders.0.tree", NULL});
-    SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"});
+    SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"}, {"unfinished", "2"},
+          {"errors.0.orders", "2"}, {"suborders_by_state.Error", "2"},
+          {"suborders_by_state.Held", "1"}, {"suborders_unfinished", "8"});
 }
 
 /* ---- operators ---- */
