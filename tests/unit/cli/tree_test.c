@@ -86,3 +86,15 @@ Test(cli_tree, is_in_lists_only_if_asked_for)
     CLI_KIT_RUN(&cli_orders, "orders", "list", "--all");
     cli_kit_expect_text(cli_kit_request(0), "all=1");
 }
+
+Test(cli_tree, has_one_alert_that_counts_the_others)
+{
+    cli_kit_answer(200, "{\"orders\": [{\"order_id\": \"o~W~1\", \"others\": 4, \"reason_code\": "
+                        "\"Declined\"}, {\"order_id\": \"p\", \"others\": 0}], \"next\": null, "
+                        "\"partitions\": [{\"partition\": 7, \"code\": \"OrderStuck\"}]}");
+    int code = CLI_KIT_RUN(&cli_alerts, "alerts");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "OTHERS");
+    cli_kit_expect_text(cli_kit_out, "order o~W~1       4");
+    cli_kit_expect_text(cli_kit_out, "partition 7");
+}

@@ -306,7 +306,8 @@ Test(console_suborders, have_one_alert_for_a_tree)
     world_use_workflow(world, "Name: test\nVersion: 1\nSteps:\n"
                               "  - Name: W\n"
                               "    ForEach: {Items: [1, 2, 3]}\n"
-                              "    Steps: [{Name: A, Agent: agent, OnExhausted: error}]\n");
+                              "    Steps: [{Name: A, Agent: agent, OnExhausted: error}]\n"
+                              "  - {Name: B, Agent: agent, After: [], OnExhausted: error}\n");
     world_submit(world, "q", "test");
     world_schedule(world);
     report("q~W~0", "A", false);
@@ -317,6 +318,12 @@ Test(console_suborders, have_one_alert_for_a_tree)
     SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"}, {"unfinished", "2"},
           {"errors.0.orders", "2"}, {"suborders_by_state.Error", "2"},
           {"suborders_by_state.Held", "1"}, {"suborders_unfinished", "8"});
+    report("q", "B", false);
+    report("q~W~1", "A", false);
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/alerts"), {"orders", "[1]"}, {"orders.0.order_id", "q"},
+          {"orders.0.root", "null"}, {"orders.0.others", "3"}, {"orders.0.tree", NULL});
+    lists("attribute=reeve.root=q&alert=open", "[3]");
 }
 
 /* ---- operators ---- */
