@@ -136,6 +136,7 @@ test('a_held_order_whose_parent_is_unknown_is_settled', async ({ page, open }) =
     await route.fulfill({ json: { events: [] } });
   });
   await open('/orders/import-1~Load~0');
+  assert.match(await page.locator('.notice.bad').textContent(), /its steps are done, but its parent import-1 no longer exists\./);
   for (const [label, keep] of [['Keep', true], ['Undo', false]]) {
     await page.getByRole('group', { name: 'In place of the parent' }).getByRole('button', { name: label }).click();
     const dialog = await fill(page, 'import-1 was kept');

@@ -81,8 +81,8 @@ export function heldNotice(order, now, reload) {
     return notice('held', h('b', null, 'Held'), ': its steps are done and can still be undone. Its parent decides: once ', parent,
       ' is processed, what it did is kept; if that order is undone, so is this one.',
       now !== null && order.complete_by ? [' Until then it reports again ', until(order.complete_by, now), '.'] : null);
-  return notice('bad', h('p', null, h('b', null, 'Its parent is unknown'), ': its steps are done, but there is no order ', parent,
-    ' any more that it belongs to. Find out what became of that one; then decide in its place.'),
+  return notice('bad', h('p', null, h('b', null, 'Its parent is unknown'), ': its steps are done, but its parent ', parent,
+    ' no longer exists. Find out what became of that one; then decide in its place.'),
   now !== null && mayAct() ? h('div', { class: 'buttons', role: 'group', 'aria-label': 'In place of the parent' },
     h('button', { type: 'button', on: { click: () => settle(order, true, reload) } }, 'Keep'),
     h('button', { type: 'button', class: 'danger', on: { click: () => settle(order, false, reload) } }, 'Undo')) : null);
