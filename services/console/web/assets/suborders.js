@@ -13,7 +13,7 @@ import { brief } from './data_tree.js';
 
 const LIMIT = 20;
 const SHOWN_MAX = 50; // of a step in the tree
-const GIVE_UP = 'Ends an item that never answers, as if its sub-order had failed with this error. If that one lives after all, it is undone as soon as it reports.';
+const GIVE_UP = 'Ends an item that never answers, as if its sub-order had failed with this error. If the sub-order does answer later, it is undone then.';
 
 // How the counts of a step are shown, in the order of the bar. `state`: of the items in the API.
 const OUTCOMES = [
