@@ -50,7 +50,7 @@ const buttons = (page) => page.getByRole('group', { name: 'Actions' }).getByRole
 
 test('a_bar_counts_the_outcomes_of_a_step', async ({ page, open }) => {
   await open('/orders/import-1');
-  const bar = panelOf(page).getByRole('img', { name: '45 items: 40 held, 2 failed, 3 under way' });
+  const bar = panelOf(page).getByRole('img', { name: '45 items: 40 held, 2 failed, 3 submitted' });
   await bar.waitFor();
   const widths = await bar.locator('rect:not(.none)').evaluateAll((all) => all.map((each) => Number(each.getAttribute('width'))));
   assert.equal(widths.length, 3);
@@ -253,7 +253,7 @@ test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
 test('the_past_shows_the_bar_of_then_and_no_items', async ({ page, open }) => {
   const { entries } = await world.get('/api/orders/import-1/history?limit=1000');
   await open(`/orders/import-1?at=${entries[0].offset}`);
-  await panelOf(page).getByRole('img', { name: '45 items: 45 under way' }).waitFor();
+  await panelOf(page).getByRole('img', { name: '45 items: 45 submitted' }).waitFor();
   assert.equal(await itemsOf(page, 'Load').count(), 0);
   assert.equal(await panelOf(page).getByRole('button').count(), 0);
 });

@@ -10,23 +10,27 @@ TestSuite(cli_tree, .init = cli_kit_console_open, .fini = cli_kit_console_close)
 
 Test(cli_tree, prints_a_tree)
 {
-    cli_kit_answer(200,
-                   "{\"order_id\": \"o\", \"outcome\": null, \"state\": \"Processing\", \"steps\": "
-                   "[{\"step\": \"W\", \"count\": 3, \"to_do\": 0, \"submitted\": 1, \"failed\": 1,"
-                   " \"left_out\": 1, \"recalled\": true, \"suborders\": ["
-                   "{\"order_id\": \"o~W~0\", \"outcome\": \"failed\", \"state\": null,"
-                   " \"expired\": true, \"steps\": []},"
-                   "{\"order_id\": \"o~W~1\", \"outcome\": \"submitted\", \"state\": \"Error\","
-                   " \"paused\": true, \"problem\": \"no\\u001bfunds\", \"steps\": []}]}],"
-                   " \"more\": true}");
+    cli_kit_answer(
+        200,
+        "{\"order_id\": \"o\", \"outcome\": null, \"state\": \"Processing\", \"steps\": "
+        "[{\"step\": \"V\", \"for_each\": false, \"count\": 1, \"final\": 1},"
+        "{\"step\": \"W\", \"for_each\": true, \"count\": 3, \"to_do\": 0, "
+        "\"submitted\": 1, \"failed\": 1, \"left_out\": 1, \"recalled\": true, \"suborders\": ["
+        "{\"order_id\": \"o~W~0\", \"outcome\": \"failed\", \"state\": null,"
+        " \"expired\": true, \"steps\": []},"
+        "{\"order_id\": \"o~W~1\", \"outcome\": \"submitted\", \"state\": \"Error\","
+        " \"paused\": true, \"problem\": \"no\\u001bfunds\", \"steps\": []}]}],"
+        " \"more\": true}");
     int code = CLI_KIT_RUN(&cli_orders, "orders", "tree", "o", "--all");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_request(0), "GET /api/orders/o/tree?all=1");
-    cr_assert_str_eq(cli_kit_out, "o  Processing\n"
-                                  "  W: 3 items, 1 submitted, 1 failed, 1 left out; recalled\n"
-                                  "    o~W~0  expired (failed)\n"
-                                  "    o~W~1  Error (submitted), paused  no?funds\n"
-                                  "There are more orders than are shown: see the tree of one of them.\n");
+    cr_assert_str_eq(cli_kit_out,
+                     "o  Processing\n"
+                     "  V: 1 sub-order, 1 final\n"
+                     "  W: 3 items, 1 submitted, 1 failed, 1 left out; recalled\n"
+                     "    o~W~0  expired (failed)\n"
+                     "    o~W~1  Error (submitted), paused  no?funds\n"
+                     "There are more orders than are shown: see the tree of one of them.\n");
 }
 
 Test(cli_tree, settles_a_held_order)

@@ -15,12 +15,13 @@ const LIMIT = 20;
 const SHOWN_MAX = 50; // of a step in the tree
 const GIVE_UP = 'Ends an item that never answers, as if its sub-order had failed with this error. If the sub-order does answer later, it is undone then.';
 
-// How the counts of a step are shown, in the order of the bar. `state`: of the items in the API.
+// How the counts of a step are shown, in the order of the bar and the words of the API; `about`
+// explains them. `state`: of the items in the API.
 const OUTCOMES = [
-  { name: 'final', words: 'done', badge: 'Processed', about: 'There is nothing to undo, or it was kept.' },
+  { name: 'final', words: 'final', badge: 'Processed', about: 'Done: there is nothing to undo, or it was kept.' },
   { name: 'held', words: 'held', badge: 'Held', about: 'Done, and can still be undone.' },
   { name: 'failed', words: 'failed', badge: 'Error', about: 'Undone, or refused.' },
-  { name: 'submitted', words: 'under way', badge: 'Processing', about: 'Has not answered.' },
+  { name: 'submitted', words: 'submitted', badge: 'Processing', about: 'Under way: it has not answered.' },
   { name: 'to_do', words: 'to do', badge: 'Pending', about: 'Not submitted yet.' },
   { name: 'left_out', words: 'left out', badge: 'Skipped', state: 'to_do', about: 'Never submitted.' },
 ];
@@ -31,7 +32,7 @@ export const hasTree = (order) => !order.parent && stepsWith(order).length > 0;
 const ended = (order) => order.state === 'Processed' || order.state === 'Compensated';
 const countsOf = (counts) => OUTCOMES.filter(({ name }) => counts[name] > 0).map((each) => ({ ...each, n: counts[each.name] }));
 const wordsOf = (counts) => countsOf(counts).map(({ n, words }) => `${number(n)} ${words}`).join(', ');
-const nounOf = (counts) => (counts.for_each ? count(counts.count, 'item') : 'one sub-order');
+const nounOf = (counts) => count(counts.count, counts.for_each ? 'item' : 'sub-order');
 
 // Items that cannot start any more are to do in the parent's row.
 const outcomeOf = (item, counts) => OUTCOMES.find(({ name }) =>
