@@ -12,7 +12,8 @@ import unittest.mock
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from checker_bugs import BUGS  # noqa: E402
+from checker_bugs import (  # noqa: E402
+    BUGS, SIGNALLED, SIGNALLED_EARLY, signal_findings)
 from checker_stories import *  # noqa: E402,F403
 from checker_trees import ALL_HELD, ALONE, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
 
@@ -162,6 +163,11 @@ class CheckerTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(trees(*told), [])
         self.assertEqual(trees(*ALL_HELD, messages=MESSAGES, at_rest=False), [])
+
+    def test_finds_nothing_in_signals_of_the_right_group(self):
+        for told, offset in ((SIGNALLED, 2), (SIGNALLED_EARLY, 1)):
+            self.assertEqual(signal_findings(told, (offset, "SignalOrder", {})), [])
+            self.assertEqual(signal_findings(told), [], "the command is gone")
 
     def test_finds_nothing_in_good_effects(self):
         self.assertEqual(sent_findings(), [])
