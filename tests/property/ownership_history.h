@@ -8,7 +8,7 @@
  * or what went wrong in one line (static). */
 const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t steps);
 
-/* The same with orders within orders (ownership_trees.h). */
+/* The same with sub-orders (ownership_trees.h). */
 const char *ownership_trees(struct ownership_run *run, uint64_t seed, uint32_t steps);
 
 /* ownership_poison.c. A process with several partitions, and commands that crash the process

@@ -188,7 +188,7 @@ static const char *extend(struct model *model, const struct decision *decision, 
     return NULL;
 }
 
-/* Its steps have no attempts, but orders of their own. */
+/* The step has no attempts, but sub-orders. */
 static bool has_suborders(const struct model_order *order, struct text step)
 {
     for (uint32_t i = 0; order->workflow != NULL && i < order->workflow->step_count; i++)
@@ -321,7 +321,7 @@ static enum status_kind status_of(const struct decision *decision)
 {
     enum status_kind status = STATUS_KIND_COUNT;
     bool steps = false;
-    /* Unless it ends at once: without expressions its step with orders of its own cannot begin. */
+    /* Unless it ends at once: without expressions no step with sub-orders begins. */
     bool received =
         decision->events[0].kind == EVENT_ORDER_ACCEPTED &&
         (decision->order_state == ORDER_PENDING || decision->order_state == ORDER_PROCESSING);

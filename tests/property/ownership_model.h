@@ -58,7 +58,7 @@ struct model_order {
     const struct workflow *workflow; /* of its present version; NULL: never accepted */
     struct step_output outputs[WORKFLOW_STEPS_MAX];
     uint32_t output_count;
-    /* Of orders within orders. */
+    /* Of sub-orders and their parents. */
     int64_t accepted_offset;
     const struct order_parent *parent; /* NULL: none */
     bool held;                         /* it is, or was */

@@ -71,7 +71,7 @@ static const char *trees(struct ownership_run *run, uint64_t seed)
     return ownership_trees(run, seed, TREES_STEPS);
 }
 
-Test(ownership, agrees_on_orders_within_orders)
+Test(ownership, agrees_on_suborders)
 {
     struct ownership_sometimes sometimes;
     uint64_t all = seed_cases(CASES);

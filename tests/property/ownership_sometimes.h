@@ -89,7 +89,7 @@ enum sometimes {
     SOMETIMES_COUNT
 };
 
-/* The same of orders within orders (ownership_trees.h). */
+/* The same of sub-orders (ownership_trees.h). */
 enum trees_seen {
     TREES_SEEN_HELD,       /* a sub-order waits for its parent */
     TREES_SEEN_KEPT,       /* one ends */

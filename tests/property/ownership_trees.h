@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders within orders among the owners of a world: what they tell each other goes from emitter to
+/* Sub-orders among the owners of a world: what they tell each other goes from emitter to
  * `commands`, whatever owner dies. In some worlds all of it arrives; then every order has ended
  * before any is asked again. In the others messages are lost: a partition of `commands` takes or
  * gives none for up to twelve days, so that the emitter drops what is to go there, submissions grow
