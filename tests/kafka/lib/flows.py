@@ -10,6 +10,7 @@ import dataclasses
 import typing
 
 from . import paths
+from .remote import Answer
 
 FLOWS = paths.ROOT / "tests" / "unit" / "decision" / "flows"
 COOKBOOK = paths.ROOT / "examples" / "cookbook"
@@ -19,17 +20,6 @@ FILES = {"travel": COOKBOOK / "travel.yaml", "small-loan": FLOWS / "small-loan.y
          "parcel": FLOWS / "parcel.yaml"}
 AGENTS = ("flight", "hotel", "payment", "mail", "scoring", "treasury", "bank", "marketing", "stock",
           "carrier", "warehouse")
-
-
-@dataclasses.dataclass
-class Answer:
-    """Of a service. `error`: it refuses, under this name. `not_yet`: what it says to the keys
-    before this, one each."""
-
-    output: typing.Any = None
-    error: str = ""
-    message: str = ""
-    not_yet: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
