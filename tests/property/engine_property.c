@@ -10,6 +10,7 @@
  * the number of cases. */
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/seed.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/engine_senders.h"
 #include "tests/property/engine_signals.h"
@@ -338,6 +339,7 @@ static void run_slice(uint32_t slice)
            " distorted Decisions applied, %" PRIu64 " refused\n",
            cases, seed, decisions, endings[ORDER_PROCESSED], endings[ORDER_COMPENSATED],
            endings[ORDER_ERROR], history.distorted_applied, history.distorted_refused);
+    digest_print();
     check_rare(cases);
 }
 

@@ -7,6 +7,7 @@
  * REEVE_SEED repeats a run: each case has the seed after the one before. REEVE_PROPERTY_CASES is
  * the number of cases. */
 #include "tests/lib/seed.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/trees_rules.h"
 #include "tests/property/trees_workflow.h"
 
@@ -232,6 +233,7 @@ static void run_slice(uint32_t slice)
     printf("%" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " decisions about %" PRIu64
            " orders: %" PRIu64 " Processed, %" PRIu64 " Compensated\n",
            cases, seed, decisions, orders, endings[ORDER_PROCESSED], endings[ORDER_COMPENSATED]);
+    digest_print();
     check_rare(cases);
 }
 
