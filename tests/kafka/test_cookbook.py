@@ -139,7 +139,7 @@ class CookbookTest(CrowdTest):
 
     def expect(self, case, kind, path, found):
         expected = case.expected(kind, path)
-        # What runs beside the one that fails may not have begun, as its agent was away.
+        # What runs in parallel with the one that fails may not have begun: its agent was away.
         may_be = {expected, "Skipped"} if expected == "Compensated" else {expected}
         if expected is not None:
             self.assertIn(found, may_be, path)

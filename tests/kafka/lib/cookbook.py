@@ -20,7 +20,7 @@ from .remote import Answer
 
 FOLDER = paths.ROOT / "examples" / "cookbook"
 ANSWERED_SECONDS, IGNORED_SECONDS, CALL_SECONDS = 600, 2, 120
-BESIDES = {"NoAnswer", "Extend", "AfterSeconds"}  # of an answer: what a real service is asked not to
+REHEARSED = {"NoAnswer", "Extend", "AfterSeconds"}  # of an answer: what only `reeve test` can do
 
 
 @dataclasses.dataclass
@@ -107,7 +107,7 @@ def hasten(workflow, agents, answered):
 def answer_of(entries):
     """Of one step. None: it is one that a real service cannot be told to give."""
     entries = entries if isinstance(entries, list) else [entries]
-    if any(BESIDES & set(entry) for entry in entries) or any("Error" in e for e in entries[:-1]):
+    if any(REHEARSED & set(entry) for entry in entries) or any("Error" in e for e in entries[:-1]):
         return None
     last = entries[-1]
     return Answer(output=last.get("Output"), error=last.get("Error", ""),
