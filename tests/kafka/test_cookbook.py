@@ -65,13 +65,13 @@ class CookbookTest(CrowdTest):
         return known.steps[step].state if known is not None and step in known.steps else None
 
     def answer_questions(self):
-        """Sends each signal once its step waits for it, or, one that is late, has ended."""
+        """Sends each signal once its step waits for it; one that is late, once the step has ended."""
         self.crowd.look()
         for name, signals in self.signals.items():
             while signals:
                 below, step = cookbook.place_of(signals[0].step)
                 state = self.state_of(name + below, step)
-                if state is None or signals[0].late == (state == "Waiting"):
+                if state is None or (signals[0].late and state == "Waiting"):
                     break
                 self.send(name + below, step, signals.pop(0))
 

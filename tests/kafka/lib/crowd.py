@@ -274,7 +274,8 @@ class Crowd:
         replies = ["replies.web"]
         simulated = [name for name, properties in self.agents.items()
                      if properties.get("agent.kind", "sim") == "sim"]
-        wait_for("every status, alert and dead letter is there",
+        wait_for(lambda: "every status, alert and dead letter is there, and are not: "
+                         f"{missing(self.cluster, replies)[:5]}",
                  lambda: not missing(self.cluster, replies), 20, 0.3)
         return check(self.cluster, effects=[f"requests.{name}" for name in self.agents],
                      replies=replies, agents=simulated) + self.verify()

@@ -7,7 +7,7 @@ from .waits import asks_again
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
 SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
           "OrderMigrated", "OrderAmended", "SubordersSubmitted", "SubordersAsked", "SuborderEnded",
-          "OrderHeld"}
+          "OrderHeld", "SignalReceived"}
 
 
 def where(record):
