@@ -135,7 +135,7 @@ class ReferenceDocsTest(unittest.TestCase):
                 self.assertEqual(sorted(listed - named - others), [], "in the rows only")
 
     def test_error_names_of_sub_orders_are_those_of_the_sources(self):
-        named = {name for path in (ROOT / "engine").rglob("*.c")
+        named = {name for path in (ROOT / "engine").rglob("*.[ch]")
                  for name in re.findall(r'"(Order\.\w+)"', path.read_text(encoding="utf-8"))}
         self.assertGreater(len(named), 3)
         for path in (ERRORS, FOLDER.parent / "use" / "workflows.md"):
