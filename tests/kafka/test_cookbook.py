@@ -65,7 +65,7 @@ class CookbookTest(CrowdTest):
         return known.steps[step].state if known is not None and step in known.steps else None
 
     def answer_questions(self):
-        """Sends each signal once its step waits for it; one that is late, once the step has ended."""
+        """Sends each signal once its step waits for it; a late one, once the step has ended."""
         self.crowd.look()
         for name, signals in self.signals.items():
             while signals:
