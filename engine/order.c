@@ -261,8 +261,7 @@ static const struct awaiting *awaiting_copy(const struct awaiting *awaiting, str
     return copy;
 }
 
-static const struct suborders *suborders_copy(const struct suborders *suborders,
-                                              struct arena *arena)
+static struct suborders *suborders_copy(const struct suborders *suborders, struct arena *arena)
 {
     if (suborders == NULL)
         return NULL;

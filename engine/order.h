@@ -165,7 +165,6 @@ struct suborder_item {
     struct text output;   /* canonical JSON, once it is held or final, until the step is done */
 };
 
-/* Appliers replace it, they do not change it. */
 struct suborders {
     struct text workflow; /* of the sub-orders, in the step's workflow_version */
     struct text list;     /* canonical JSON, a list; empty: the step has no ForEach */
@@ -211,8 +210,8 @@ struct step {
     struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
-    const struct awaiting *awaiting;   /* NULL: it has had no signal, and waits for none */
-    const struct suborders *suborders; /* NULL: it has started none */
+    const struct awaiting *awaiting; /* NULL: it has had no signal, and waits for none */
+    struct suborders *suborders;     /* NULL: it has started none */
 };
 
 struct order {

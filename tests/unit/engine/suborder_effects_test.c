@@ -245,6 +245,28 @@ static struct event submitted(struct submitted_item *items, uint32_t count, uint
                                                   .item_count = count}};
 }
 
+/* A view folds thousands of these before it commits, and the arena of an order only grows. */
+Test(engine_suborder_effects, take_no_memory_for_the_items_that_go_on)
+{
+    enum { ITEMS = 1000, BYTES_OF_ONE = 64 };
+    above.quota = ITEMS;
+    begin("W{f1000}");
+    size_t before = memory.arena.used;
+    for (int item = 0; item < ITEMS - 1; item++) {
+        struct event event = ENDED(.item = item, .outcome = SUBORDER_FINAL, .output = TEXT("17"));
+        struct decision next = {.offset = 60 + item,
+                                .order_version = order.version + 1,
+                                .order_state = order.state,
+                                .decided_at = 1000001,
+                                .events = &event,
+                                .event_count = 1};
+        order_apply_decision(&order, &next, &memory.arena);
+    }
+    cr_assert_eq(suborders_count(order.steps[0].suborders, ITEM_FINAL), ITEMS - 1);
+    cr_assert_leq(memory.arena.used - before, (ITEMS - 1) * BYTES_OF_ONE);
+    test_arena_deinit(&memory);
+}
+
 Test(engine_suborder_effects, refuse_decisions_that_do_not_fit_the_row)
 {
     struct submitted_item three[] = {{.item = 2}};
