@@ -18,8 +18,8 @@ FILES = {"travel": COOKBOOK / "travel.yaml", "small-loan": FLOWS / "small-loan.y
          "order-fulfilment": COOKBOOK / "order-fulfilment.yaml",
          "refund": paths.ROOT / "examples" / "workflows" / "refund.yaml",
          "parcel": FLOWS / "parcel.yaml"}
-AGENTS = ("flight", "hotel", "payment", "mail", "scoring", "treasury", "bank", "marketing", "stock",
-          "carrier", "warehouse")
+AGENTS = ("flight", "hotel", "car", "payment", "mail", "scoring", "treasury", "bank", "marketing",
+          "stock", "carrier", "warehouse")
 
 
 @dataclasses.dataclass
