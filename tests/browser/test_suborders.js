@@ -224,10 +224,12 @@ test('a_whole_tree_is_paused_and_resumed', async ({ page, open }) => {
 
 test('the_overview_counts_sub_orders_besides_roots', async ({ page, open }) => {
   await open('/');
-  await page.locator('.facts').getByRole('link', { name: '3 sub-orders' }).click();
+  const others = page.locator('.facts').getByRole('link', { name: /^\d+ sub-orders$/ });
+  const count = parseInt(await others.textContent(), 10);
+  await others.click();
   await page.waitForURL(/\/orders\?.*state=Error/);
   const ids = () => page.getByRole('region', { name: 'Orders' }).locator('td[data-name=Order]').allTextContents();
-  await waitFor('those in Error', async () => (await ids()).length === 3);
+  await waitFor('those in Error', async () => count > 1 && (await ids()).length === count);
 });
 
 test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
