@@ -32,3 +32,24 @@ bool name_valid_new(struct text name)
 {
     return name_valid(name) && !name_is_path_step(name);
 }
+
+struct text workflow_name_file(struct text name)
+{
+    const char *slash = name.size > 0 ? memchr(name.data, '/', name.size) : NULL;
+    return slash != NULL ? (struct text){name.data, (uint32_t)(slash - name.data)} : name;
+}
+
+bool workflow_name_is_body(struct text name)
+{
+    return workflow_name_file(name).size < name.size;
+}
+
+bool workflow_name_valid(struct text name)
+{
+    struct text part = workflow_name_file(name);
+    while (name_valid(part) && part.size < name.size) {
+        name = text_from(name, part.size + 1);
+        part = workflow_name_file(name);
+    }
+    return name_valid(part);
+}

@@ -20,4 +20,15 @@ bool name_is_path_step(struct text text);
 /* Only characters of names; may be empty, and of any length. */
 bool name_characters_valid(struct text text);
 
+/* The whole names of workflows: NAME of a file's own, NAME/STEP and NAME/STEP/STEP of the bodies in
+ * it. For messages: "workflow must be " WORKFLOW_NAME_EXPECTED. */
+#define WORKFLOW_NAME_EXPECTED "names with '/' between them, each " NAME_EXPECTED
+
+/* Names with '/' between them, however many. */
+bool workflow_name_valid(struct text name);
+/* Whether it is of a body, whose orders are sub-orders. */
+bool workflow_name_is_body(struct text name);
+/* What is before the first '/', or all of it: the name of the file that has the workflow. */
+struct text workflow_name_file(struct text name);
+
 #endif

@@ -47,8 +47,7 @@ step_problem_function suborders_started_problem, suborders_submitted_problem,
 apply_order_function suborder_ended, order_held;
 order_problem_function suborder_ended_problem, order_held_problem;
 /* They are done: what its items have put out is in the step's output. */
-const struct suborders *apply_suborders_done(const struct apply_ctx *ctx,
-                                             const struct suborders *suborders);
+struct suborders *apply_suborders_done(const struct apply_ctx *ctx, struct suborders *suborders);
 
 /* What becomes of a text of the event: a copy, or itself when it is borrowed. `old` is kept when it
  * says the same, so that repeated values do not fill the arena. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appliers of the events about sub-orders, and what keeps one from being applied: of the step that
- * has started them, and of the sub-order that is held. The list of items is replaced, since the
- * order before the event may still have it. */
+ * has started them, and of the sub-order that is held. */
 #include "engine/apply.h"
 
 #include <assert.h>
 
 static const struct text no_text = {0};
 
-/* A list of its own, to be changed. */
-static struct suborders *changed(const struct apply_ctx *ctx, const struct suborders *before)
+/* The list, to be changed. A scratch copy shares it with the order that it is a copy of, and gets
+ * its own. Any other order keeps its list: one more for each of a thousand items that end would
+ * fill the memory of a view before it commits. */
+static struct suborders *changed(const struct apply_ctx *ctx, struct suborders *before)
 {
-    struct suborders *suborders = ARENA_NEW(ctx->arena, struct suborders);
     assert(before != NULL && before->item_count <= SUBORDERS_MAX);
+    if (!ctx->borrow)
+        return before;
+    struct suborders *suborders = ARENA_NEW(ctx->arena, struct suborders);
     *suborders = *before;
     if (before->item_count == 0)
         return suborders;
@@ -43,7 +46,7 @@ static struct suborders *first_list(const struct apply_ctx *ctx,
     return suborders;
 }
 
-static struct suborders *list_again(const struct apply_ctx *ctx, const struct suborders *before)
+static struct suborders *list_again(const struct apply_ctx *ctx, struct suborders *before)
 {
     struct suborders *suborders = changed(ctx, before);
     for (uint32_t i = 0; i < suborders->item_count; i++) {
@@ -148,7 +151,7 @@ const char *suborders_submitted_problem(const struct step *step, const struct ev
     if (problem != NULL)
         return problem;
     if (step->suborders->recalled && submitted->item_count > 0)
-        return "a sub-order is submitted that would be recalled";
+        return "a sub-order is submitted although its step is recalled";
     for (uint32_t i = 0; i < submitted->item_count; i++) {
         uint32_t index = index_of(step->suborders, submitted->items[i].item);
         if (index >= step->suborders->item_count || submitted->items[i].item <= last)
@@ -210,7 +213,7 @@ const char *suborder_ended_problem(const struct order *order, const struct decis
     const struct suborders *suborders = place >= 0 ? order->steps[place].suborders : NULL;
     uint32_t index = suborders != NULL ? index_of(suborders, ended->item) : 0;
     if (suborders == NULL || index >= suborders->item_count)
-        return "a sub-order ends that there is not";
+        return "a sub-order ends that does not exist";
     const struct suborder_item *item = &suborders->items[index];
     if (order_ended(order))
         return "a sub-order ends after its parent";
@@ -222,8 +225,7 @@ const char *suborder_ended_problem(const struct order *order, const struct decis
     return ended->undo_failed && !held ? "an undo has failed of what was not held" : NULL;
 }
 
-const struct suborders *apply_suborders_done(const struct apply_ctx *ctx,
-                                             const struct suborders *suborders)
+struct suborders *apply_suborders_done(const struct apply_ctx *ctx, struct suborders *suborders)
 {
     if (suborders == NULL)
         return NULL;

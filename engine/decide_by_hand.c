@@ -13,14 +13,26 @@ static enum direction direction_of(const struct order *order)
     return phase == ORDER_COMPENSATING ? DIRECTION_UNDO : DIRECTION_DO;
 }
 
+static void reject_for_suborders(struct decide_ctx *ctx, const struct step *step)
+{
+    uint32_t unanswered = suborders_unanswered(step->suborders);
+    if (unanswered > 0)
+        decide_reject(ctx, CODE_ATTEMPT_RUNS,
+                      "%u of the sub-orders of step %.*s have not answered: wait for them, or end "
+                      "one by `reeve step fail --item`",
+                      (unsigned)unanswered, TEXT_ARG(step->name));
+    else
+        decide_reject(ctx, CODE_ATTEMPT_RUNS,
+                      "step %.*s has yet to start %u of its items: wait, or resume or resubmit the "
+                      "order if it is paused or in Error",
+                      TEXT_ARG(step->name), (unsigned)suborders_count(step->suborders, ITEM_TO_DO));
+}
+
 /* False after it rejected: the step cannot be ended by hand in its state. */
 static bool may_end(struct decide_ctx *ctx, const struct step *step)
 {
     if (step->state == STEP_PROCESSING && step->suborders != NULL) {
-        decide_reject(ctx, CODE_ATTEMPT_RUNS,
-                      "%u of the sub-orders of step %.*s have not answered: wait for them, or end "
-                      "one by `reeve step fail --item`",
-                      (unsigned)suborders_unanswered(step->suborders), TEXT_ARG(step->name));
+        reject_for_suborders(ctx, step);
         return false;
     }
     if (step->state == STEP_PROCESSING) {

@@ -44,7 +44,7 @@ int order_past_pivot(const struct order *order, const struct workflow *workflow)
     return -1;
 }
 
-/* Whether something of the step can be undone: by its agent, or by orders of its own that are held.
+/* Whether something of the step can be undone: by its agent, or by sub-orders that are held.
  * One whose undo has failed is undone again, so that an operator deals with it. */
 static bool has_undo(const struct decide_ctx *ctx, uint32_t index)
 {

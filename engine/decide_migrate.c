@@ -223,26 +223,12 @@ static bool needs_key(const struct decide_ctx *ctx, const struct workflow_step *
            step->effect == EFFECT_NONE;
 }
 
-/* A name, or that of a body: names with '/' between them. */
-static bool is_workflow_name(struct text name)
-{
-    bool valid = name.size <= BODY_NAME_BYTES_MAX;
-    while (valid && !text_empty(name)) {
-        const char *slash = memchr(name.data, '/', name.size);
-        struct text part = name;
-        if (slash != NULL)
-            part.size = (uint32_t)(slash - name.data);
-        uint32_t taken = slash != NULL ? part.size + 1 : part.size;
-        valid = name_valid(part) && (slash == NULL || taken < name.size);
-        name = text_from(name, taken);
-    }
-    return valid;
-}
-
 enum error_class command_check_migrate(const struct command *cmd, struct error *ret_error)
 {
     const struct migrate_order *migrate = &cmd->migrate_order;
-    if (!is_workflow_name(migrate->workflow))
+    struct text workflow = migrate->workflow; /* empty: any */
+    if (!text_empty(workflow) &&
+        (workflow.size > BODY_NAME_BYTES_MAX || !workflow_name_valid(workflow)))
         return error_set(ret_error, CODE_INVALID_COMMAND,
                          "workflow must be empty, or " NAME_EXPECTED
                          "; of a sub-order NAME/STEP, at most %d bytes",

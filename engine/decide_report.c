@@ -87,7 +87,7 @@ void decide_report(struct decide_ctx *ctx)
     if (!is_current(ctx, step))
         return;
     if (step->suborders != NULL) {
-        ignore(ctx, CODE_UNKNOWN_ATTEMPT, TEXT("the step is orders of its own: no agent has it"));
+        ignore(ctx, CODE_UNKNOWN_ATTEMPT, TEXT("the step has sub-orders: no agent performs it"));
         return;
     }
     decide_kind_of(ctx, (uint32_t)index)->end(ctx, (uint32_t)index);

@@ -241,7 +241,7 @@ static int64_t require_item(struct decide_ctx *ctx, const struct suborders *subo
     return -1;
 }
 
-/* A sub-order that never answers: if it lives, it is undone as soon as it reports. */
+/* A sub-order that never answers: if it does later, it is undone then. */
 void decide_fail_item(struct decide_ctx *ctx)
 {
     const struct fail_step *cmd = &ctx->cmd->fail_step;

@@ -17,14 +17,16 @@ static bool may_settle(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
     const struct order_parent *parent = ctx->cmd->settle_suborder.parent;
-    if (order->details.parent == NULL ||
-        (parent != NULL && !order_parent_equal(parent, order->details.parent))) {
-        decide_reject(ctx, CODE_NOT_ITS_PARENT, "the order is a sub-order of %.*s",
-                      TEXT_ARG(order->details.parent != NULL ? order->details.parent->order_id
-                                                             : TEXT("none")));
+    if (order->details.parent == NULL) {
+        decide_reject(ctx, CODE_NOT_ITS_PARENT, "the order is not a sub-order");
         return false;
     }
-    if (parent == NULL && (order->state != ORDER_HELD || !order->alert_open)) {
+    if (parent != NULL && !order_parent_equal(parent, order->details.parent)) {
+        decide_reject(ctx, CODE_NOT_ITS_PARENT, "the order is a sub-order of %.*s",
+                      TEXT_ARG(order->details.parent->order_id));
+        return false;
+    }
+    if (parent == NULL && order->state == ORDER_HELD && !order->alert_open) {
         decide_reject(ctx, CODE_HELD_BY_PARENT, "%.*s settles the order: act on that one",
                       TEXT_ARG(order->details.parent->order_id));
         return false;
@@ -78,6 +80,8 @@ static void undo(struct decide_ctx *ctx)
         reject_ended(ctx);
     } else if (decide_is_undone(ctx->order)) {
         reject_state(ctx, CODE_ALREADY_COMPENSATING);
+    } else if (ctx->cmd->settle_suborder.parent == NULL && ctx->order->state != ORDER_HELD) {
+        reject_state(ctx, CODE_NOT_HELD); /* operators cancel or compensate it */
     } else if (decide_require_order(ctx)) {
         if (order_can_be_undone(ctx->order, ctx->workflow))
             decide_turn_back(ctx, &marked);
@@ -95,13 +99,13 @@ static void raise_alert(struct decide_ctx *ctx)
         return;
     }
     if (ctx->order->alert_open) {
-        decide_reject(ctx, CODE_PARENT_UNKNOWN, "an operator was told before");
+        decide_reject(ctx, CODE_PARENT_UNKNOWN, "the alert ParentUnknown is already open");
         return;
     }
     struct order_marked marked = {.code = error_code_text(CODE_PARENT_UNKNOWN)};
     marked.reason = message_format(ctx->arena,
-                                   "Order %.*s is done and waits for its parent %.*s, which there "
-                                   "is not: settle it, keep or undo.",
+                                   "Order %.*s is done and waits for its parent %.*s, which does "
+                                   "not exist any more: settle it with keep or undo.",
                                    TEXT_ARG(id), TEXT_ARG(ctx->order->details.parent->order_id));
     decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_RAISED, .order_marked = marked});
     assert(ctx->order->state == ORDER_HELD && ctx->order->alert_open);
@@ -140,10 +144,13 @@ enum error_class command_check_settle(const struct command *cmd, struct error *r
 {
     const struct settle_suborder *settle = &cmd->settle_suborder;
     bool operators = settle->parent == NULL;
+    struct error why;
     if (settle->how == SETTLE_NONE || settle->how >= SETTLE_COUNT)
         return error_set(ret_error, CODE_INVALID_COMMAND, "how must be keep, undo or unknown");
     if (operators && (text_empty(settle->by) || settle->how == SETTLE_UNKNOWN))
         return error_set(ret_error, CODE_INVALID_COMMAND,
-                         "without a parent, an operator has it kept or undone");
+                         "without a parent, how must be keep or undo, and by an operator");
+    if (!operators && order_parent_validate(settle->parent, &why) != ERROR_OK)
+        return error_set(ret_error, CODE_INVALID_COMMAND, "%s", why.message);
     return ERROR_OK;
 }

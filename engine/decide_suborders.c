@@ -303,7 +303,7 @@ static void fail(struct decide_ctx *ctx, uint32_t index, const struct decide_fau
 
 static struct decide_fault undo_fault(void)
 {
-    return (struct decide_fault){TEXT("Order.UndoFailed"),
+    return (struct decide_fault){TEXT(ERROR_UNDO_FAILED),
                                  TEXT("what a sub-order did was not undone, and remains: undo it, "
                                       "then `reeve step complete`")};
 }

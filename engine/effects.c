@@ -346,7 +346,8 @@ static void add_alert(const struct decision *decision, int32_t partition, struct
                                              .partition = partition,
                                              .command_offset = decision->command_offset,
                                              .decision_offset = decision->offset,
-                                             .decided_at = decision->decided_at};
+                                             .decided_at = decision->decided_at,
+                                             .root = order_id_root(decision->order_id)};
 }
 
 void effects_of(const struct decision *decision, int32_t partition, const struct order *order,

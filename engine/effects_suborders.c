@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "engine/effects.h"
+#include "engine/workflow.h"
 
 #include <assert.h>
 
@@ -283,8 +284,8 @@ static struct text refusal(struct text code)
 {
     if (text_equal(code, error_code_text(CODE_UNKNOWN_ORDER)))
         return code;
-    return text_equal(code, error_code_text(CODE_TOO_OLD)) ? TEXT("Order.TooOld")
-                                                           : TEXT("Order.Refused");
+    return text_equal(code, error_code_text(CODE_TOO_OLD)) ? TEXT(ERROR_TOO_OLD)
+                                                           : TEXT(ERROR_REFUSED);
 }
 
 /* A command of a parent, or a report to one, that came to nothing. */

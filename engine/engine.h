@@ -159,6 +159,7 @@ struct operator_alert {
     int64_t command_offset;
     int64_t decision_offset; /* -1: no Decision, as of an alert about an instance */
     int64_t decided_at;
+    struct text root; /* of a sub-order, that of its tree; empty: it is a root, or there is none */
 };
 
 /* What an order tells another one: a record for that one's partition of `commands`. */

@@ -25,7 +25,7 @@ enum attempt_change {
     ATTEMPT_IDLE,      /* none runs: what follows from the end of the last one, or undoes that */
     ATTEMPT_BY_HAND,   /* none runs: an operator says how the step ended */
     ATTEMPT_UNSTARTED, /* none runs: the step fails instead of its next one */
-    ATTEMPT_SPLITS,    /* it starts as orders of their own, and no agent is asked */
+    ATTEMPT_SPLITS,    /* it starts sub-orders, and no agent is asked */
     ATTEMPT_RUNS,      /* such a one runs: what becomes of its orders */
     ATTEMPT_RECALLS,   /* its orders are undone: of a do, the running one; of an undo, it starts */
     ATTEMPT_CHANGE_COUNT

@@ -5,8 +5,12 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/goods.h"
+#include "base/names.h"
+#include "base/utf8.h"
 
 #include <assert.h>
+
+#define INVALID(...) error_set(ret_error, CODE_INVALID_ORDER, __VA_ARGS__)
 
 int order_find_step(const struct order *order, struct text name)
 {
@@ -19,7 +23,30 @@ int order_find_step(const struct order *order, struct text name)
     return -1;
 }
 
+enum error_class order_id_validate(struct text order_id, struct error *ret_error)
+{
+    if (order_id.size == 0 || order_id.size > ORDER_ID_BYTES_MAX)
+        return INVALID("order_id is %u bytes; it must be 1 to %d", order_id.size,
+                       ORDER_ID_BYTES_MAX);
+    if (!utf8_printable(order_id) || memchr(order_id.data, '/', order_id.size) != NULL)
+        return INVALID("order_id must be printable UTF-8 without '/'");
+    return ERROR_OK;
+}
+
 /* ---- sub-orders ---- */
+
+enum error_class order_parent_validate(const struct order_parent *parent, struct error *ret_error)
+{
+    struct error why;
+    if (order_id_validate(parent->order_id, &why) != ERROR_OK)
+        return INVALID("parent.%.300s", why.message);
+    if (!name_valid(parent->step))
+        return INVALID("parent.step must be " NAME_EXPECTED);
+    if (parent->item < -1 || parent->item >= SUBORDERS_MAX || parent->accepted_offset < 0)
+        return INVALID("parent.item must be -1 to %d, and accepted_offset not negative",
+                       SUBORDERS_MAX - 1);
+    return ERROR_OK;
+}
 
 uint32_t suborders_count(const struct suborders *suborders, enum item_state state)
 {
@@ -234,8 +261,7 @@ static const struct awaiting *awaiting_copy(const struct awaiting *awaiting, str
     return copy;
 }
 
-static const struct suborders *suborders_copy(const struct suborders *suborders,
-                                              struct arena *arena)
+static struct suborders *suborders_copy(const struct suborders *suborders, struct arena *arena)
 {
     if (suborders == NULL)
         return NULL;
@@ -341,4 +367,12 @@ struct text order_suborder_id(struct text order_id, struct text step, int64_t it
         at = put_number(at, generation);
     }
     return (struct text){id, (uint32_t)(at - id)};
+}
+
+struct text order_id_root(struct text order_id)
+{
+    const char *end = order_id.size > 0 ? memchr(order_id.data, '~', order_id.size) : NULL;
+    if (end == NULL)
+        return (struct text){0};
+    return (struct text){order_id.data, (uint32_t)(end - order_id.data)};
 }

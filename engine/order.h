@@ -7,6 +7,7 @@
 #define ENGINE_ORDER_H
 
 #include "base/enum_names.h"
+#include "base/error.h"
 #include "engine/limits.h"
 
 enum order_state {
@@ -164,7 +165,6 @@ struct suborder_item {
     struct text output;   /* canonical JSON, once it is held or final, until the step is done */
 };
 
-/* Appliers replace it, they do not change it. */
 struct suborders {
     struct text workflow; /* of the sub-orders, in the step's workflow_version */
     struct text list;     /* canonical JSON, a list; empty: the step has no ForEach */
@@ -210,8 +210,8 @@ struct step {
     struct text output;        /* canonical JSON of a step that is done; empty: null */
     struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
-    const struct awaiting *awaiting;   /* NULL: it has had no signal, and waits for none */
-    const struct suborders *suborders; /* NULL: it has started none */
+    const struct awaiting *awaiting; /* NULL: it has had no signal, and waits for none */
+    struct suborders *suborders;     /* NULL: it has started none */
 };
 
 struct order {
@@ -312,6 +312,10 @@ static inline bool suborder_is_unanswered(const struct suborders *suborders, uin
 /* How many items are in that state; NULL: none. */
 uint32_t suborders_count(const struct suborders *suborders, enum item_state state);
 uint32_t suborders_unanswered(const struct suborders *suborders);
+/* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
+enum error_class order_id_validate(struct text order_id, struct error *ret_error);
+/* Whether an order may be that parent: its id, the offset, the step, and the item. Likewise. */
+enum error_class order_parent_validate(const struct order_parent *parent, struct error *ret_error);
 /* Whether they name the same item of the same parent. */
 bool order_parent_equal(const struct order_parent *a, const struct order_parent *b);
 
@@ -358,5 +362,7 @@ struct text order_idempotency_key(const struct order *order, const struct step *
  * resubmission. No id from outside has a '~'. New in the arena; it may be longer than ids are. */
 struct text order_suborder_id(struct text order_id, struct text step, int64_t item,
                               uint32_t generation, struct arena *arena);
+/* The root of the tree, by the id of a sub-order; empty: it is the id of a root. Borrowed. */
+struct text order_id_root(struct text order_id);
 
 #endif

@@ -9,13 +9,15 @@
 
 _Static_assert(ERROR_NAME_BYTES_MAX == 64, "ERROR_NAME_EXPECTED states the limit");
 
+static bool begins_with(struct text name, struct text prefix)
+{
+    return name.size >= prefix.size && memcmp(name.data, prefix.data, prefix.size) == 0;
+}
+
 bool error_name_valid(struct text name)
 {
-    static const char reserved[] = "States.";
-    size_t size = sizeof(reserved) - 1;
-    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX || !name_characters_valid(name))
-        return false;
-    return name.size < size || memcmp(name.data, reserved, size) != 0;
+    return name.size > 0 && name.size <= ERROR_NAME_BYTES_MAX && name_characters_valid(name) &&
+           !begins_with(name, TEXT("States.")) && !begins_with(name, TEXT("Order."));
 }
 
 bool error_set_matches(const struct error_set *errors, struct text error_name)

@@ -16,6 +16,11 @@ enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 #define ERROR_TASK_FAILED "States.TaskFailed"
 /* Of a step with an Until that was not true of the answer: its agent asks again. */
 #define ERROR_NOT_YET "States.NotYet"
+/* Of a step with sub-orders; see docs/reference/errors.md. */
+#define ERROR_ID_TOO_LONG "Order.IdTooLong"
+#define ERROR_TOO_OLD "Order.TooOld"
+#define ERROR_REFUSED "Order.Refused"
+#define ERROR_UNDO_FAILED "Order.UndoFailed"
 
 struct error_set {
     struct text names[ERRORS_EQUAL_MAX];
@@ -86,7 +91,7 @@ struct workflow_step {
         struct text_list options; /* one of which its payload chooses; none: it is any JSON */
         const struct expression_template *question; /* NULL: none */
     } await;
-    struct {                            /* of Steps: orders of their own, which it starts */
+    struct {                            /* of Steps: the sub-orders that it starts */
         const struct workflow *body;    /* named NAME/STEP, with the file's version; never NULL */
         bool for_each;                  /* one for each item; else one, without an item */
         const struct expression *items; /* a list; or NULL and */
@@ -141,9 +146,10 @@ struct workflow {
 
 /* For messages: "ERROR must be " ERROR_NAME_EXPECTED. */
 #define ERROR_NAME_EXPECTED \
-    "1 to 64 letters, digits, '.', '_' or '-', without \"States.\" at its beginning"
+    "1 to 64 letters, digits, '.', '_' or '-', without \"States.\" or \"Order.\" at its beginning"
 /* The name of a step's failure, as agents and operators may report it: the characters of names, and
- * none of the reserved ones: only the scheduler says that a step timed out. */
+ * none of the reserved ones: only the scheduler says that a step timed out, or that a sub-order was
+ * refused. */
 bool error_name_valid(struct text name);
 
 bool error_set_matches(const struct error_set *errors, struct text error_name);

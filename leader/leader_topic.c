@@ -19,7 +19,6 @@ struct leader_topic {
     struct cluster *cluster;
     struct topic_reader reader;
     struct heap_arena scratch;
-    int64_t refreshed; /* the offset for whose record schemas were read again, -1: none */
     bool has_read;
     struct leader_role roles[LEADER_ROLES_MAX];
 };
@@ -31,23 +30,6 @@ static struct leader_role *find_role(struct leader_topic *topic, struct text nam
             return &topic->roles[i];
     }
     return NULL;
-}
-
-static void on_schemas(void *ctx)
-{
-    struct leader_topic *topic = ctx;
-    topic_reader_open(&topic->reader, topic->refreshed);
-}
-
-/* A record that we cannot read may count for others: its writer's schema is looked for, once. */
-static bool refresh(struct leader_topic *topic, int64_t offset, const struct error *error)
-{
-    if (error->code != CODE_UNKNOWN_SCHEMA || topic->refreshed == offset)
-        return false;
-    topic_reader_close(&topic->reader);
-    topic->refreshed = offset;
-    cluster_refresh_schemas(topic->cluster, on_schemas, topic);
-    return true;
 }
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -65,7 +47,8 @@ static void on_record(void *ctx, const struct broker_record *record)
     heap_arena_reset(&topic->scratch);
     enum error_class class = codec_decode(topic->cluster->codec, record->value, true,
                                           &topic->scratch.arena, &decoded, &error);
-    if (class != ERROR_OK && refresh(topic, record->offset, &error))
+    /* A record that we cannot read may count for others. */
+    if (class != ERROR_OK && topic_reader_retry(&topic->reader, record, &error))
         return;
     if (class == ERROR_OK && decoded.kind != RECORD_LEADERSHIP)
         class =
@@ -92,7 +75,6 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_again(void *ctx)
 {
     struct leader_topic *topic = ctx;
-    topic->refreshed = -1;
     for (int i = 0; i < LEADER_ROLES_MAX; i++)
         if (topic->roles[i].ops != NULL)
             topic->roles[i].ops->again(topic->roles[i].ctx);
@@ -107,7 +89,6 @@ static struct leader_topic *topic_of(struct cluster *cluster)
     struct leader_topic *topic = calloc(1, sizeof(*topic));
     assert(topic != NULL && cluster->ready);
     topic->cluster = cluster;
-    topic->refreshed = -1;
     heap_arena_init(&topic->scratch, 4096);
     topic_reader_init(&topic->reader, cluster, cluster->topics.leadership, 0, REOPEN_MS,
                       &reader_ops, topic);
@@ -141,7 +122,6 @@ void leader_topic_leave(struct leader_topic *topic, const void *ctx)
     if (is_used)
         return;
     topic_reader_close(&topic->reader);
-    cluster_refresh_cancel(topic->cluster, topic);
     heap_arena_deinit(&topic->scratch);
     topic->cluster->leadership = NULL;
     free(topic);

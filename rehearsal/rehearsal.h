@@ -14,7 +14,7 @@
 
 enum {
     REHEARSAL_MARGIN_MS = 1000,       /* the default of clock.skew.max.ms */
-    REHEARSAL_DECISIONS_MAX = 500000, /* then the order is said to go on for ever */
+    REHEARSAL_DECISIONS_MAX = 500000, /* an order with more counts as endless */
 };
 
 /* An event of the history of all of them. */

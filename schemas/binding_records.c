@@ -217,6 +217,7 @@ static const struct field_binding alert_fields[] = {
     F_I64_OR(struct operator_alert, command_offset, -1),
     F_I64_OR(struct operator_alert, decision_offset, -1),
     F_TIME(REQUIRED, struct operator_alert, decided_at),
+    F_TEXT(OPTIONAL, struct operator_alert, root, ORDER_ID_BYTES),
 };
 static const struct record_binding operator_alert = BINDING(struct operator_alert, alert_fields);
 

@@ -18,16 +18,6 @@
 
 /* ---- limits and forms ---- */
 
-enum error_class order_id_validate(struct text order_id, struct error *ret_error)
-{
-    if (order_id.size == 0 || order_id.size > ORDER_ID_BYTES_MAX)
-        return INVALID("order_id is %u bytes; it must be 1 to %d", order_id.size,
-                       ORDER_ID_BYTES_MAX);
-    if (!utf8_printable(order_id) || memchr(order_id.data, '/', order_id.size) != NULL)
-        return INVALID("order_id must be printable UTF-8 without '/'");
-    return ERROR_OK;
-}
-
 enum error_class order_id_validate_new(struct text order_id, struct error *ret_error)
 {
     if (order_id_validate(order_id, ret_error) != ERROR_OK)
@@ -80,32 +70,13 @@ static const struct details_limits accepted_limits = {CUSTOMER_BYTES_READ_MAX,
                                                       ORDER_INPUT_BYTES_READ_MAX,
                                                       INPUT_BYTES_READ_MAX};
 
-/* NAME, or, of a sub-order, NAME/STEP/STEP. */
-static bool workflow_valid(struct text workflow, bool body)
-{
-    uint32_t from = 0;
-    for (uint32_t i = 0; body && i < workflow.size; i++) {
-        if (workflow.data[i] != '/')
-            continue;
-        if (i == from || !name_characters_valid((struct text){workflow.data + from, i - from}))
-            return false;
-        from = i + 1;
-    }
-    return from < workflow.size &&
-           name_characters_valid((struct text){workflow.data + from, workflow.size - from});
-}
-
 static enum error_class check_parent(const struct order_parent *parent, struct error *ret_error)
 {
     struct error why;
-    if (order_id_validate(parent->order_id, &why) != ERROR_OK ||
-        order_id_validate(parent->root, &why) != ERROR_OK)
-        return INVALID("parent: %.300s", why.message);
-    if (!name_valid(parent->step))
-        return INVALID("parent.step must be " NAME_EXPECTED);
-    if (parent->item < -1 || parent->item >= SUBORDERS_MAX || parent->accepted_offset < 0)
-        return INVALID("parent.item must be -1 to %d, and accepted_offset not negative",
-                       SUBORDERS_MAX - 1);
+    if (order_parent_validate(parent, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (order_id_validate(parent->root, &why) != ERROR_OK)
+        return INVALID("parent.root: %.300s", why.message);
     if (parent->depth < 1 || parent->depth >= ORDER_DEPTH_MAX || parent->quota > TREE_SUBORDERS_MAX)
         return INVALID("parent.depth must be 1 to %d, and quota at most %d", ORDER_DEPTH_MAX - 1,
                        TREE_SUBORDERS_MAX);
@@ -127,8 +98,10 @@ static enum error_class check_names(const struct order_details *details,
         return ERROR_REJECT;
     if (details->parent != NULL && check_parent(details->parent, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    if (!workflow_valid(details->workflow, details->parent != NULL))
-        return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
+    if (details->parent == NULL && !name_valid(details->workflow))
+        return INVALID("workflow must be " NAME_EXPECTED);
+    if (!workflow_name_valid(details->workflow))
+        return INVALID("workflow must be " WORKFLOW_NAME_EXPECTED);
     if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
     if ((unsigned)details->priority >= PRIORITY_COUNT)

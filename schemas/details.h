@@ -7,11 +7,10 @@
 #include "base/error.h"
 #include "engine/order.h"
 
-/* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
-enum error_class order_id_validate(struct text order_id, struct error *ret_error);
-/* For tests; details_validate_new() asks it. Of a new order: also not "." or "..", which are steps
- * of a path, no '-' at its start, which makes it a flag of a command line, and no '~', which is
- * reserved for the ids of sub-orders. Orders that were accepted before this rule stay valid. */
+/* For tests; details_validate_new() asks it. As order_id_validate(), and of a new order: not "." or
+ * "..", which are steps of a path, no '-' at its start, which makes it a flag of a command line,
+ * and no '~', which is reserved for the ids of sub-orders. Orders that were accepted before this
+ * rule stay valid. */
 enum error_class order_id_validate_new(struct text order_id, struct error *ret_error);
 
 /* Forms of a submission's values, and the limits of reading; REJECT with one clear line. Also sorts

@@ -246,7 +246,7 @@ static void append_suborders_started(struct sentence *sentence, const struct eve
     append_time(sentence, ", until ", started->times_out_at);
 }
 
-/* "Load has submitted item 0, item 1, and failed item 2: ...: ..." */
+/* "Load has submitted 2 sub-orders; input of item 2 failed: NAME: ..." */
 static void append_suborders_submitted(struct sentence *sentence, const struct event *event)
 {
     const struct suborders_submitted *submitted = &event->suborders_submitted;
@@ -254,7 +254,7 @@ static void append_suborders_submitted(struct sentence *sentence, const struct e
     append_step(sentence, event);
     for (uint32_t i = 0; i < submitted->item_count; i++)
         failed += !text_empty(submitted->items[i].error_name);
-    append(sentence, " %u order%s", (unsigned)(submitted->item_count - failed),
+    append(sentence, " %u sub-order%s", (unsigned)(submitted->item_count - failed),
            submitted->item_count - failed == 1 ? "" : "s");
     for (uint32_t i = 0; i < submitted->item_count; i++) {
         if (text_empty(submitted->items[i].error_name))

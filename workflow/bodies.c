@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/bodies.h"
 
+#include "base/names.h"
+
 #include <assert.h>
-
-static uint32_t find_slash(struct text name)
-{
-    const char *slash = name.size > 0 ? memchr(name.data, '/', name.size) : NULL;
-    return slash != NULL ? (uint32_t)(slash - name.data) : name.size;
-}
-
-struct text workflow_file_name(struct text name)
-{
-    return (struct text){name.data, find_slash(name)};
-}
 
 static const struct workflow *body_of(const struct workflow *workflow, struct text step)
 {
@@ -26,14 +17,14 @@ static const struct workflow *body_of(const struct workflow *workflow, struct te
 const struct workflow *workflow_find_in_file(const struct workflow *file, struct text name)
 {
     const struct workflow *workflow = file;
-    uint32_t at = find_slash(name);
-    if (!text_equal((struct text){name.data, at}, file->name))
+    struct text part = workflow_name_file(name);
+    uint32_t at = part.size;
+    if (!text_equal(part, file->name))
         return NULL;
     while (workflow != NULL && at < name.size) {
-        struct text rest = text_from(name, at + 1);
-        struct text step = {rest.data, find_slash(rest)};
-        workflow = body_of(workflow, step);
-        at += 1 + step.size;
+        part = workflow_name_file(text_from(name, at + 1));
+        workflow = body_of(workflow, part);
+        at += 1 + part.size;
     }
     return workflow;
 }

@@ -5,8 +5,6 @@
 
 #include "engine/workflow.h"
 
-/* The name of the file that has the workflow: what is before the first '/', or all of it. */
-struct text workflow_file_name(struct text name);
 /* The workflow of this whole name: `file` itself, or a body in it; NULL: there is none. */
 const struct workflow *workflow_find_in_file(const struct workflow *file, struct text name);
 

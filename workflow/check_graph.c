@@ -172,7 +172,7 @@ static void check_by_pivot(struct workflow_compiler *compiler, uint32_t i,
 /* ---- bodies ---- */
 
 /* Up to the pivot of this workflow, a step with a body may have to be undone as a whole; from the
- * pivot on, nothing of it can be called back. The engine relies on both. */
+ * pivot on, nothing of it can be recalled. The engine relies on both. */
 static void check_body(struct workflow_compiler *compiler, const struct draft *draft, bool recalled)
 {
     struct workflow_problems *problems = compiler->values.problems;

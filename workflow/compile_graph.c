@@ -70,9 +70,8 @@ static void check_id(struct workflow_compiler *compiler, const struct draft *dra
     uint32_t bytes = id_bytes_of(compiler, draft);
     if (bytes > most && compiler->id_bytes <= most)
         problems_add_warning(compiler->values.problems, draft->mark,
-                             "the ids of the orders of step %.*s have up to %u bytes besides that "
-                             "of the order itself, for which %d are left: shorten the names of "
-                             "steps",
+                             "the ids of the sub-orders of step %.*s add up to %u bytes to the "
+                             "order's id, which leaves %d bytes for it: shorten the names of steps",
                              TEXT_ARG(draft->step.name), bytes,
                              bytes < ORDER_ID_BYTES_MAX ? (int)(ORDER_ID_BYTES_MAX - bytes) : 0);
 }

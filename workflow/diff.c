@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/diff.h"
 
+#include "base/names.h"
 #include "engine/shape.h"
 #include "workflow/bodies.h"
 #include "workflow/diff_values.h"
@@ -90,7 +91,7 @@ static struct text path_of(const struct differences *differences, const struct w
                            uint32_t index)
 {
     struct diff_value value = {.arena = differences->arena};
-    struct text file = workflow_file_name(workflow->name), name = workflow->steps[index].name;
+    struct text file = workflow_name_file(workflow->name), name = workflow->steps[index].name;
     if (!workflow->is_body)
         return name;
     diff_add_text(&value, text_from(workflow->name, file.size + 1));

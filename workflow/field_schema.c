@@ -87,7 +87,7 @@ static json_t *own_error_schema(void)
 {
     json_t *schema = text_schema(1, ERROR_NAME_BYTES_MAX);
     put(schema, "pattern", json_string(NAME_PATTERN));
-    put(schema, "not", json_pack("{s:s}", "pattern", "^States\\."));
+    put(schema, "not", json_pack("{s:s}", "pattern", "^(States|Order)\\."));
     return schema;
 }
 

@@ -3,6 +3,7 @@
 #include "workflow/registry.h"
 
 #include "base/heap_arena.h"
+#include "base/names.h"
 #include "workflow/bodies.h"
 #include "workflow/problems.h"
 
@@ -236,7 +237,7 @@ bool workflow_registry_refuses(const struct workflow_registry *registry, struct 
 const struct workflow_entry *workflow_registry_file(const struct workflow_registry *registry,
                                                     struct text name, uint32_t version)
 {
-    return workflow_registry_entry(registry, workflow_file_name(name), version);
+    return workflow_registry_entry(registry, workflow_name_file(name), version);
 }
 
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,

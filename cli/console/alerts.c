@@ -36,8 +36,15 @@ static json_t *message_of(const json_t *order)
     return cause(order, "error_message", "reason");
 }
 
+/* The other alerts of the same tree. */
+static json_t *others_text(const json_t *others)
+{
+    return json_integer_value(others) > 0 ? output_value(others) : NULL;
+}
+
 static const struct output_column order_columns[] = {
     {"ABOUT", "order_id", order_text, false},
+    {"OTHERS", "others", others_text, true},
     {"SINCE (UTC)", "updated_at", output_time, false},
     {"AGE", "updated_at", output_age, true},
     {"CODE", "", code_of, false},
@@ -46,13 +53,10 @@ static const struct output_column order_columns[] = {
     {0},
 };
 static const struct output_column partition_columns[] = {
-    {"ABOUT", "partition", partition_text, false},
-    {"SINCE (UTC)", "last_at", output_time, false},
-    {"AGE", "last_at", output_age, true},
-    {"CODE", "code", output_value, false},
-    {"STEP", "step", output_value, false},
-    {"MESSAGE", "message", output_value, false},
-    {0},
+    {"ABOUT", "partition", partition_text, false},  {"OTHERS", "", others_text, true},
+    {"SINCE (UTC)", "last_at", output_time, false}, {"AGE", "last_at", output_age, true},
+    {"CODE", "code", output_value, false},          {"STEP", "step", output_value, false},
+    {"MESSAGE", "message", output_value, false},    {0},
 };
 
 static void print(struct output *output, const struct output_column *columns, const json_t *list,
@@ -104,7 +108,8 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .arguments = "[list]",
-        .summary = "Lists open alerts: orders and partitions that wait for an operator.",
+        .summary = "Lists open alerts: orders and partitions that wait for an operator. Of a tree, "
+                   "it shows one and counts those of its OTHERS, sub-orders.",
         .examples = "reeve alerts\nreeve alerts --output jsonl",
         .flags = flags,
         .run = run,

@@ -79,10 +79,13 @@ static int put_tree(const struct run *run, const char *order_id, const json_t *a
                                   json_sprintf("%lld orders of its tree, %lld refused",
                                                field_int(answer, "orders"), refused)));
     output_row(output, row);
+    console_warn_incomplete(run->cli, answer);
     json_array_foreach(json_object_get(answer, "failed"), i, failed) {
         fputs("reeve: ", run->cli->err);
         output_text(run->cli->err, field_text(failed, "order_id"), 0);
-        fprintf(run->cli->err, ": %s: ", field_text(failed, "code"));
+        fputs(": ", run->cli->err);
+        output_text(run->cli->err, field_text(failed, "code"), 0);
+        fputs(": ", run->cli->err);
         output_text(run->cli->err, field_text(failed, "reason"), 0);
         fputc('\n', run->cli->err);
     }

@@ -14,9 +14,10 @@ static void print_step(FILE *out, const json_t *step, int level)
     static const char *const words[] = {"to do", "submitted", "held",
                                         "final", "failed",    "left out"};
     long long count = field_int(step, "count");
+    const char *noun = json_is_true(json_object_get(step, "for_each")) ? "item" : "sub-order";
     fprintf(out, "%*s", level * INDENT, "");
     output_text(out, field_text(step, "step"), 0);
-    fprintf(out, ": %lld item%s", count, count == 1 ? "" : "s");
+    fprintf(out, ": %lld %s%s", count, noun, count == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         if (field_int(step, counts[i]) > 0)
             fprintf(out, ", %lld %s", field_int(step, counts[i]), words[i]);
@@ -74,7 +75,7 @@ int orders_run_tree(struct cli *cli)
     } else {
         print_tree(cli->out, answer.json, 0);
         if (json_is_true(json_object_get(answer.json, "more")))
-            fputs("There are more than 1,000 orders: some are left out.\n", cli->out);
+            fputs("There are more orders than are shown: see the tree of one of them.\n", cli->out);
     }
     console_warn_incomplete(cli, answer.json);
     console_answer_deinit(&answer);

@@ -99,6 +99,25 @@ static json_t *oldest_text(const json_t *oldest)
     return text;
 }
 
+/* "0, and 3 sub-orders" */
+static json_t *orders_text(long long roots, long long suborders)
+{
+    if (suborders == 0)
+        return json_integer(roots);
+    return json_sprintf("%lld, and %lld sub-order%s", roots, suborders, suborders == 1 ? "" : "s");
+}
+
+static json_t *unfinished_text(const json_t *body)
+{
+    return orders_text(field_int(body, "unfinished"), field_int(body, "suborders_unfinished"));
+}
+
+static json_t *in_error_text(const json_t *body)
+{
+    return orders_text(field_int(json_object_get(body, "by_state"), "Error"),
+                       field_int(json_object_get(body, "suborders_by_state"), "Error"));
+}
+
 static json_t *finished_text(const json_t *by_state)
 {
     return json_sprintf("%lld processed, %lld compensated", field_int(by_state, "Processed"),
@@ -119,8 +138,8 @@ static json_t *lag_text(const json_t *partitions)
 }
 
 static const struct output_column facts[] = {
-    {"Unfinished", "unfinished", output_value, false},
-    {"In Error", "by_state.Error", output_value, false},
+    {"Unfinished", "", unfinished_text, false},
+    {"In Error", "", in_error_text, false},
     {"Oldest unfinished", "oldest", oldest_text, false},
     {"Finished", "by_state", finished_text, false},
     {"Partitions", "partitions", owned_text, false},

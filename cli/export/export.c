@@ -235,6 +235,7 @@ int export_run(struct cli *cli, const char *what, char *schema, export_partition
                                             .what = what,
                                             .schema = schema,
                                             .records_max = FILE_RECORDS_MAX};
+    export.suborders = run == export_orders_of && cli_flag_given(cli, "all");
     enum error_class class = read_format(cli, &export.series.format, &error);
     if (class == ERROR_OK)
         class = read_until(cli, clock_wall_ms(clock_real()), &export.until_ms, &error);
@@ -254,14 +255,22 @@ int export_run(struct cli *cli, const char *what, char *schema, export_partition
     return class == ERROR_OK ? EXIT_CODE_OK : cli_fail(cli, &error);
 }
 
-static const struct cli_flag flags[] = {
-    {"until", "TIME",
-     "Only records appended before then: a time such as 2010-12-01T08:26:00Z, or an age: 30m, 1h, "
-     "7d. By default all that there are when a partition begins."},
-    {"format", "FORMAT", "avro (the default): Avro container files; jsonl: JSON lines."},
-    {"partition", "N", "Only this partition; all of them by default."},
-    {"group", "NAME",
-     "Commits what is exported for this consumer group; its members share the partitions."},
+#define EXPORT_FLAGS                                                                              \
+    {"until", "TIME",                                                                             \
+     "Only records appended before then: a time such as 2010-12-01T08:26:00Z, or an age: "        \
+     "30m, 1h, 7d. By default all that there are when a partition begins."},                      \
+        {"format", "FORMAT", "avro (the default): Avro container files; jsonl: JSON lines."},     \
+        {"partition", "N", "Only this partition; all of them by default."},                       \
+    {                                                                                             \
+        "group", "NAME",                                                                          \
+            "Commits what is exported for this consumer group; its members share the partitions." \
+    }
+static const struct cli_flag event_flags[] = {EXPORT_FLAGS, {0}};
+static const struct cli_flag order_flags[] = {
+    {"all", NULL,
+     "Also sub-orders, which are left out otherwise. A directory that was begun without it lacks "
+     "those that ended before."},
+    EXPORT_FLAGS,
     {0}};
 
 static const struct cli_verb verbs[] = {
@@ -274,15 +283,17 @@ static const struct cli_verb verbs[] = {
                  "reeve export events /srv/archive/json --format jsonl --until 1d\n"
                  "# for tools that show how far the archive goes\n"
                  "reeve export events /srv/archive/events --group orders-archive\n",
-     .flags = flags,
+     .flags = event_flags,
      .run = export_events},
     {.name = "orders",
      .arguments = "DIR",
-     .summary = "Writes each order that was Processed or Compensated, as it was then, to files in "
-                "DIR; a later run adds those that ended since.",
+     .summary = "Writes each root order that was Processed or Compensated, as it was then, to "
+                "files in DIR; a later run adds those that ended since.",
      .examples = "reeve export orders /srv/archive/orders\n"
+                 "# sub-orders as well, each of which names its parent\n"
+                 "reeve export orders /srv/archive/all-orders --all\n"
                  "reeve export orders /srv/archive/orders --until 2010-12-01T00:00:00Z\n",
-     .flags = flags,
+     .flags = order_flags,
      .run = export_orders},
 };
 

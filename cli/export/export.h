@@ -16,6 +16,7 @@ struct export_run {
     struct segment_series series; /* of the partition under way */
     int64_t until_ms;             /* records appended at or after this are left for later */
     struct export_group *group;   /* NULL: none */
+    bool suborders;               /* they are exported as roots are */
     struct progress progress;
     uint64_t exported; /* all partitions, for the progress */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve export orders`: each order as its end left it. The log is folded from its beginning each
  * time, because an order's state is the fold of all its events; only what ended in the range that
- * is exported is written.
+ * is exported is written: of roots, and of sub-orders if they are asked for.
  *
  * A log that was trimmed may hold the end of an order before the Statement that has the rest of it:
  * the order is exported with that. So the fold goes on beyond the range until all orders are known.
@@ -68,10 +68,16 @@ static bool is_end(enum order_state state)
     return state == ORDER_PROCESSED || state == ORDER_COMPENSATED;
 }
 
+static bool is_wanted(const struct orders_export *orders, struct text order_id)
+{
+    return orders->partition->run->suborders || text_empty(order_id_root(order_id));
+}
+
+/* Perhaps in the Decision that accepted it: its steps may all end without an agent. */
 static bool ended_now(const struct view_folded *folded)
 {
     return is_admitted_decision(folded) && folded->order != NULL && order_ended(folded->order) &&
-           folded->existed && !is_end(folded->state_before);
+           !(folded->existed && is_end(folded->state_before));
 }
 
 /* Its end is all that is known of the order yet. */
@@ -160,11 +166,13 @@ static void read_range(struct orders_export *orders, const struct broker_record 
         orders->range_read = true;
         return;
     }
-    if (ended_now(folded)) {
+    bool wanted =
+        is_admitted_decision(folded) && is_wanted(orders, folded->record->decision.order_id);
+    if (wanted && ended_now(folded)) {
         add(orders, folded->order, record->offset, record->offset + 1);
         return;
     }
-    if (ended_unseen(orders, folded))
+    if (wanted && ended_unseen(orders, folded))
         expect(orders, folded->record->decision.order_id, record->offset);
     partition->next = record->offset + 1;
 }

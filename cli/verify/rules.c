@@ -316,7 +316,7 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
     track->margin_ms = started->margin_ms;
 }
 
-/* The attempt of a step that is orders of its own: its start, and, of an undo, their recall. */
+/* The attempt of a step with sub-orders: its start, and, of an undo, their recall. */
 static void check_split(struct verify_rules *rules, struct order_track *order,
                         const struct decision *decision, const struct event *event, int64_t offset)
 {
@@ -351,7 +351,7 @@ static void check_split_runs(struct verify_rules *rules, struct order_track *ord
     const struct attempt_track *track = find_attempt(order, ref);
     if (!track->running || track->attempt != ref->attempt)
         find_fault(rules, offset, decision->order_id,
-                   "%.*s has orders of its own, but attempt %u is not running", TEXT_ARG(ref->step),
+                   "%.*s has sub-orders, but attempt %u is not running", TEXT_ARG(ref->step),
                    ref->attempt);
 }
 

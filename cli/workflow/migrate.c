@@ -3,10 +3,10 @@
  * workflow is a body, NAME/STEP, go on by themselves. */
 #include "cli/workflow/migrate.h"
 
+#include "base/names.h"
 #include "cli/console/operator_command.h"
 #include "cli/field.h"
 #include "cli/workflow/verbs.h"
-#include "workflow/bodies.h"
 
 #include <assert.h>
 
@@ -86,7 +86,7 @@ static void add_query(struct cli *cli, struct console_path *path)
 static void add_file_path(struct console_path *path, struct text workflow)
 {
     char name[BODY_NAME_BYTES_MAX + 1];
-    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(workflow_file_name(workflow)));
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(workflow_name_file(workflow)));
     console_path_add(path, "/api/workflows/");
     console_path_add_segment(path, name);
 }
@@ -125,7 +125,7 @@ static bool check_version(struct cli *cli, const struct console_client *client,
  * all: the bodies of steps that have not begun go along. */
 static bool concerns(struct text workflow, struct text step)
 {
-    struct text file = workflow_file_name(workflow);
+    struct text file = workflow_name_file(workflow);
     struct text path = text_from(workflow, file.size);
     if (path.size == 0)
         return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, with ForEach or without: a step that is orders of its own. See engine/kinds.def.
+/* Steps, with ForEach or without: a step with sub-orders. See engine/kinds.def.
  *
  * Its attempt runs until the last of them has answered; what happens meanwhile is in
  * engine/decide_suborders.c and decide_report_suborder.c. A resubmission keeps the list, and has
@@ -61,8 +61,8 @@ static bool take_share(struct decide_ctx *ctx, struct beginning *beginning,
     assert(steps > 0);
     uint32_t share = quota / steps;
     if (parent != NULL && parent->depth + 1 >= ORDER_DEPTH_MAX) {
-        *ret_fault = too_much(ctx, "orders within each other are more than", ORDER_DEPTH_MAX,
-                              ORDER_DEPTH_MAX);
+        *ret_fault =
+            too_much(ctx, "levels of sub-orders are more than", ORDER_DEPTH_MAX, ORDER_DEPTH_MAX);
         return false;
     }
     if (beginning->count > share) {
@@ -87,7 +87,7 @@ static bool check_ids(struct decide_ctx *ctx, uint32_t index, uint32_t count,
     if (id.size <= ORDER_ID_BYTES_MAX)
         return true;
     *ret_fault = (struct decide_fault){
-        TEXT("Order.IdTooLong"),
+        TEXT(ERROR_ID_TOO_LONG),
         message_format(ctx->arena, "a sub-order's id would have %u bytes; the limit is %d", id.size,
                        ORDER_ID_BYTES_MAX)};
     return false;

@@ -36,6 +36,7 @@ static void on_error(void *ctx, const struct error *error)
     reader->trouble = *error;
     if (error->class != ERROR_FATAL)
         return;
+    reader->retried = -1;
     begin_again(reader, reader->again_ms);
     if (reader->ops->again != NULL)
         reader->ops->again(reader->ctx);
@@ -43,9 +44,16 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
+static void open_at(struct topic_reader *reader, int64_t offset)
+{
+    assert(reader->reader == NULL && !loop_timer_armed(&reader->timer));
+    reader->reader = broker_read(reader->cluster->broker, reader->topic, reader->partition, offset,
+                                 &reader_ops, reader);
+}
+
 static void on_timer(void *ctx)
 {
-    topic_reader_open(ctx, BROKER_EARLIEST);
+    open_at(ctx, BROKER_EARLIEST);
 }
 
 void topic_reader_init(struct topic_reader *reader, struct cluster *cluster, const char *topic,
@@ -58,16 +66,10 @@ void topic_reader_init(struct topic_reader *reader, struct cluster *cluster, con
                                     .partition = partition,
                                     .again_ms = again_ms,
                                     .ops = ops,
-                                    .ctx = ctx};
+                                    .ctx = ctx,
+                                    .retried = -1};
     loop_timer_init(&reader->timer, on_timer, reader);
-    topic_reader_open(reader, BROKER_EARLIEST);
-}
-
-void topic_reader_open(struct topic_reader *reader, int64_t offset)
-{
-    assert(reader->reader == NULL && !loop_timer_armed(&reader->timer));
-    reader->reader = broker_read(reader->cluster->broker, reader->topic, reader->partition, offset,
-                                 &reader_ops, reader);
+    open_at(reader, BROKER_EARLIEST);
 }
 
 void topic_reader_restart(struct topic_reader *reader)
@@ -76,10 +78,33 @@ void topic_reader_restart(struct topic_reader *reader)
         begin_again(reader, 0);
 }
 
+static void on_schemas(void *ctx)
+{
+    struct topic_reader *reader = ctx;
+    reader->awaits_schemas = false;
+    open_at(reader, reader->retried);
+}
+
+bool topic_reader_retry(struct topic_reader *reader, const struct broker_record *record,
+                        const struct error *error)
+{
+    if (error->code != CODE_UNKNOWN_SCHEMA || reader->retried == record->offset)
+        return false;
+    broker_reader_close(reader->reader);
+    reader->reader = NULL;
+    reader->retried = record->offset;
+    reader->awaits_schemas = true;
+    cluster_refresh_schemas(reader->cluster, on_schemas, reader);
+    return true;
+}
+
 void topic_reader_close(struct topic_reader *reader)
 {
     if (reader->cluster == NULL)
         return;
+    if (reader->awaits_schemas)
+        cluster_refresh_cancel(reader->cluster, reader);
+    reader->awaits_schemas = false;
     broker_reader_close(reader->reader);
     reader->reader = NULL;
     loop_timer_cancel(cluster_loop(reader->cluster), &reader->timer);

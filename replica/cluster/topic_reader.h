@@ -27,18 +27,23 @@ struct topic_reader {
     void *ctx;
     struct broker_reader *reader; /* NULL: it is not read now */
     struct error trouble;         /* why it cannot be read; OK: it can */
-    struct loop_timer timer;      /* opens it */
+    int64_t retried;              /* the last offset that topic_reader_retry() read again, or -1 */
+    bool awaits_schemas;
+    struct loop_timer timer; /* opens it */
 };
 
 /* Begins to read. `topic` and `ops` are borrowed. */
 void topic_reader_init(struct topic_reader *reader, struct cluster *cluster, const char *topic,
                        int32_t partition, int64_t again_ms, const struct topic_reader_ops *ops,
                        void *ctx);
-/* Reads from `offset` on, or BROKER_EARLIEST. It is closed. */
-void topic_reader_open(struct topic_reader *reader, int64_t offset);
 /* Begins again from the beginning in a later callback; does nothing where that is about to
  * happen. `ops->again` is not called. */
 void topic_reader_restart(struct topic_reader *reader);
+/* Of the record in hand, which could not be decoded. If a newer version may have written it, its
+ * writer's schema is looked for, once, and the partition is read again from this record on: true,
+ * and the record must be left. */
+bool topic_reader_retry(struct topic_reader *reader, const struct broker_record *record,
+                        const struct error *error);
 /* No callback comes after this. A zeroed or closed one is left as it is. */
 void topic_reader_close(struct topic_reader *reader);
 

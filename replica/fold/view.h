@@ -119,6 +119,7 @@ struct view_folded {
     enum order_state state_before;
     struct text workflow_before;  /* borrowed like `order` */
     uint32_t version_before;      /* of the workflow */
+    bool alert_before;            /* its alert was open */
     uint32_t gone_count;          /* the orders that an Expiry took out; and ... */
     const struct view_gone *gone; /* ... which, in a view with history: until the next fold */
 };

@@ -68,6 +68,7 @@ void view_folded_before(const struct view_entry *entry, struct view_folded *fold
     folded->state_before = entry->order.state;
     folded->workflow_before = entry->order.details.workflow;
     folded->version_before = entry->order.details.workflow_version;
+    folded->alert_before = entry->order.alert_open;
 }
 
 static void apply_admitted(struct view *view, const struct decision *decision,

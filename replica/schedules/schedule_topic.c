@@ -16,27 +16,9 @@ struct schedule_topic {
     struct schedule_registry *registry;
     struct topic_reader reader;
     struct heap_arena heap;
-    int64_t offset;    /* of the record read last; -1: none */
-    int64_t refreshed; /* the offset for whose record schemas were read again; -1: none */
+    int64_t offset; /* of the record read last; -1: none */
     bool complete;
 };
-
-static void on_schemas(void *ctx)
-{
-    struct schedule_topic *topic = ctx;
-    topic_reader_open(&topic->reader, topic->refreshed);
-}
-
-/* Its writer's schema is looked for, once: a newer version may have written it. */
-static bool refresh(struct schedule_topic *topic, int64_t offset, const struct error *error)
-{
-    if (error->code != CODE_UNKNOWN_SCHEMA || topic->refreshed == offset)
-        return false;
-    topic_reader_close(&topic->reader);
-    topic->refreshed = offset;
-    cluster_refresh_schemas(topic->cluster, on_schemas, topic);
-    return true;
-}
 
 static enum error_class put(struct schedule_topic *topic, const struct broker_record *record,
                             const struct record *decoded, const struct error *why,
@@ -65,7 +47,7 @@ static void on_record(void *ctx, const struct broker_record *record)
         schedule_registry_remove(topic->registry, record->key);
     else if (codec_decode(topic->cluster->codec, record->value, true, &topic->heap.arena, &decoded,
                           &why) != ERROR_OK &&
-             refresh(topic, record->offset, &why))
+             topic_reader_retry(&topic->reader, record, &why))
         return;
     else if (put(topic, record, &decoded, &why, &error) != ERROR_OK)
         log_warning_limited("a schedule is not usable", LOG_TEXT("schedule", record->key),
@@ -91,7 +73,7 @@ static void on_again(void *ctx)
     struct schedule_topic *topic = ctx;
     uint32_t count;
     topic->complete = false;
-    topic->refreshed = topic->offset = -1;
+    topic->offset = -1;
     while ((count = schedule_registry_count(topic->registry)) > 0) {
         char name[NAME_BYTES_MAX];
         struct text gone = schedule_registry_at(topic->registry, count - 1)->definition.name;
@@ -114,7 +96,7 @@ struct schedule_topic *schedule_topic_follow(struct cluster *cluster,
     topic->cluster = cluster;
     topic->ops = ops;
     topic->ctx = ctx;
-    topic->offset = topic->refreshed = -1;
+    topic->offset = -1;
     topic->registry = schedule_registry_new();
     heap_arena_init(&topic->heap, 4096);
     topic_reader_init(&topic->reader, cluster, cluster->topics.schedules, 0, REOPEN_MS, &reader_ops,
@@ -127,7 +109,6 @@ void schedule_topic_free(struct schedule_topic *topic)
     if (topic == NULL)
         return;
     topic_reader_close(&topic->reader);
-    cluster_refresh_cancel(topic->cluster, topic);
     schedule_registry_free(topic->registry);
     heap_arena_deinit(&topic->heap);
     free(topic);

@@ -26,8 +26,7 @@ static void on_decided(void *ctx, struct console_partition *partition,
 {
     struct console *console = ctx;
     const struct decision *decision = &folded->record->decision;
-    operator_commands_decided(console->commands, record->partition, record->offset, decision);
-    tree_commands_decided(console->trees, record->partition, decision);
+    awaited_commands_decided(console->awaited, record->partition, record->offset, decision);
     if (console_partition_is_live(partition) && !text_empty(decision->order_id))
         changes_add(console->changes, record->partition, record, decision, folded->order);
     if (folded->order != NULL && order_ended(folded->order))
@@ -89,9 +88,10 @@ static void on_cluster_ready(void *ctx)
         events_new(cluster_loop(cluster), console->service->metrics, console->changes);
     console->order_waits = order_waits_new(cluster_loop(cluster), api->partitions,
                                            api->partition_count, answer_order, api);
-    console->trees = tree_commands_new(api);
-    console->commands =
-        operator_commands_new(cluster, console->trees, on_commands_settled, console);
+    console->awaited = awaited_commands_new(cluster);
+    console->trees = tree_commands_new(api, console->awaited);
+    console->commands = operator_commands_new(cluster, console->awaited, console->trees,
+                                              on_commands_settled, console);
     console->pauses = agent_pauses_new(cluster);
     api->agents = agent_pauses_table(console->pauses);
     console->workflow_changes = workflow_changes_new(cluster, api->agents);
@@ -174,6 +174,7 @@ void console_free(struct console *console)
     cluster_close(api->cluster);
     operator_commands_free(console->commands);
     tree_commands_free(console->trees);
+    awaited_commands_free(console->awaited);
     dead_letter_api_free(console->dead_letters);
     owners_free(api->owners);
     agent_pauses_free(console->pauses);

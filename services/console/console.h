@@ -8,6 +8,7 @@
 
 #include "services/console/api/agent_pauses.h"
 #include "services/console/api/api.h"
+#include "services/console/api/awaited_commands.h"
 #include "services/console/api/operator_commands.h"
 #include "services/console/api/schedule_changes.h"
 #include "services/console/api/service_list.h"
@@ -26,6 +27,7 @@ struct console {
     struct changes *changes;
     struct events *events;
     struct order_waits *order_waits;
+    struct awaited_commands *awaited;
     struct operator_commands *commands;
     struct tree_commands *trees;
     struct dead_letter_api *dead_letters;

@@ -33,16 +33,16 @@ static double oldest_error_age(struct console *console)
     return now > oldest.since ? (double)(now - oldest.since) / 1000 : 0;
 }
 
-/* An order in Error has one open alert, whether it is a root or not. */
-static void refresh_alerts(struct console_metrics *metrics, uint64_t orders_in_error)
+/* An order in Error has one open alert, whether it is a root or not; one that is Held may have. */
+static void refresh_alerts(struct console_metrics *metrics, uint64_t about_orders)
 {
     uint32_t of_partitions = 0;
     uint32_t others = 0;
     alerts_count_open(metrics->console->api.alerts, &of_partitions, &others);
-    metrics_set(metrics->alerts[ABOUT_ORDERS], (double)orders_in_error);
+    metrics_set(metrics->alerts[ABOUT_ORDERS], (double)about_orders);
     metrics_set(metrics->alerts[ABOUT_PARTITIONS], of_partitions);
     metrics_set(metrics->alerts[ABOUT_OTHERS], others);
-    metrics_set(metrics->error_age, orders_in_error > 0 ? oldest_error_age(metrics->console) : 0);
+    metrics_set(metrics->error_age, about_orders > 0 ? oldest_error_age(metrics->console) : 0);
 }
 
 static void refresh(void *ctx)
@@ -51,6 +51,7 @@ static void refresh(void *ctx)
     struct console *console = metrics->console;
     uint64_t roots[ORDER_STATE_COUNT] = {0};
     uint64_t suborders[ORDER_STATE_COUNT] = {0};
+    uint64_t open_alerts = 0;
     int64_t lag = 0;
     uint32_t stopped = 0;
     if (console->api.owners == NULL)
@@ -58,6 +59,7 @@ static void refresh(void *ctx)
     for (int32_t i = 0; i < console->api.partition_count; i++) {
         struct console_partition *partition = console->api.partitions[i];
         const struct order_counts *counts = console_partition_counts(partition);
+        open_alerts += counts->open_alerts;
         lag += console_partition_lag(partition);
         stopped += console_partition_is_stopped(partition, NULL);
         for (int state = 0; state < ORDER_STATE_COUNT; state++) {
@@ -78,7 +80,7 @@ static void refresh(void *ctx)
         metrics_set(metrics->orders[state], (double)roots[state]);
         metrics_set(metrics->suborders[state], (double)suborders[state]);
     }
-    refresh_alerts(metrics, roots[ORDER_ERROR] + suborders[ORDER_ERROR]);
+    refresh_alerts(metrics, open_alerts);
 }
 
 static void register_orders(struct console_metrics *metrics, struct metrics *all)

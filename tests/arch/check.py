@@ -212,13 +212,17 @@ def engine_links_only_string_and_format_functions():
 # the input of a schedule's order, before that order exists.
 EVALUATES = re.compile(r"engine/(decide|kinds/|expression/)|workflow/|schedule/|cli/workflow/")
 EVALUATOR = "engine/expression/"
+# Folds and the emitter: they take what follows from the events, and never decide.
+FOLDS = re.compile(r"engine/(apply|effects|deadlines)|replica/fold/|services/scheduler/emitter/")
+DECIDES = re.compile(r"engine/(decide|kinds/|expression/)")
+# Names and checks of all commands are in one table; a registry of workflows compiles them.
+TABLES = re.compile(r"engine/command\.c|workflow/")
 
 
-@check
-def only_decisions_evaluate():
-    """What follows from an expression is in its event: a fold, an emitter or a page needs none."""
+def built_symbols():
+    """(source, kind, name) of each symbol of each object that was built; none without a build."""
     if args.build is None:
-        return
+        return []
     objects = {}
     for path in args.build.glob("*/**/CMakeFiles/reeve-*.dir/**/*.c.o"):
         folder, _, below = str(path.relative_to(args.build)).partition("/CMakeFiles/")
@@ -226,16 +230,50 @@ def only_decisions_evaluate():
         if source.split("/")[0] in LAYERS:
             objects[str(path)] = source
     if not any(source.startswith(EVALUATOR) for source in objects.values()):
-        yield str(args.build), 0, "not built"
-        return
+        return []
     listing = subprocess.run(["nm", "-A", *objects], capture_output=True, text=True,
                              check=True).stdout
-    symbols = re.findall(r"^(\S+?\.o):\S*\s+(\w) (\S+)$", listing, re.M)
-    evaluator = {name for path, kind, name in symbols
-                 if kind.isupper() and kind != "U" and objects[path].startswith(EVALUATOR)}
-    for path, kind, name in symbols:
-        if kind == "U" and name in evaluator and not EVALUATES.match(objects[path]):
-            yield objects[path], 0, f"{name}() belongs to decisions: take its result from the event"
+    return [(objects[path], kind, name)
+            for path, kind, name in re.findall(r"^(\S+?\.o):\S*\s+(\w) (\S+)$", listing, re.M)]
+
+
+def is_defined(kind):
+    return kind.isupper() and kind != "U"
+
+
+@check
+def only_decisions_evaluate():
+    """What follows from an expression is in its event: a fold, an emitter or a page needs none."""
+    symbols = built_symbols()
+    if args.build is not None and not symbols:
+        yield str(args.build), 0, "not built"
+    evaluator = {name for source, kind, name in symbols
+                 if is_defined(kind) and source.startswith(EVALUATOR)}
+    for source, kind, name in symbols:
+        if kind == "U" and name in evaluator and not EVALUATES.match(source):
+            yield source, 0, f"{name}() belongs to decisions: take its result from the event"
+
+
+@check
+def folds_and_the_emitter_reach_no_decision():
+    """Whatever they call calls none either (I30), so the evaluator is out of their reach."""
+    symbols = built_symbols()
+    homes = {name: source for source, kind, name in symbols if is_defined(kind)}
+    uses = {}
+    for source, kind, name in symbols:
+        if kind == "U" and name in homes and not TABLES.match(source):
+            uses.setdefault(source, {})[homes[name]] = name
+    reached = {source: source for source, _, _ in symbols if FOLDS.match(source)}
+    waiting = list(reached)
+    while waiting:
+        source = waiting.pop()
+        for home, name in uses.get(source, {}).items():
+            if DECIDES.match(home) and not TABLES.match(home):
+                yield source, 0, (f"{name}() belongs to decisions, and {reached[source]} gets "
+                                  "there")
+            elif home not in reached:
+                reached[home] = reached[source]
+                waiting.append(home)
 
 
 def readelf(*arguments):

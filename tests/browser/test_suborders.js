@@ -50,7 +50,7 @@ const buttons = (page) => page.getByRole('group', { name: 'Actions' }).getByRole
 
 test('a_bar_counts_the_outcomes_of_a_step', async ({ page, open }) => {
   await open('/orders/import-1');
-  const bar = panelOf(page).getByRole('img', { name: '45 items: 40 held, 2 failed, 3 under way' });
+  const bar = panelOf(page).getByRole('img', { name: '45 items: 40 held, 2 failed, 3 submitted' });
   await bar.waitFor();
   const widths = await bar.locator('rect:not(.none)').evaluateAll((all) => all.map((each) => Number(each.getAttribute('width'))));
   assert.equal(widths.length, 3);
@@ -136,6 +136,7 @@ test('a_held_order_whose_parent_is_unknown_is_settled', async ({ page, open }) =
     await route.fulfill({ json: { events: [] } });
   });
   await open('/orders/import-1~Load~0');
+  assert.match(await page.locator('.notice.bad').textContent(), /its steps are done, but its parent import-1 no longer exists\./);
   for (const [label, keep] of [['Keep', true], ['Undo', false]]) {
     await page.getByRole('group', { name: 'In place of the parent' }).getByRole('button', { name: label }).click();
     const dialog = await fill(page, 'import-1 was kept');
@@ -195,6 +196,17 @@ test('a_command_may_be_for_a_whole_tree', async ({ page, open }) => {
   assert.deepEqual(sent, [{ by: 'olga', reason: 'the disk is full', tree: true }]);
 });
 
+test('a_command_for_a_whole_tree_says_what_it_may_have_missed', async ({ page, open }) => {
+  await page.route('**/api/orders/import-1/pause', (route) => route.fulfill({ json: { orders: 30, failed_count: 0, failed: [],
+    incomplete: [{ partition: 2, reason: 'partition 2 is being read from the log' }] } }));
+  await open('/orders/import-1');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  const dialog = await fill(page, 'the disk is full');
+  await dialog.getByLabel('With all orders of its tree').check();
+  await dialog.getByRole('button', { name: /^Pause: / }).click();
+  await dialog.getByText('30 orders of the tree; orders may be missing, so send it again: partition 2 is being read from the log').waitFor();
+});
+
 test('a_whole_tree_is_paused_and_resumed', async ({ page, open }) => {
   await open('/orders/import-2');
   for (const [label, state] of [['Pause', 'Error, paused'], ['Resume', 'Error']]) {
@@ -208,6 +220,16 @@ test('a_whole_tree_is_paused_and_resumed', async ({ page, open }) => {
     await page.locator('.title .badge', { hasText: new RegExp(`${state}$`) }).waitFor();
     await open('/orders/import-2');
   }
+});
+
+test('the_overview_counts_sub_orders_besides_roots', async ({ page, open }) => {
+  await open('/');
+  const others = page.locator('.facts').getByRole('link', { name: /^\d+ sub-orders$/ });
+  const count = parseInt(await others.textContent(), 10);
+  await others.click();
+  await page.waitForURL(/\/orders\?.*state=Error/);
+  const ids = () => page.getByRole('region', { name: 'Orders' }).locator('td[data-name=Order]').allTextContents();
+  await waitFor('those in Error', async () => count > 1 && (await ids()).length === count);
 });
 
 test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
@@ -233,7 +255,7 @@ test('lists_show_roots_and_one_alert_of_each_tree', async ({ page, open }) => {
 test('the_past_shows_the_bar_of_then_and_no_items', async ({ page, open }) => {
   const { entries } = await world.get('/api/orders/import-1/history?limit=1000');
   await open(`/orders/import-1?at=${entries[0].offset}`);
-  await panelOf(page).getByRole('img', { name: '45 items: 45 under way' }).waitFor();
+  await panelOf(page).getByRole('img', { name: '45 items: 45 submitted' }).waitFor();
   assert.equal(await itemsOf(page, 'Load').count(), 0);
   assert.equal(await panelOf(page).getByRole('button').count(), 0);
 });

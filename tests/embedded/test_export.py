@@ -22,6 +22,13 @@ from lib.waiting import millis, wait_for
 
 EVENTS = "orders.events"
 GARBAGE = b"not a record of reeve"
+TREE = """\
+Name: tree
+Version: 1
+TimeoutSeconds: 600
+Steps:
+  - {Name: Each, ForEach: {Items: input.items}, Steps: [{Name: Made, Set: "${input}"}]}
+"""
 
 
 def order(number):
@@ -36,7 +43,8 @@ class ExportTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.dev = Dev(cls.folder, asks=False)
+        (cls.folder / "tree.yaml").write_text(TREE)
+        cls.dev = Dev(cls.folder, cls.folder / "tree.yaml", asks=False)
         cls.addClassCleanup(cls.dev.stop)
         cls.bootstrap = re.search(r"kafka +(\S+)", cls.dev.out.read_text())[1]
         cls.schemas = Schemas()
@@ -166,6 +174,31 @@ class ExportTest(unittest.TestCase):
         shown.pop("data_age_ms")
         self.assertEqual(lines["order-200"], shown)
 
+    def test_sub_orders_are_exported_if_all_are_asked_for(self):
+        answer = self.dev.ask("submission", "POST", "/orders", body={
+            "order_id": "root", "customer": "17850", "workflow": "tree",
+            "input": {"items": [1, 2]}})
+        self.assertEqual(answer.status, 202, answer.body)
+        wait_for("the tree is processed", lambda: self.get("root").get("state") == "Processed")
+        self.export("orders", self.target)
+        ids = {row["order"]["details"]["order_id"] for row in self.avro()}
+        self.assertEqual({name for name in ids if name.startswith("root")}, {"root"})
+        self.target = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        self.export("orders", self.target, "--all", "--format", "jsonl")
+        self.export("orders", self.target, "--all")
+        parents = {line["order_id"]: line["parent"] for line in self.lines()
+                   if line["order_id"].startswith("root")}
+        self.assertEqual(set(parents), {"root", "root~Each~0", "root~Each~1"})
+        self.assertIsNone(parents["root"])
+        for number in (0, 1):
+            self.assertEqual(parents[f"root~Each~{number}"], {
+                "order_id": "root", "step": "Each", "item": number, "generation": 0,
+                "root": "root", "depth": 1})
+        rows = {row["order"]["details"]["order_id"]: row["order"]["details"]["parent"]
+                for row in self.avro()}
+        _, parent = rows["root~Each~1"]
+        self.assertEqual((parent["order_id"], parent["item"]), ("root", 1))
+
     def test_until_leaves_the_rest_for_later(self):
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
         until = now.replace("+00:00", "Z")
@@ -206,7 +239,7 @@ class ExportTest(unittest.TestCase):
 
     def test_refuses_wrong_flags(self):
         for flags in (("--format", "csv"), ("--until", "yesterday"), ("--partition", "9"),
-                      ("--group", "")):
+                      ("--group", ""), ("--all",)):
             self.assertEqual(self.export("events", self.target, *flags, code=64)["code"], "Usage")
         error = self.export("events", "/dev/null/x", code=70)
         self.assertIn("cannot create directory /dev/null", error["detail"])

@@ -3,15 +3,11 @@
 are killed: each order ends as lib.flows works it out from its input and the services' answers, and
 so does `reeve test` say. REEVE_SEED repeats a run's orders and kills."""
 
-import collections
-import contextlib
-import http.server
 import json
 import os
 import random
 import re
 import subprocess
-import threading
 import unittest
 import urllib.request
 
@@ -20,6 +16,7 @@ import yaml
 
 from lib import Cluster, EmbeddedBroker, check, flows, paths, records, wait_for
 from lib.checker import ENDED, Checker, missing, partition_of, read_workflows
+from lib.remote import RemoteServices
 
 TIMEOUT_SECONDS = 300
 PREFIX, APP, PARTITIONS = "flows", "web", 2
@@ -27,82 +24,6 @@ ORDERS, BATCH = 60, 15
 # A round for each: it is killed, and up to AGENTS agents with it. The embedded broker takes six
 # seconds until those that come back have their partitions.
 KILLS, AGENTS = ["scheduler", "scheduler", "supervisor", "scheduler"], 3
-
-
-class Services:
-    """All remote services. The first call with a key decides, and repeats get the same answer.
-    While the gate is closed, calls are applied and not answered."""
-
-    def __init__(self):
-        self.answers = {}  # order -> step -> what the service says to its do
-        self.kept = {}  # (order, step) -> keys that were applied and not undone
-        self.asked = {}  # (order, step) -> the number of each key
-        self.lock = threading.Lock()
-        self.gate = threading.Event()
-        self.gate.set()
-        self.held = collections.Counter()  # calls that were applied and not answered, by agent
-        services = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                self.answer(200, {})
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                found = services.call(body)
-                services.hold(self.path.split("/")[1])
-                self.answer(*found)
-
-            def answer(self, status, body):
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                with contextlib.suppress(OSError):  # the agent was killed
-                    self.wfile.write(data)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def call(self, body):
-        answer = self.answers[body["order_id"]].get(body["step"], flows.Answer())
-        if body["direction"] == "do" and answer.error:
-            return 422, {"error": answer.error, "message": answer.message or answer.error}
-        with self.lock:
-            step = body["order_id"], body["step"]
-            asked = self.asked.setdefault(step, {})
-            number = asked.setdefault(body["idempotency_key"], len(asked))
-            if number < len(answer.not_yet):
-                return 200, answer.not_yet[number]
-            keys = self.kept.setdefault(step, set())
-            if body["direction"] == "do":
-                keys.add(body["idempotency_key"])
-            else:
-                keys.discard(body["do_key"])
-        return 200, answer.output if body["direction"] == "do" else {}
-
-    def hold(self, agent):
-        with self.lock:
-            self.held[agent] += 1
-        self.gate.wait()
-        with self.lock:
-            self.held[agent] -= 1
-
-    def holding(self):
-        """The agents whose calls wait."""
-        with self.lock:
-            return sorted(agent for agent, count in self.held.items() if count > 0)
-
-    def stop(self):
-        self.gate.set()
-        self.server.shutdown()
-        self.server.server_close()
 
 
 def draw_orders(seed):
@@ -152,9 +73,10 @@ class FlowsTest(unittest.TestCase):
     # ---- services ----
 
     def start(self):
-        self.services = Services()
+        answers = {order.id: order.answers for order in self.orders}
+        self.services = RemoteServices(
+            lambda order, step: answers[order].get(step, flows.Answer()))
         self.addCleanup(self.services.stop)
-        self.services.answers = {order.id: order.answers for order in self.orders}
         broker = EmbeddedBroker(PREFIX, PARTITIONS, flows.AGENTS, [APP])
         self.addCleanup(broker.stop)
         self.cluster = Cluster(broker, PARTITIONS, prefix=PREFIX, properties={

@@ -301,7 +301,7 @@ RECORDS = {
     "OperatorAlert": {
         **ID, "raised": True, "code": "PaymentDeclined", "message": "look at it",
         "step": "TakePayment", "by": "bob", "order_version": 81, "partition": 10,
-        "command_offset": 82, "decision_offset": 83, "decided_at": at(17)},
+        "command_offset": 82, "decision_offset": 83, "decided_at": at(17), "root": "536364"},
     "WorkflowActivation": {"name": "order-fulfilment", "version": 7, "active": True, "by": "ann",
                            "reason": "tested", "at": at(47)},
     "WorkflowDefinition": {

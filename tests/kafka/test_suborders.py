@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders within orders on real brokers, while schedulers, supervisors and agents are killed: all of
+"""Sub-orders on real brokers, while schedulers, supervisors and agents are killed: all of
 a tree ends, parents and sub-orders agree, and what remains at the services is what the orders say.
 
 REEVE_SEED repeats a run's kills."""

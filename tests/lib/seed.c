@@ -2,6 +2,7 @@
 #include "tests/lib/seed.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
 enum { FATAL_COUNT = sizeof(fatal) / sizeof(fatal[0]) };
 /* A case that takes as long never ends. Less than the 300 seconds after which test-suite kills. */
-enum { CASE_SECONDS_MAX = 240 };
+enum { CASE_SECONDS_MAX = 240, KEPT_BYTES = 64 * 1024 * 1024 };
 
 static char line[80];
 static volatile sig_atomic_t under_way;
@@ -83,4 +84,22 @@ void seed_end(void)
 {
     under_way = false;
     alarm(0);
+}
+
+struct seed_range seed_slice(uint64_t cases, uint32_t slice, uint32_t slices)
+{
+    uint64_t all = seed_cases(cases);
+    return (struct seed_range){.first = seed_first() + slice * (all / slices + 1),
+                               .count = all / slices + (slice < all % slices)};
+}
+
+void seed_run(struct seed_range range, void (*run_case)(uint64_t seed))
+{
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    for (uint64_t i = 0; i < range.count; i++) {
+        seed_begin(range.first + i);
+        run_case(range.first + i);
+        seed_end();
+    }
 }

@@ -20,4 +20,15 @@ void seed_begin(uint64_t seed);
 /* The case under way has passed. */
 void seed_end(void);
 
+struct seed_range {
+    uint64_t first;
+    uint64_t count;
+};
+/* What a test runs that is one of `slices`, since Criterion runs tests in parallel: its share of
+ * seed_cases(cases). `slice` counts from 0. */
+struct seed_range seed_slice(uint64_t cases, uint32_t slice, uint32_t slices);
+/* Runs the cases of a range; a case that fails does not return. The process keeps memory that they
+ * free: half of the time would go into the pages of new memory. */
+void seed_run(struct seed_range range, void (*run_case)(uint64_t seed));
+
 #endif

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every reachable state of bounded_log.pml, and that the model notices each broken rule.
+"""Checks every reachable state of bounded_log.pml, and that the model notices each broken rule."""
 
-The model is compiled once. Its bounds come from the environment, so a case is one run. A case that
-finds nothing must have searched everything: a search that is cut short fails.
-"""
-
-import concurrent.futures
 import os
 import pathlib
-import re
-import subprocess
-import tempfile
+import sys
 import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import checker  # noqa: E402
 
 TIMEOUT_SECONDS = 300
 
-MODEL = pathlib.Path(__file__).with_name("bounded_log.pml")
-RUNS = 2  # at the same time
-MEGABYTES = 950  # each
-DEPTH = 100000
+MODEL = checker.Model(pathlib.Path(__file__).with_name("bounded_log.pml"))
 
 # What happens in each: see the settings in the model. Those left out have their default there.
 SOUND = {
@@ -68,57 +61,10 @@ UNSOUND = {
 }
 
 
-def compile_model(folder):
-    subprocess.run(["spin", "-a", MODEL], cwd=folder, check=True, capture_output=True)
-    subprocess.run(["gcc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=1024",
-                    f"-DMEMLIM={MEGABYTES}", "-o", "check", "pan.c"], cwd=folder, check=True)
-    return folder / "check"
-
-
-def rules():
-    """The numbers of the broken rules."""
-    found = re.findall(r"^#define ([A-Z_]+) (\d+)", MODEL.read_text(), re.M)
-    return {name: number for name, number in found if name in BROKEN}
-
-
-class Found:
-    """What a search found: `error` is the assertion that failed, or None."""
-
-    def __init__(self, output):
-        error = re.search(r"^pan:1: (.*)", output, re.M)
-        states = re.search(r"^ *(\S+) states, stored$", output, re.M)
-        self.error = error and error.group(1)
-        self.states = int(float(states.group(1))) if states else 0
-        self.whole = ("errors: 0" in output and "Search not completed" not in output
-                      and "depth too small" not in output and "out of memory" not in output)
-        self.output = output
-
-
-def search(program, settings):
-    """Each runs in a folder of its own, because it writes the path to an error there."""
-    env = dict(os.environ, **{name: str(value) for name, value in settings.items()})
-    with tempfile.TemporaryDirectory() as folder:
-        return Found(subprocess.run([program, f"-m{DEPTH}", "-w22"], cwd=folder, env=env,
-                                    capture_output=True, text=True, check=False).stdout)
-
-
 class BoundedLogTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        program = compile_model(pathlib.Path(cls.folder.name))
-        numbers = rules()
-        cases = dict(SOUND, **UNSOUND)
-        cases.update({name: dict(settings, broken=numbers[name])
-                      for name, settings in BROKEN.items()})
-        with concurrent.futures.ThreadPoolExecutor(RUNS) as pool:
-            runs = {name: pool.submit(search, program, settings)
-                    for name, settings in cases.items()}
-            cls.found = {name: run.result() for name, run in runs.items()}
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+        cls.found = MODEL.search(dict(SOUND, **UNSOUND, **MODEL.broken(BROKEN)))
 
     def test_the_rules_hold_in_every_reachable_state(self):
         for name in SOUND:
@@ -139,10 +85,8 @@ class BoundedLogTest(unittest.TestCase):
                 self.assertIsNotNone(self.found[name].error, self.found[name].output)
 
     def test_the_model_lists_no_other_broken_rule(self):
-        text = MODEL.read_text()
-        used = set(re.findall(r"\bbroken [!=]= ([A-Z_]+)", text))
-        self.assertEqual(used, set(BROKEN))
-        self.assertEqual(set(rules()), set(BROKEN))
+        self.assertEqual(MODEL.rules_in_use(), set(BROKEN))
+        self.assertEqual(set(MODEL.numbers(BROKEN)), set(BROKEN))
 
 
 if __name__ == "__main__":

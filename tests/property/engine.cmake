@@ -6,6 +6,7 @@ reeve_test(engine-property
     SOURCES
         engine_agents.c
         engine_data.c
+        engine_digest.c
         engine_distort.c
         engine_history.c
         engine_mappings.c
@@ -27,5 +28,5 @@ reeve_test(engine-property
         engine_terms.c
         engine_terms_evaluate.c
         engine_world.c
-    LIBS reeve-test-seed reeve-test-engine reeve-workflow
+    LIBS reeve-test-seed reeve-test-engine reeve-workflow reeve-schemas
     TIMEOUT 600)

@@ -4,6 +4,7 @@
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_print.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/engine_distort.h"
 #include "tests/property/engine_migrate.h"
 
@@ -239,6 +240,7 @@ void history_command(const struct command *cmd)
     order_copy(&history.order, &history.memory.arena, &before);
     engine_decide_and_apply(before.version > 0 ? &before : NULL, cmd, &input, &history.memory.arena,
                             decision, &seen);
+    digest_add(decision);
     if (distort_and_apply(&history.distortions, history.workflow, &history.order, history.log,
                           history.count))
         history.distorted_applied++;

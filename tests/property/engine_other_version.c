@@ -93,8 +93,9 @@ const struct workflow *other_version(struct dice *dice, struct arena *arena,
         step->has_compensate = false;
     for (uint32_t i = 0; i < other->step_count && dice_percent(dice, 50); i++)
         change_retry(dice, arena, &steps[i].retry);
-    for (int i = 0; i < 3 && dice_percent(dice, 40); i++)
-        random_swap(other, steps, dice_roll(dice, other->step_count),
-                    dice_roll(dice, other->step_count));
+    for (int i = 0; i < 3 && dice_percent(dice, 40); i++) {
+        uint32_t with = dice_roll(dice, other->step_count);
+        random_swap(other, steps, dice_roll(dice, other->step_count), with);
+    }
     return other;
 }

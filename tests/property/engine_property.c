@@ -10,20 +10,20 @@
  * the number of cases. */
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/seed.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/engine_senders.h"
 #include "tests/property/engine_signals.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { REST_STEPS_MAX = 40000 };
 /* Four slices, because Criterion runs tests in parallel. Few cases meet everything that is rare; in
  * a whole slice, what is met less than RARE_MIN times is as good as untested. */
-enum { CASES = 1000000, SLICES = 4, ENOUGH_CASES = 10000, KEPT_BYTES = 64 * 1024 * 1024 };
+enum { CASES = 1000000, SLICES = 4, ENOUGH_CASES = 10000 };
 enum { RARE_MIN = 20 };
 
 static uint64_t rare[RARE_COUNT];
@@ -312,33 +312,31 @@ static void check_rare(uint64_t cases)
     cr_expect(cases < ENOUGH_CASES || history.distorted_refused > cases, "too few were refused");
 }
 
+static void expect_right(uint64_t seed)
+{
+    history_begin();
+    run_case(seed);
+    if (history.wrong != NULL) {
+        char *told = history_tell();
+        fprintf(stderr, "%s\n", told);
+        free(told);
+        cr_assert_fail("%s", history.wrong);
+    }
+    history_end();
+}
+
 static void run_slice(uint32_t slice)
 {
-    uint64_t all = seed_cases(CASES);
-    uint64_t cases = all / SLICES + (slice < all % SLICES);
-    uint64_t seed = seed_first() + slice * (all / SLICES + 1);
-    /* Each case gets new memory; half of the time would go into its pages. */
-    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    for (uint64_t i = 0; i < cases; i++) {
-        seed_begin(seed + i);
-        history_begin();
-        run_case(seed + i);
-        if (history.wrong != NULL) {
-            char *told = history_tell();
-            fprintf(stderr, "%s\n", told);
-            free(told);
-            cr_assert_fail("%s", history.wrong);
-        }
-        history_end();
-        seed_end();
-    }
+    struct seed_range range = seed_slice(CASES, slice, SLICES);
+    seed_run(range, expect_right);
     printf("%" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " decisions; at rest: %" PRIu64
            " Processed, %" PRIu64 " Compensated, %" PRIu64 " Error; %" PRIu64
            " distorted Decisions applied, %" PRIu64 " refused\n",
-           cases, seed, decisions, endings[ORDER_PROCESSED], endings[ORDER_COMPENSATED],
-           endings[ORDER_ERROR], history.distorted_applied, history.distorted_refused);
-    check_rare(cases);
+           range.count, range.first, decisions, endings[ORDER_PROCESSED],
+           endings[ORDER_COMPENSATED], endings[ORDER_ERROR], history.distorted_applied,
+           history.distorted_refused);
+    digest_print();
+    check_rare(range.count);
 }
 
 Test(engine_property, keeps_the_rules_in_random_histories_slice_1)

@@ -304,7 +304,7 @@ static void check_forward(struct rules *rules)
         RULE(rules, way->state != WAY_FAILED && way->state != WAY_EXHAUSTED,
              "nothing follows the failure of step %u", i);
         RULE(rules, way->state != WAY_AWAITING || way->retry_at != 0 || rules->complete_by != 0,
-             "step %u awaits a signal for ever", i);
+             "step %u awaits a signal forever", i);
         bool put_off = rules_time_is_up(rules) && (way->state == WAY_WAITING || way->queued);
         RULE(rules,
              !could_start(rules, way) || !rules_predecessors_done(rules, i) || put_off ||

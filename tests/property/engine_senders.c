@@ -293,12 +293,13 @@ void senders_agent(void)
     const struct step *step = &history.order.steps[index];
     if (step->state != STEP_PROCESSING && dice_percent(&history.dice, 90))
         return;
+    uint32_t other = dice_percent(&history.dice, 5); /* attempt */
     struct command cmd = {.kind = COMMAND_EXTEND_STEP, .order_id = TEXT("order-7")};
     cmd.extend_step =
         (struct extend_step){.order_id = cmd.order_id,
                              .step = history.workflow->steps[index].name,
                              .direction = step->direction,
-                             .attempt = step->attempt - dice_percent(&history.dice, 5),
+                             .attempt = step->attempt == 0 ? other : step->attempt - other,
                              .complete_by = history.now + dice_roll(&history.dice, 15000) - 500,
                              .progress = TEXT("some of it"),
                              .agent = TEXT("agent"),

@@ -11,6 +11,8 @@ enum { CONDITION_DEPTH = 2 };
 
 /* ---- drawing ---- */
 
+/* No call draws for two of its arguments: in which order, each compiler decides for itself. */
+
 static struct term *new_term(struct term_place *place, struct term term)
 {
     struct term *kept = ARENA_NEW(place->arena, struct term);
@@ -75,7 +77,8 @@ static const struct term *sum(struct term_place *place, uint32_t depth)
         return path(place, "n");
     if (roll == 6)
         return parent(place, TERM_SIZE_OF, 1, path(place, "lt"), NULL);
-    struct term *term = parent(place, TERM_BINARY, 2, sum(place, depth - 1), number(place));
+    const struct term *right = number(place);
+    struct term *term = parent(place, TERM_BINARY, 2, sum(place, depth - 1), right);
     term->text = operators[dice_roll(place->dice, 4)];
     return term;
 }
@@ -90,7 +93,8 @@ static const struct term *relation(struct term_place *place)
         term->text = operators[dice_roll(place->dice, 2)];
         return term;
     }
-    struct term *term = parent(place, TERM_BINARY, 2, sum(place, 1), number(place));
+    const struct term *right = number(place);
+    struct term *term = parent(place, TERM_BINARY, 2, sum(place, 1), right);
     term->text = operators[dice_roll(place->dice, 6)];
     return term;
 }
@@ -139,19 +143,22 @@ static const struct term *condition(struct term_place *place, uint32_t depth)
         return relation(place);
     if (roll < 72)
         return parent(place, TERM_NOT, 1, condition(place, depth - 1), NULL);
-    if (roll < 90)
-        return parent(place, dice_percent(place->dice, 50) ? TERM_AND : TERM_OR, 2,
-                      condition(place, depth - 1), condition(place, depth - 1));
+    if (roll < 90) {
+        const struct term *right = condition(place, depth - 1);
+        const struct term *left = condition(place, depth - 1);
+        return parent(place, dice_percent(place->dice, 50) ? TERM_AND : TERM_OR, 2, left, right);
+    }
     if (roll < 95 && !place->variable) {
-        struct term *over = parent(place, dice_percent(place->dice, 50) ? TERM_EXISTS : TERM_ALL, 2,
-                                   path(place, "l"), NULL);
+        const struct term *list = path(place, "l");
+        struct term *over =
+            parent(place, dice_percent(place->dice, 50) ? TERM_EXISTS : TERM_ALL, 2, list, NULL);
         place->variable = true;
         over->of[1] = condition(place, 0);
         place->variable = false;
         return over;
     }
-    struct term *choose =
-        parent(place, TERM_CHOOSE, 3, condition(place, depth - 1), condition(place, depth - 1));
+    const struct term *otherwise = condition(place, depth - 1);
+    struct term *choose = parent(place, TERM_CHOOSE, 3, condition(place, depth - 1), otherwise);
     choose->of[2] = condition(place, depth - 1);
     return choose;
 }

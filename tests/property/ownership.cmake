@@ -35,6 +35,7 @@ reeve_library(reeve-test-ownership
         ownership_isolation.c
         ownership_ledger.c
         ownership_log_faults.c
+        ownership_messages.c
         ownership_model.c
         ownership_operators.c
         ownership_poison.c
@@ -45,12 +46,14 @@ reeve_library(reeve-test-ownership
         ownership_sometimes.c
         ownership_supervisor.c
         ownership_tail.c
+        ownership_trees.c
         ownership_trim.c
         ownership_upgrade.c
         ownership_versions.c
         ownership_workflow.c
         ownership_world.c
         ownership_yaml.c
+        trees_workflow.c
     LIBS reeve-test-seed reeve-test-store reeve-scheduler reeve-supervisor reeve-test-site)
 # ownership_versions.c
 target_link_options(reeve-test-ownership INTERFACE

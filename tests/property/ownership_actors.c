@@ -123,18 +123,39 @@ static bool call(struct world *world, struct request *request, uint32_t success_
     return true;
 }
 
+static uint32_t known_requests(const struct world *world)
+{
+    return world->request_count < REQUESTS_MAX ? world->request_count : REQUESTS_MAX;
+}
+
+static bool answer(struct world *world, struct request *request, uint32_t success_percent)
+{
+    if (!call(world, request, success_percent))
+        return false;
+    request->answered = true;
+    report(world, request);
+    return true;
+}
+
 void agent_answer(struct world *world, uint32_t success_percent)
 {
-    uint32_t known = world->request_count < REQUESTS_MAX ? world->request_count : REQUESTS_MAX;
+    uint32_t known = known_requests(world);
     if (known == 0)
         return;
     struct request *request = &world->requests[dice_roll(&world->dice, known)];
-    if (request->answered && !dice_percent(&world->dice, 10))
-        return;
-    if (!call(world, request, success_percent))
-        return;
-    request->answered = true;
-    report(world, request);
+    if (!request->answered || dice_percent(&world->dice, 10))
+        answer(world, request, success_percent);
+}
+
+bool agent_answer_open(struct world *world, uint32_t success_percent)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < known_requests(world); i++) {
+        struct request *request = &world->requests[i];
+        bool open = !request->answered && world->clock.now_wall_ms < request->complete_by;
+        any = (open && answer(world, request, success_percent)) || any;
+    }
+    return any;
 }
 
 static void report_success(struct world *world, const struct step_request *request)

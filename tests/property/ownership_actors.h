@@ -14,6 +14,8 @@ uint32_t some_order(struct world *world, struct dice *dice);
 void agent_read_requests(struct world *world);
 /* It reports on one of the requests that it knows: once, rarely again. */
 void agent_answer(struct world *world, uint32_t success_percent);
+/* It reports on each request that it has not answered in time; false: there is none. */
+bool agent_answer_open(struct world *world, uint32_t success_percent);
 /* An agent does at once what it finds on its topic from `next` (by partition) on. */
 void agent_succeed(struct world *world, const char *topic, int64_t *next);
 /* The supervisor requests what is due according to a fold of the log, or (`early`) what is

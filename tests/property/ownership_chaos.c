@@ -261,10 +261,10 @@ void chaos_begin(struct world *world, enum chaos_kind kind)
         kinds[kind].begin(world);
 }
 
-void chaos_draw(struct world *world)
+void chaos_draw(struct world *world, uint32_t without)
 {
     for (int i = 0; i < CHAOS_KIND_COUNT; i++)
-        if (dice_percent(dice_for(world, i), kinds[i].percent))
+        if (dice_percent(dice_for(world, i), kinds[i].percent) && (without >> i & 1) == 0)
             chaos_begin(world, (enum chaos_kind)i);
 }
 

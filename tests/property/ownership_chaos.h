@@ -6,8 +6,8 @@
 
 #include "tests/property/ownership_world.h"
 
-/* Which kinds of faults this world has. */
-void chaos_draw(struct world *world);
+/* Which kinds of faults this world has; `without`: a bit for each that it has not. */
+void chaos_draw(struct world *world, uint32_t without);
 /* It has that kind as well. */
 void chaos_begin(struct world *world, enum chaos_kind kind);
 /* Now and then one of them begins or ends. */

@@ -255,7 +255,7 @@ static const char *check_complete(const struct model *model)
 {
     for (int64_t i = 0; i < model->outcome_count; i++) {
         const struct model_outcome *outcome = &model->outcomes[i];
-        if (outcome->decision_offset < 0)
+        if (outcome->decision_offset < 0 && !outcome->purged)
             return wrong("command %lld was never decided", (long long)i);
         if (outcome->status != STATUS_KIND_COUNT && !outcome->status_seen)
             return wrong("the status of command %lld was never sent", (long long)i);
@@ -288,6 +288,8 @@ const char *model_check(struct world *world, int32_t partition)
     const char *failed = model_walk(world, partition, world->run->sometimes.rare, &model);
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]) && failed == NULL; i++)
         failed = take_topic(&model, topics[i]);
+    if (failed == NULL)
+        failed = model_check_messages(&model);
     if (failed == NULL)
         failed = check_complete(&model);
     if (failed == NULL)

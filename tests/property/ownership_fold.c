@@ -144,6 +144,7 @@ static const char *fold_statement(struct world *world, struct fold *fold,
         return wrong("events@%lld states %.*s as it is not", (long long)offset,
                      TEXT_ARG(order->details.order_id));
     order->stated_offset = offset;
+    world->run->sometimes.trees[TREES_SEEN_STATED] += order->state == ORDER_HELD;
     world_count(world, SOMETIMES_STATED);
     return NULL;
 }

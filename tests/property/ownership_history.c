@@ -15,6 +15,7 @@
 #include "tests/property/ownership_route.h"
 #include "tests/property/ownership_supervisor.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trees.h"
 #include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 
@@ -129,7 +130,8 @@ static enum rest rest_of_partition(struct world *world, int32_t partition, const
     }
     for (uint32_t i = 0; i < fold.order_count; i++) {
         const struct order *order = &fold.orders[i];
-        if (order_ended(order) || order->state == ORDER_ERROR)
+        bool repaired = trees_has(order->details.order_id);
+        if (order_ended(order) || (order->state == ORDER_ERROR && !repaired))
             continue;
         *ret_why = wrong("stuck: %.*s is %s", TEXT_ARG(order->details.order_id),
                          order_state_name(order->state));
@@ -202,7 +204,7 @@ static int64_t count_effects(struct world *world)
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         for (int32_t p = 0; p < world->partitions; p++)
             count += log_end(world, topics[i], p);
-    return count;
+    return count + trees_count_messages(world);
 }
 
 /* Without a supervisor, no deadline leads to anything. */
@@ -255,6 +257,7 @@ static void let_go_on(struct world *world)
     for (int i = 0; i < 20; i++)
         agent_answer(world, 90);
     supervise(world, false);
+    trees_go_on(world);
 }
 
 static const char *make_peace(struct world *world)
@@ -266,6 +269,7 @@ static const char *make_peace(struct world *world)
         failed = step_world(world, 200);
         if (failed != NULL || round % 4 != 0)
             continue;
+        trees_reset_purged(world);
         enum rest rest = rest_of(world, &why);
         if (rest == REST_ENDED && broker_memory_settle(world->kafka, 1) == 0)
             break;
@@ -291,6 +295,8 @@ static const char *make_peace(struct world *world)
         rest(world);
     for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
         failed = check_ends(world, p);
+    if (failed == NULL)
+        failed = trees_check(world);
     if (failed == NULL)
         failed = upgrade_check_alerts(world);
     if (failed == NULL)
@@ -320,12 +326,9 @@ static void draw_faults(struct world *world)
     world->store_fail_permille = dice_percent(&world->dice, 20) ? 200 : 0;
 }
 
-const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t steps)
+static const char *play(struct world *world, uint32_t steps)
 {
-    struct world *world = world_new(run, seed, seed % 8 == 0 ? 2 : 1);
     const char *failed = NULL;
-    draw_faults(world);
-    chaos_draw(world);
     /* A service remembers keys for as long as an order is kept, not for the seconds of an order
      * that expires here. Nor does it forget what a log has lost. */
     bool ledger = dice_percent(&world->chaos.later, LEDGER_PERCENT);
@@ -337,13 +340,34 @@ const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t
         instance_take(world, &world->instances[0], p);
     for (uint32_t i = 0; i < steps && failed == NULL; i++) {
         act(world);
+        if (world->trees != NULL)
+            trees_act(world);
         chaos_act(world);
         failed = step_world(world, dice_roll(&world->dice, 40));
         if (failed == NULL && i % REQUESTS_EVERY == 0)
             failed = check_requests(world);
+        if (failed == NULL && i % REQUESTS_EVERY == 0)
+            failed = trees_check_deadlines(world);
     }
     if (failed == NULL)
         failed = make_peace(world);
     world_free(world);
     return failed;
+}
+
+const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t steps)
+{
+    struct world *world = world_new(run, seed, seed % 8 == 0 ? 2 : 1);
+    draw_faults(world);
+    chaos_draw(world, 0);
+    return play(world, steps);
+}
+
+const char *ownership_trees(struct ownership_run *run, uint64_t seed, uint32_t steps)
+{
+    struct world *world = world_new(run, seed, 1 + (int32_t)(seed % 3));
+    draw_faults(world);
+    trees_begin(world);
+    chaos_draw(world, trees_excludes(world));
+    return play(world, steps);
 }

@@ -8,6 +8,9 @@
  * or what went wrong in one line (static). */
 const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t steps);
 
+/* The same with sub-orders (ownership_trees.h). */
+const char *ownership_trees(struct ownership_run *run, uint64_t seed, uint32_t steps);
+
 /* ownership_poison.c. A process with several partitions, and commands that crash the process
  * that decides them: they are quarantined, and no others are. */
 const char *ownership_poison(struct ownership_run *run, uint64_t seed);

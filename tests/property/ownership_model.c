@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_model.h"
+#include "tests/property/ownership_trees.h"
 #include "tests/property/ownership_upgrade.h"
 #include "tests/property/ownership_versions.h"
 
@@ -56,8 +57,7 @@ const struct model_order *model_find_order(const struct model *model, struct tex
     return NULL;
 }
 
-/* Room for one more element behind `count`. */
-static void *grow(void *elements, uint32_t count, uint32_t *size, size_t element_size)
+void *model_grow(void *elements, uint32_t count, uint32_t *size, size_t element_size)
 {
     if (count < *size)
         return elements;
@@ -79,7 +79,7 @@ static struct model_order *add_order(struct model *model, struct text order_id)
     if (found != NULL)
         return found;
     model->orders =
-        grow(model->orders, model->order_count, &model->order_size, sizeof(*model->orders));
+        model_grow(model->orders, model->order_count, &model->order_size, sizeof(*model->orders));
     struct model_order *order = &model->orders[model->order_count++];
     *order = (struct model_order){.id = order_id};
     return order;
@@ -114,17 +114,29 @@ static const char *set_version(struct model *model, const struct decision *decis
                                uint32_t version)
 {
     struct model_order *order = add_order(model, decision->order_id);
-    order->workflow = world_workflow(model->world, version);
+    if (!trees_has(decision->order_id))
+        order->workflow = world_workflow(model->world, version);
     return order->workflow != NULL ? NULL
                                    : wrong("%.*s has version %u, which is not deployed",
                                            TEXT_ARG(decision->order_id), version);
 }
 
+static const char *accept(struct model *model, const struct decision *decision, int64_t offset,
+                          const struct order_details *details)
+{
+    struct model_order *order = add_order(model, decision->order_id);
+    order->accepted_offset = offset;
+    order->parent = details->parent;
+    if (trees_has(decision->order_id))
+        order->workflow = trees_workflow(model->world, details);
+    return set_version(model, decision, details->workflow_version);
+}
+
 static void add_request(struct model *model, const struct model_attempt *attempt, int64_t offset,
                         bool extension)
 {
-    model->requests =
-        grow(model->requests, model->request_count, &model->request_size, sizeof(*model->requests));
+    model->requests = model_grow(model->requests, model->request_count, &model->request_size,
+                                 sizeof(*model->requests));
     model->requests[model->request_count++] =
         (struct model_request){.decision_offset = offset,
                                .attempt = (uint32_t)(attempt - model->attempts),
@@ -148,8 +160,8 @@ static const char *start(struct model *model, const struct decision *decision, i
     if (started->complete_by <= decision->decided_at || started->margin_ms != MARGIN_MS)
         return wrong("%.*s/%.*s: complete by %lld", TEXT_ARG(decision->order_id),
                      TEXT_ARG(started->ref.step), (long long)started->complete_by);
-    model->attempts =
-        grow(model->attempts, model->attempt_count, &model->attempt_size, sizeof(*model->attempts));
+    model->attempts = model_grow(model->attempts, model->attempt_count, &model->attempt_size,
+                                 sizeof(*model->attempts));
     struct model_attempt *attempt = &model->attempts[model->attempt_count++];
     *attempt = (struct model_attempt){.order = order,
                                       .ref = started->ref,
@@ -176,11 +188,24 @@ static const char *extend(struct model *model, const struct decision *decision, 
     return NULL;
 }
 
+/* The step has no attempts, but sub-orders. */
+static bool has_suborders(const struct model_order *order, struct text step)
+{
+    for (uint32_t i = 0; order->workflow != NULL && i < order->workflow->step_count; i++)
+        if (text_equal(order->workflow->steps[i].name, step))
+            return order->workflow->steps[i].kind == STEP_KIND_SUBORDERS;
+    return false;
+}
+
 /* I6: at most one end; I8: no timeout before its time. */
 static const char *end_attempt(struct model *model, const struct decision *decision,
                                const struct event *event)
 {
     const struct attempt_ref *ref = event_ref(event);
+    if (event->kind == EVENT_STEP_SUCCEEDED && ref->direction == DIRECTION_DO)
+        add_output(model, decision->order_id, ref->step, event->step_succeeded.output);
+    if (has_suborders(add_order(model, decision->order_id), ref->step))
+        return NULL;
     struct model_attempt *attempt = find_attempt(model, place_of(model, decision->order_id), ref);
     if (attempt == NULL || attempt->ended)
         return wrong("%.*s/%.*s attempt %u ends and does not run", TEXT_ARG(decision->order_id),
@@ -191,8 +216,6 @@ static const char *end_attempt(struct model *model, const struct decision *decis
         return wrong("%.*s/%.*s times out %lld ms early", TEXT_ARG(decision->order_id),
                      TEXT_ARG(ref->step),
                      (long long)(attempt->complete_by + attempt->margin_ms - decision->decided_at));
-    if (event->kind == EVENT_STEP_SUCCEEDED && ref->direction == DIRECTION_DO)
-        add_output(model, decision->order_id, ref->step, event->step_succeeded.output);
     return NULL;
 }
 
@@ -231,7 +254,7 @@ static const char *take_event(struct model *model, const struct decision *decisi
 {
     switch ((int)event->kind) {
     case EVENT_ORDER_ACCEPTED:
-        return set_version(model, decision, event->order_accepted.details.workflow_version);
+        return accept(model, decision, offset, &event->order_accepted.details);
     case EVENT_ORDER_MIGRATED:
         return set_version(model, decision, event->order_migrated.workflow_version);
     case EVENT_ORDER_PROCESSED:
@@ -290,19 +313,24 @@ static enum status_kind status_of_order(const struct event *event)
 
 static bool is_about_a_step(enum event_kind kind)
 {
-    return event_is_of_step(kind) && kind != EVENT_STEP_QUEUED;
+    return event_is_of_step(kind) && kind != EVENT_STEP_QUEUED &&
+           kind != EVENT_SUBORDERS_SUBMITTED && kind != EVENT_SUBORDERS_ASKED;
 }
 
 static enum status_kind status_of(const struct decision *decision)
 {
     enum status_kind status = STATUS_KIND_COUNT;
     bool steps = false;
+    /* Unless it ends at once: without expressions no step with sub-orders begins. */
+    bool received =
+        decision->events[0].kind == EVENT_ORDER_ACCEPTED &&
+        (decision->order_state == ORDER_PENDING || decision->order_state == ORDER_PROCESSING);
     if (decision->reply_to.size == 0)
         return STATUS_KIND_COUNT;
+    if (received)
+        return STATUS_RECEIVED;
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const struct event *event = &decision->events[i];
-        if (event->kind == EVENT_ORDER_ACCEPTED)
-            return STATUS_RECEIVED;
         enum status_kind kind = status_of_order(event);
         status = kind != STATUS_KIND_COUNT ? kind : status;
         steps = steps || is_about_a_step(event->kind);
@@ -423,6 +451,7 @@ static const char *take_decision(struct model *model, const struct decision *dec
     if (failed != NULL)
         return failed;
     expect(model, decision, offset);
+    model_note_sender(model, decision, offset);
     model->next_sequence++;
     model->last_command = decision->command_offset;
     model->newest_decided_at = decision->decided_at;
@@ -476,6 +505,19 @@ static const char *take_expiry(struct model *model, const struct expiry *expiry,
         count += goes;
     }
     return count > 0 ? NULL : wrong("events@%lld has no order expire", (long long)offset);
+}
+
+/* ---- Resets ---- */
+
+/* It is where its operator has found the log. Commands before the next one are gone. */
+static void take_reset(struct model *model, const struct partition_reset *reset)
+{
+    model->claimed = false;
+    for (int64_t i = model->last_command + 1; i < reset->next_command_offset; i++)
+        if (i < model->outcome_count)
+            model->outcomes[i].purged = true;
+    if (reset->next_command_offset >= 0)
+        model->last_command = reset->next_command_offset - 1;
 }
 
 /* ---- the walk ---- */
@@ -551,7 +593,7 @@ const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
         } else if (record.kind == RECORD_EXPIRY) {
             failed = take_expiry(ret_model, &record.expiry, at);
         } else if (record.kind == RECORD_RESET && record.reset.expected_offset == at) {
-            ret_model->claimed = false;
+            take_reset(ret_model, &record.reset);
         } else if (record.kind == RECORD_DECISION) {
             failed = take_decision(ret_model, &record.decision, at);
         }
@@ -564,6 +606,7 @@ void model_free(struct model *model)
     free(model->outcomes);
     free(model->attempts);
     free(model->requests);
+    free(model->senders);
     for (uint32_t i = 0; i < model->order_count; i++)
         free(model->orders[i].rules);
     free(model->orders);

@@ -22,6 +22,7 @@ struct model_outcome {
     enum model_alert alert;
     struct text alert_code;
     bool dead;
+    bool purged; /* it was gone before it could be decided, and a Reset skips it */
     bool status_seen;
     bool alert_seen;
     bool dead_seen;
@@ -57,8 +58,15 @@ struct model_order {
     const struct workflow *workflow; /* of its present version; NULL: never accepted */
     struct step_output outputs[WORKFLOW_STEPS_MAX];
     uint32_t output_count;
+    /* Of sub-orders and their parents. */
+    int64_t accepted_offset;
+    const struct order_parent *parent; /* NULL: none */
+    bool held;                         /* it is, or was */
+    struct text output;
     struct rules *rules; /* NULL: never accepted, or not followed */
 };
+
+struct model_sender;
 
 /* A log walked from its start. Texts are in the world's scratch arena. */
 struct model {
@@ -86,6 +94,9 @@ struct model {
     struct model_order *orders;
     uint32_t order_count;
     uint32_t order_size;
+    struct model_sender *senders; /* Decisions from which messages come; see ownership_messages.c */
+    uint32_t sender_count;
+    uint32_t sender_size;
 };
 
 /* Walks events[partition] from its start to its end; NULL, or which rule the log breaks. `rare`
@@ -102,6 +113,12 @@ const struct model_order *model_find_order(const struct model *model, struct tex
 struct model_order *model_order_of(struct model *model, struct text order_id);
 /* What the step put out, or an empty text. */
 struct text model_output(const struct model_order *order, struct text step);
+/* Room for one more element behind `count`. */
+void *model_grow(void *elements, uint32_t count, uint32_t *size, size_t element_size);
+/* ownership_messages.c. The Decision counts, and has been taken. */
+void model_note_sender(struct model *model, const struct decision *decision, int64_t offset);
+/* The same file. What the orders of the partition have told others is what was decided. */
+const char *model_check_messages(struct model *model);
 /* ownership_rules.c. The Decision counts, and is the one that its command deserves. */
 const char *model_follow_rules(struct model *model, const struct decision *decision);
 

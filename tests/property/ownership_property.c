@@ -5,6 +5,7 @@
 #include "tests/lib/seed.h"
 #include "tests/property/ownership_history.h"
 #include "tests/property/ownership_run.h"
+#include "tests/property/ownership_trees.h"
 
 #include <criterion/criterion.h>
 
@@ -15,7 +16,9 @@ enum {
     SLICES = 4,
     POISON_SHARE = 100,
     LOG_FAULT_SHARE = 50,
-    ISOLATION_SHARE = 40
+    ISOLATION_SHARE = 40,
+    TREES_SHARE = 20,
+    TREES_STEPS = 80
 };
 
 static const char *history(struct ownership_run *run, uint64_t seed)
@@ -35,11 +38,10 @@ static void run_cases(uint64_t seed, uint64_t cases,
 static void run_slice(uint32_t slice)
 {
     struct ownership_sometimes sometimes;
-    uint64_t all = seed_cases(CASES);
-    uint64_t cases = all / SLICES + (slice < all % SLICES);
-    run_cases(seed_first() + slice * (all / SLICES + 1), cases, history, &sometimes);
+    struct seed_range range = seed_slice(CASES, slice, SLICES);
+    run_cases(range.first, range.count, history, &sometimes);
     sometimes_print(&sometimes);
-    const char *never = all >= CASES ? sometimes_never(&sometimes) : NULL;
+    const char *never = range.count >= CASES / SLICES ? sometimes_never(&sometimes) : NULL;
     cr_assert_null(never, "no case met this, so the run proves little: %s", never);
 }
 
@@ -61,6 +63,21 @@ Test(ownership, stores_equal_a_fold_of_the_log_slice_3)
 Test(ownership, stores_equal_a_fold_of_the_log_slice_4)
 {
     run_slice(3);
+}
+
+static const char *trees(struct ownership_run *run, uint64_t seed)
+{
+    return ownership_trees(run, seed, TREES_STEPS);
+}
+
+Test(ownership, agrees_on_suborders)
+{
+    struct ownership_sometimes sometimes;
+    uint64_t all = seed_cases(CASES);
+    run_cases(seed_first(), all / TREES_SHARE + 1, trees, &sometimes);
+    trees_print(&sometimes);
+    const char *never = all >= CASES ? trees_never(&sometimes) : NULL;
+    cr_assert_null(never, "no case met this, so the run proves little: %s", never);
 }
 
 Test(ownership, quarantines_only_the_command_that_crashes_its_owner)

@@ -101,7 +101,8 @@ static struct sums sums_of_fold(struct world *world, const struct fold *fold)
     for (uint32_t i = 0; i < fold->order_count; i++) {
         const struct order *order = &fold->orders[i];
         for (uint32_t s = 0; s < order->step_count; s++) {
-            sums.running += order->steps[s].state == STEP_PROCESSING;
+            sums.running +=
+                order->steps[s].state == STEP_PROCESSING && order->steps[s].suborders == NULL;
             sums.waiting += order_step_queued(order, &order->steps[s]);
         }
     }

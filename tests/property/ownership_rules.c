@@ -3,6 +3,7 @@
  * the one that its command deserves. That covers the grammar of events (I3), the order of steps
  * (I4), attempts and their outcomes (I5, I6, I7), compensation (I9) and thresholds (I10). */
 #include "tests/property/ownership_model.h"
+#include "tests/property/ownership_trees.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -108,6 +109,10 @@ const char *model_follow_rules(struct model *model, const struct decision *decis
     struct error error;
     if (decision->events[0].kind == EVENT_COMMAND_DEAD_LETTERED)
         return NULL;
+    if (trees_has(decision->order_id)) { /* trees-property follows them */
+        trees_see_decision(world, decision);
+        return NULL;
+    }
     bool found = broker_memory_record(world->kafka, "p.commands", model->partition,
                                       decision->command_offset, &bytes);
     if (!found || codec_decode(world->run->codec, bytes.value, true, &world->scratch.arena, &record,

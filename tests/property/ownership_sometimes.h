@@ -89,12 +89,29 @@ enum sometimes {
     SOMETIMES_COUNT
 };
 
+/* The same of sub-orders (ownership_trees.h). */
+enum trees_seen {
+    TREES_SEEN_HELD,       /* a sub-order waits for its parent */
+    TREES_SEEN_KEPT,       /* one ends */
+    TREES_SEEN_UNDONE,     /* or is undone */
+    TREES_SEEN_GENERATION, /* an item is done again */
+    TREES_SEEN_RECALLED,   /* a step of a parent */
+    TREES_SEEN_ASKED,
+    TREES_SEEN_STATED,  /* a held order, in a log that is trimmed */
+    TREES_SEEN_STOPPED, /* a partition of commands, for days */
+    TREES_SEEN_PURGED,  /* commands, before they were decided */
+    TREES_SEEN_TOO_OLD, /* a submission */
+    TREES_SEEN_EXPIRED, /* a sub-order that its parent remembers */
+    TREES_SEEN_COUNT
+};
+
 /* Where a process died: a failpoint between two steps of claim, fold, cycle or emission. */
 enum { CRASH_POINTS = 25 };
 
 struct ownership_sometimes {
     uint64_t counts[SOMETIMES_COUNT];
     uint64_t crashes[CRASH_POINTS];
+    uint64_t trees[TREES_SEEN_COUNT];
     uint64_t rare[RARE_COUNT]; /* of single orders, see engine_rules.h */
 };
 

@@ -12,6 +12,7 @@
 #include "tests/property/ownership_ledger.h"
 #include "tests/property/ownership_supervisor.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trees.h"
 #include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 #include "tests/property/ownership_workflow.h"
@@ -231,6 +232,7 @@ void world_free(struct world *world)
     free(world->watcher);
     upgrade_free(world);
     deployments_free(world);
+    trees_free(world);
     tail_free(world);
     trim_free(world);
     ledger_free(world->ledger);

@@ -22,6 +22,7 @@
  *     ownership_expiry     orders that expire, and are submitted again
  *     ownership_tail       logs that lose their tail while all this goes on
  *     ownership_trim       logs that lose their beginning, by their owners
+ *     ownership_trees      sub-orders; ownership_messages: what they and their parents send
  *     ownership_garbage    records in the log that stop its readers
  *     ownership_upgrade    processes of two versions; ownership_versions: what the older one cannot
  *                          read
@@ -150,7 +151,7 @@ struct garbage {
 
 /* A StepRequest that the agent has got. */
 struct request {
-    char order_id[16];
+    char order_id[48];
     char step[16];
     enum direction direction;
     uint32_t attempt;
@@ -188,6 +189,7 @@ struct world {
     const struct workflow *versions[VERSIONS_MAX]; /* all of them, these two too */
     uint32_t version_count;
     struct deployments *deployments; /* NULL: there was only the first one */
+    struct trees *trees;             /* NULL: no order has sub-orders */
     struct tail *tail;               /* NULL: no log has lost any */
     uint32_t orders;                 /* submitted so far */
     struct garbage garbage[GARBAGE_MAX];

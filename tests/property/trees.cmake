@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Orders within orders under random histories.
+# Trees of orders under random histories.
 
 reeve_test(trees-property
     SOURCES
+        engine_digest.c
         engine_random.c
         trees_agents.c
         trees_property.c
@@ -12,5 +13,5 @@ reeve_test(trees-property
         trees_senders.c
         trees_workflow.c
         trees_world.c
-    LIBS reeve-test-seed reeve-test-engine reeve-workflow
+    LIBS reeve-test-seed reeve-test-engine reeve-workflow reeve-schemas
     TIMEOUT 600)

@@ -7,17 +7,17 @@
  * REEVE_SEED repeats a run: each case has the seed after the one before. REEVE_PROPERTY_CASES is
  * the number of cases. */
 #include "tests/lib/seed.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/trees_rules.h"
 #include "tests/property/trees_workflow.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Four slices, because Criterion runs tests in parallel. */
-enum { CASES = 80000, SLICES = 4, ENOUGH_CASES = 20000, REST_MAX = 100000, KEPT_BYTES = 1 << 26 };
+enum { CASES = 80000, SLICES = 4, ENOUGH_CASES = 20000, REST_MAX = 100000 };
 /* Deadlines in a row that change nothing, for each order; and how often operators try. */
 enum { VAIN_MAX = 12, ROUNDS_MAX = 100 };
 
@@ -209,30 +209,28 @@ static void check_rare(uint64_t cases)
     }
 }
 
+static void expect_right(uint64_t seed)
+{
+    run_case(seed);
+    if (world_is_wrong()) {
+        char *told = world_tell();
+        fprintf(stderr, "%s\n", told);
+        free(told);
+        cr_assert_fail("%s", world.wrong);
+    }
+    world_end();
+}
+
 static void run_slice(uint32_t slice)
 {
-    uint64_t all = seed_cases(CASES);
-    uint64_t cases = all / SLICES + (slice < all % SLICES);
-    uint64_t seed = seed_first() + slice * (all / SLICES + 1);
-    /* Each case gets new memory; half of the time would go into its pages. */
-    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    for (uint64_t i = 0; i < cases; i++) {
-        seed_begin(seed + i);
-        run_case(seed + i);
-        if (world_is_wrong()) {
-            char *told = world_tell();
-            fprintf(stderr, "%s\n", told);
-            free(told);
-            cr_assert_fail("%s", world.wrong);
-        }
-        world_end();
-        seed_end();
-    }
+    struct seed_range range = seed_slice(CASES, slice, SLICES);
+    seed_run(range, expect_right);
     printf("%" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " decisions about %" PRIu64
            " orders: %" PRIu64 " Processed, %" PRIu64 " Compensated\n",
-           cases, seed, decisions, orders, endings[ORDER_PROCESSED], endings[ORDER_COMPENSATED]);
-    check_rare(cases);
+           range.count, range.first, decisions, orders, endings[ORDER_PROCESSED],
+           endings[ORDER_COMPENSATED]);
+    digest_print();
+    check_rare(range.count);
 }
 
 Test(trees_property, keeps_the_rules_in_random_trees_slice_1)

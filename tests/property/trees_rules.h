@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of orders within orders, written from docs/design/decisions/0018-suborders.md and
+/* What must hold of trees of orders, written from docs/design/decisions/0018-suborders.md and
  * not from the engine: what is wrong goes to world_say(). */
 #ifndef TESTS_PROPERTY_TREES_RULES_H
 #define TESTS_PROPERTY_TREES_RULES_H

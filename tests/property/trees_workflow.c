@@ -41,9 +41,11 @@ static void put_indent(struct file *file, uint32_t depth)
 
 static void put_retry(struct file *file, uint32_t depth)
 {
+    uint32_t interval = 1 + dice_roll(file->dice, 3);
+    uint32_t attempts = 1 + dice_roll(file->dice, 3);
     put_indent(file, depth);
     put(file, "  Retry: [{ErrorEquals: [States.ALL], IntervalSeconds: %u, MaxAttempts: %u}]\n",
-        1 + dice_roll(file->dice, 3), dice_roll(file->dice, 3) + 1);
+        interval, attempts);
 }
 
 /* `kept`: there is no way back from the step. */
@@ -59,10 +61,10 @@ static void put_failure(struct file *file, uint32_t depth, bool kept, bool may_c
     put(file, "  OnExhausted: %s\n", kept || dice_percent(file->dice, 25) ? "error" : "compensate");
     if (!dice_percent(file->dice, 20))
         return;
+    const char *error = dice_percent(file->dice, 50) ? "States.ALL" : "Declined";
+    uint32_t choice = dice_roll(file->dice, count);
     put_indent(file, depth);
-    put(file, "  Catch: [{ErrorEquals: [%s], Next: %s}]\n",
-        dice_percent(file->dice, 50) ? "States.ALL" : "Declined",
-        next[dice_roll(file->dice, count)]);
+    put(file, "  Catch: [{ErrorEquals: [%s], Next: %s}]\n", error, next[choice]);
 }
 
 static void put_task(struct file *file, uint32_t depth, bool kept, bool may_be_undone)

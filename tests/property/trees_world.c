@@ -5,6 +5,7 @@
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_print.h"
+#include "tests/property/engine_digest.h"
 #include "tests/property/trees_rules.h"
 #include "tests/property/trees_workflow.h"
 
@@ -155,6 +156,7 @@ static void decide(uint32_t number, const struct command *cmd)
     struct logged *logged = add_logged(number, cmd);
     struct decision *decision = &logged->decision;
     engine_decide_and_apply(member != NULL ? before : NULL, cmd, &input, arena, decision, &seen);
+    digest_add(decision);
     decision->offset = partition->log_count - 1;
     seen.accepted_offset = member != NULL ? before->accepted_offset : decision->offset;
     seen.stated_offset = member != NULL ? before->stated_offset : decision->offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders within orders on several partitions, decided by the engine. What one tells another is made
+/* Trees of orders on several partitions, decided by the engine. What one tells another is made
  * of the newest row, target by target, as the emitter does it; it may be lost, come late, or come
  * again: a takeover emits a part of the log once more, and a zombie holds copies that it made of an
  * older row.

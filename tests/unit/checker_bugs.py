@@ -2,6 +2,7 @@
 """One planted bug, at least, for each rule of the checker: what has to be found, and where."""
 
 from checker_stories import *  # noqa: F403
+from checker.signals import check_signals
 from checker_trees import TREE_BUGS
 
 HEIR = at(15, "Compensating", *UNDOING)
@@ -528,6 +529,8 @@ SENT_BUGS = {
         changed(ALERTS, 0, decided_at=0))),
     "an alert is closed instead of raised": ("I13: is not the Decision's", lambda: alert_findings(
         changed(ALERTS, 0, raised=False))),
+    "an alert of another tree": ("I13: o is not in the tree of x", lambda: alert_findings(
+        changed(ALERTS, 0, root="x"))),
     "an alert is lost": ("I1: its alert is not there", lambda: alert_findings(ALERTS[:1])),
     "a quarantine without an alert": ("I1: its alert is not there", lambda: effects.missing_alerts(
         folded(at(0, "Pending", dead(quarantined=True), order_id="")), [])),
@@ -571,5 +574,36 @@ LEDGERS = {
         UNDONE, call())),
 }
 
+SIGNALLED = [*ASKED_MANAGERS, at(9, "Processing", passed("W", "2", "ann"), awaiting("V"))]
+SIGNALLED_EARLY = [
+    at(0, "Processing", *begun(AWAITS), started("S")), at(2, "Processing", signal("W", "2", True)),
+    at(3, "Processing", succeeded("S"), passed("W", "2", "ann"), awaiting("V"))]
+
+
+def signal_findings(told, *commands):
+    """`commands`: (offset, type, fields) of those that were sent to order "o"."""
+    checkers = folded(*told)
+    findings = checker.Findings(checkers[0].findings)
+    check_signals(checkers, [sent(kind, offset, "commands", **{"order_id": "o", "step": "W",
+                                                               "groups": ["managers"], **more})
+                             for offset, kind, more in commands], findings)
+    return findings
+
+
+SIGNALS = {
+    "another group passes a step": ("I28: by a signal of ['staff'], not managers", lambda:
+                                    signal_findings(SIGNALLED, (2, "SignalOrder", {
+                                        "groups": ["staff"]}))),
+    "an early signal without a group passes a step": (
+        "I28: by a signal of [], not managers", lambda: signal_findings(
+            SIGNALLED_EARLY, (1, "SignalOrder", {"groups": []}))),
+    "a signal of another step passes a step": (
+        "I28: passes without a signal", lambda: signal_findings(
+            SIGNALLED, (2, "SignalOrder", {"step": "V"}))),
+    "an operator's command passes a step": (
+        "I28: passes without a signal", lambda: signal_findings(
+            SIGNALLED, (2, "CompleteStep", {}))),
+}
+
 BUGS = {**BY_HAND, **LOG, **ATTEMPTS, **FAILURES, **UNDOS, **ORDERS, **SENT_BUGS, **LEDGERS,
-        **TREE_BUGS}
+        **SIGNALS, **TREE_BUGS}

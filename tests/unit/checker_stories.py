@@ -423,7 +423,8 @@ def status(offset, version, time, state, **more):
 
 def alert(offset, version, time, raised, **more):
     return sent("OperatorAlert", offset, "alerts", **{
-        **position(offset, version, time), "partition": 0, "raised": raised, "code": "x", **more})
+        **position(offset, version, time), "partition": 0, "raised": raised, "code": "x",
+        "root": "", **more})
 
 
 def letter(topic="commands", offset=3, raw=b"junk", end=None, **headers):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs for test_checker.py of orders within orders: "o" with the step W, which is an order for each
+"""Logs for test_checker.py of sub-orders: "o" with the step W, which is an order for each
 item of a list, and then B. All on one partition."""
 
 from checker_stories import *  # noqa: F403

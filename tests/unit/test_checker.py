@@ -12,9 +12,10 @@ import unittest.mock
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from checker_bugs import BUGS  # noqa: E402
+from checker_bugs import (  # noqa: E402
+    BUGS, SIGNALLED, SIGNALLED_EARLY, signal_findings)
 from checker_stories import *  # noqa: E402,F403
-from checker_trees import ALL_HELD, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
+from checker_trees import ALL_HELD, ALONE, GOOD_TREES, MESSAGES, family, trees  # noqa: E402
 
 GOOD = {
     "an order is processed": [START, ONE_DONE, TWO_DONE, EXPIRED],
@@ -163,11 +164,25 @@ class CheckerTest(unittest.TestCase):
                 self.assertEqual(trees(*told), [])
         self.assertEqual(trees(*ALL_HELD, messages=MESSAGES, at_rest=False), [])
 
+    def test_finds_nothing_in_signals_of_the_right_group(self):
+        for told, offset in ((SIGNALLED, 2), (SIGNALLED_EARLY, 1)):
+            self.assertEqual(signal_findings(told, (offset, "SignalOrder", {})), [])
+            self.assertEqual(signal_findings(told), [], "the command is gone")
+
     def test_finds_nothing_in_good_effects(self):
         self.assertEqual(sent_findings(), [])
         self.assertEqual(alert_findings(ALERTS), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 3), [])
         self.assertEqual(effects.check_prompt(folded(*SENT), 0, apart_from=[0]), [])
+
+    def test_knows_the_tree_of_an_alert(self):
+        checkers = checker.fold(family(*ALONE), 1)
+        decision = checkers[0].admitted[4]
+        found = alert(4, 3, 0, True, root="o", code=decision["events"][0]["code"], **{
+            name: decision[name] for name in effects.POSITION})
+        self.assertEqual(effects.check_alerts(checkers, [found]), [])
+        found.value["root"] = ""
+        self.assertEqual(len(effects.check_alerts(checkers, [found])), 1)
 
     def test_expects_no_status_where_a_service_is_asked_again(self):
         told = [effects.implies_status(decision)

@@ -134,6 +134,14 @@ class ReferenceDocsTest(unittest.TestCase):
                 self.assertEqual(sorted(named - listed - above), [], "in the sources only")
                 self.assertEqual(sorted(listed - named - others), [], "in the rows only")
 
+    def test_error_names_of_sub_orders_are_those_of_the_sources(self):
+        named = {name for path in (ROOT / "engine").rglob("*.[ch]")
+                 for name in re.findall(r'"(Order\.\w+)"', path.read_text(encoding="utf-8"))}
+        self.assertGreater(len(named), 3)
+        for path in (ERRORS, FOLDER.parent / "use" / "workflows.md"):
+            shown = set(re.findall(r"`(Order\.\w+)`", path.read_text(encoding="utf-8")))
+            self.assertEqual(sorted(named), sorted(shown), path.name)
+
     def test_every_code_is_used(self):
         layers = ("engine", "platform", "schemas", "workflow", "rehearsal", "statestore",
                   "schedule", "kafka", "replica", "leader", "services", "cli", "tools")

@@ -63,13 +63,13 @@ static void read_await(struct workflow_compiler *compiler, struct draft *draft,
         compile_step_template(compiler, draft, fields.of[FIELD_QUESTION], "Question", 0, 0);
 }
 
-/* Nothing waits for ever. The engine relies on it, so it also applies to deployed texts. */
+/* Nothing waits forever. The engine relies on it, so it also applies to deployed texts. */
 static void check_limit(struct workflow_compiler *compiler, const struct draft *draft)
 {
     if (draft->fields.of[FIELD_TIMEOUT_SECONDS] != NULL || compiler->timeout_ms > 0)
         return;
     problems_add_error(compiler->values.problems, draft->mark,
-                       "step %.*s would await a signal for ever: set TimeoutSeconds on the step%s",
+                       "step %.*s would await a signal forever: set TimeoutSeconds on the step%s",
                        TEXT_ARG(draft->step.name),
                        compiles_body(compiler) ? ", as orders of a body have no time limit"
                                                : " or on the workflow");

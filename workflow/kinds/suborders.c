@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step that is orders of their own: one, or one for each item of a list. */
+/* A step with sub-orders: one, or one for each item of a list. */
 #include "workflow/compile.h"
 
 #include "base/json.h"

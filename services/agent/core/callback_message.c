@@ -75,8 +75,7 @@ static enum error_class read_failed(struct json_value body, struct arena *arena,
     parsed->error_name = TEXT("Callback.Failed");
     if (!take_text(body, "error", arena, &parsed->error_name) ||
         !error_name_valid(parsed->error_name))
-        return error_set(ret_error, CODE_BAD_CALLBACK,
-                         "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
+        return error_set(ret_error, CODE_BAD_CALLBACK, "error must be " ERROR_NAME_EXPECTED);
     if (!take_text(body, "message", arena, &message))
         return error_set(ret_error, CODE_BAD_CALLBACK, "message must be a string");
     parsed->error_message = agent_message(message, arena);

@@ -97,20 +97,21 @@ const struct order *api_find_order(struct http_exchange *exchange, struct api *a
 
 /* ---- lists ---- */
 
-/* The alert of the same tree that the list has already; NULL: none. */
-static json_t *find_of_tree(const json_t *alerts, const char *root)
+/* The place of the alert of the same tree that the list has already; its size: there is none. */
+static size_t find_of_tree(const json_t *alerts, const char *root)
 {
     size_t i;
-    json_t *alert;
+    const json_t *alert;
     json_array_foreach(alerts, i, alert) {
         const char *other = json_string_value(json_object_get(alert, "tree"));
         if (other != NULL && strcmp(other, root) == 0)
-            return alert;
+            break;
     }
-    return NULL;
+    return i;
 }
 
-/* Of a tree with many alerts, one is shown, the latest on the page; it counts the others. */
+/* Of a tree with many alerts, one is shown, the root's or the latest on the page; it counts the
+ * others, which are sub-orders: a list of those of the tree has all of them. */
 static json_t *one_of_each_tree(const json_t *alerts)
 {
     size_t i;
@@ -120,15 +121,18 @@ static json_t *one_of_each_tree(const json_t *alerts)
         const json_t *root = json_object_get(alert, "root");
         bool is_root = json_is_null(root);
         const char *tree = json_string_value(is_root ? json_object_get(alert, "order_id") : root);
-        json_t *shown = find_of_tree(list, tree);
-        if (shown == NULL) {
+        size_t place = find_of_tree(list, tree);
+        json_t *shown = json_array_get(list, place);
+        json_int_t others = json_integer_value(json_object_get(shown, "others")) + (shown != NULL);
+        if (shown == NULL || is_root) {
             json_codec_put(alert, "tree", json_string(tree));
-            json_codec_put(alert, "others", json_integer(0));
-            json_array_append(list, alert);
-        } else {
-            json_codec_put(shown, "others",
-                           json_integer(json_integer_value(json_object_get(shown, "others")) + 1));
+            shown = alert;
         }
+        json_codec_put(shown, "others", json_integer(others));
+        if (place == json_array_size(list))
+            json_array_append(list, shown);
+        else
+            json_array_set(list, place, shown);
     }
     json_array_foreach(list, i, alert)
         json_object_del(alert, "tree");

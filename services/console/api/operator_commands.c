@@ -10,35 +10,25 @@
 #include "schemas/json/json_codec.h"
 #include "schemas/json/signal_json.h"
 #include "services/console/api/api.h"
+#include "services/console/api/awaited_commands.h"
 #include "services/console/api/tree_commands.h"
-#include "services/console/render/render.h"
 #include "services/console/render/request_body.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <utlist.h>
 
-enum { EARLY_MAX = 64, FIELDS_MAX = 16, OFFSET_UNKNOWN = -1 };
+enum { FIELDS_MAX = 16 };
 
-/* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
- * known which one it is: those about the same order are kept until then. */
 struct operator_command {
-    struct http_pending pending; /* to come: the acknowledgement */
+    struct http_pending pending;
     struct operator_commands *commands;
-    int32_t partition;
-    int64_t offset; /* of the command; unknown while it is not acknowledged */
+    struct awaited_command *awaited; /* NULL: it is decided */
     bool is_signal;
-    struct early {
-        int64_t command_offset;
-        json_t *decision;
-    } early[EARLY_MAX];
-    uint32_t early_count;
-    char order_id[ORDER_ID_BYTES_MAX];
-    uint32_t order_id_size;
 };
 
 struct operator_commands {
     struct cluster *cluster; /* not to be used by operator_commands_free() */
+    struct awaited_commands *awaited;
     struct tree_commands *trees;
     struct http_pendings pendings;
     struct heap_arena heap;
@@ -49,42 +39,12 @@ static struct operator_command *command_of(struct http_pending *pending)
     return (struct operator_command *)pending; /* its first member */
 }
 
-static bool is_appending(const struct operator_command *command)
+static void forget(struct http_pending *pending)
 {
-    return command->pending.to_come > 0;
-}
-
-static void free_command(struct http_pending *pending)
-{
-    struct operator_command *command = command_of(pending);
-    for (uint32_t i = 0; i < command->early_count; i++)
-        json_decref(command->early[i].decision);
-    free(command);
+    awaited_command_forget(command_of(pending)->awaited);
 }
 
 /* ---- answers ---- */
-
-static bool is_refusal(const char *kind)
-{
-    static const enum event_kind refusals[] = {EVENT_COMMAND_REJECTED, EVENT_COMMAND_DEAD_LETTERED};
-    bool is = false;
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
-        is = is || strcmp(kind, event_kind_name(refusals[i])) == 0;
-    return is;
-}
-
-/* The event by which a command was refused, or became a dead letter; NULL: it was carried out. */
-static const json_t *find_refusal(const json_t *decision)
-{
-    size_t i;
-    const json_t *event;
-    json_array_foreach(json_object_get(decision, "events"), i, event) {
-        const char *kind = json_string_value(json_object_get(event, "kind"));
-        if (kind != NULL && is_refusal(kind))
-            return json_object_get(event, "data");
-    }
-    return NULL;
-}
 
 /* A signal that came before changes nothing. The others do not depend on the order's state. */
 static int status_of(const struct operator_command *command, const char *code)
@@ -103,30 +63,41 @@ static int status_of(const struct operator_command *command, const char *code)
     return 409;
 }
 
-static void resolve(struct operator_command *command, const json_t *decision)
+static void respond(const struct operator_command *command, struct http_exchange *exchange,
+                    const json_t *decision)
 {
-    struct http_exchange *exchange = http_pending_take(&command->pending);
-    const json_t *refusal = find_refusal(decision);
-    assert(exchange != NULL);
+    struct refusal refusal = awaited_command_refusal(decision);
     json_t *body = json_incref((json_t *)(uintptr_t)decision);
-    const char *code = json_string_value(json_object_get(refusal, "code"));
-    const char *reason = json_string_value(json_object_get(refusal, "reason"));
-    int status = refusal != NULL ? status_of(command, code) : 200;
+    int status = refusal.code != NULL ? status_of(command, refusal.code) : 200;
     if (status == 200) {
         http_respond_json(exchange, 200, body);
         return;
     }
-    json_t *problem =
-        http_problem_new(status, code != NULL ? text_of(code) : error_code_text(CODE_REJECTED),
-                         text_of(reason != NULL ? reason : ""));
+    json_t *problem = http_problem_new(status, text_of(refusal.code), text_of(refusal.reason));
     json_codec_put(problem, "decision", body);
     http_respond_problem(exchange, problem);
+}
+
+static void on_decided(void *ctx, uint64_t token, const json_t *decision)
+{
+    struct operator_command *command = ctx;
+    (void)token;
+    command->awaited = NULL;
+    if (decision != NULL)
+        respond(command, http_pending_take(&command->pending), decision);
+    else
+        http_pending_fail(&command->pending, 503, CODE_UNKNOWN,
+                          "the command may or may not have been accepted; check the order's "
+                          "history before you try again");
+    http_pending_settle(&command->pending);
 }
 
 static void on_late(struct http_pending *pending)
 {
     const struct operator_command *command = command_of(pending);
-    if (is_appending(command))
+    int32_t partition;
+    int64_t offset;
+    if (!awaited_command_position(command->awaited, &partition, &offset))
         http_pending_fail(pending, 504, CODE_NOT_ACKNOWLEDGED,
                           "the broker has not acknowledged the command yet; check the order's "
                           "history before you try again");
@@ -135,8 +106,8 @@ static void on_late(struct http_pending *pending)
             pending, 504, CODE_NOT_DECIDED,
             "the command is in %s[%d] at offset %lld, but no scheduler decided it within %d s: is "
             "one running (`reeve owners`)? It is decided as soon as the partition has an owner",
-            command->commands->cluster->topics.commands, command->partition,
-            (long long)command->offset, OPERATOR_COMMAND_WAIT_MS / 1000);
+            command->commands->cluster->topics.commands, partition, (long long)offset,
+            OPERATOR_COMMAND_WAIT_MS / 1000);
 }
 
 static const struct http_pending_kind command_kind = {
@@ -145,68 +116,7 @@ static const struct http_pending_kind command_kind = {
     .draining = "the command was sent, but this instance is shutting down; check the order's "
                 "history for what was decided",
     .late = on_late,
-    .free = free_command};
-
-/* ---- the log ---- */
-
-static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
-{
-    struct operator_command *command = ctx;
-    struct http_pending *pending = &command->pending;
-    (void)token;
-    pending->to_come--;
-    command->offset = offset;
-    if (error != NULL && error_is(error))
-        http_pending_fail(pending, 503, CODE_UNKNOWN,
-                          "the command may or may not have been accepted; check the order's "
-                          "history before you try again");
-    for (uint32_t i = 0; i < command->early_count && pending->exchange != NULL; i++) {
-        if (command->early[i].command_offset == offset)
-            resolve(command, command->early[i].decision);
-    }
-    http_pending_settle(pending);
-}
-
-/* The order of a command that became a dead letter is only known by its key. */
-static struct text order_of(const struct decision *decision)
-{
-    const struct event *first = &decision->events[0];
-    if (decision->event_count > 0 && first->kind == EVENT_COMMAND_DEAD_LETTERED)
-        return first->command_dead_lettered.key;
-    return decision->order_id;
-}
-
-static bool is_about(const struct operator_command *command, int32_t partition,
-                     const struct decision *decision)
-{
-    if (command->pending.exchange == NULL || command->partition != partition)
-        return false;
-    return is_appending(command)
-               ? text_equal((struct text){command->order_id, command->order_id_size},
-                            order_of(decision))
-               : command->offset == decision->command_offset;
-}
-
-void operator_commands_decided(struct operator_commands *commands, int32_t partition,
-                               int64_t offset, const struct decision *decision)
-{
-    struct http_pending *pending, *next;
-    DL_FOREACH_SAFE(commands->pendings.list, pending, next) {
-        struct operator_command *command = command_of(pending);
-        if (!is_about(command, partition, decision))
-            continue;
-        heap_arena_reset(&commands->heap);
-        json_t *rendered = render_decision(decision, partition, offset, &commands->heap.arena);
-        if (!is_appending(command)) {
-            resolve(command, rendered);
-        } else if (command->early_count < EARLY_MAX) {
-            command->early[command->early_count++] =
-                (struct early){decision->command_offset, json_incref(rendered)};
-        }
-        json_decref(rendered);
-        http_pending_settle(pending);
-    }
-}
+    .cancel = forget};
 
 /* ---- requests ---- */
 
@@ -315,22 +225,16 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
 {
     struct error error;
     struct operator_command *command = calloc(1, sizeof(*command));
-    assert(command != NULL && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
+    assert(command != NULL);
     command->commands = commands;
-    command->offset = OFFSET_UNKNOWN;
-    command->partition = broker_partition_of(cmd->order_id, commands->cluster->partition_count);
-    memcpy(command->order_id, cmd->order_id.data, cmd->order_id.size);
-    command->order_id_size = cmd->order_id.size;
     command->is_signal = cmd->kind == COMMAND_SIGNAL_ORDER;
-    if (cluster_append(commands->cluster, BROKER_PRODUCER_LOG, commands->cluster->topics.commands,
-                       command->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd,
-                       on_appended, command, 0, &error) != ERROR_OK) {
+    if (awaited_commands_send(commands->awaited, cmd, on_decided, command, 0, &command->awaited,
+                              &error) != ERROR_OK) {
         http_respond_failure(exchange, &error);
         free(command);
         return;
     }
     http_pending_begin(&commands->pendings, &command->pending, exchange, OPERATOR_COMMAND_WAIT_MS);
-    command->pending.to_come++;
 }
 
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
@@ -481,12 +385,14 @@ uint32_t operator_commands_outstanding(const struct operator_commands *commands)
 /* ---- life ---- */
 
 struct operator_commands *operator_commands_new(struct cluster *cluster,
+                                                struct awaited_commands *awaited,
                                                 struct tree_commands *trees,
                                                 void (*settled)(void *ctx), void *ctx)
 {
     struct operator_commands *commands = calloc(1, sizeof(*commands));
     assert(commands != NULL);
     commands->cluster = cluster;
+    commands->awaited = awaited;
     commands->trees = trees;
     http_pendings_init(&commands->pendings, &command_kind, cluster_loop(cluster), settled, ctx);
     heap_arena_init(&commands->heap, 16 * 1024);

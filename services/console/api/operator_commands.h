@@ -15,6 +15,7 @@
 #include "platform/http/server.h"
 #include "replica/cluster/cluster.h"
 
+struct awaited_commands;
 struct operator_commands;
 struct tree_commands;
 
@@ -27,6 +28,7 @@ enum {
 
 /* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */
 struct operator_commands *operator_commands_new(struct cluster *cluster,
+                                                struct awaited_commands *awaited,
                                                 struct tree_commands *trees,
                                                 void (*settled)(void *ctx), void *ctx);
 /* After cluster_close(): outstanding commands are answered and forgotten. */
@@ -46,9 +48,6 @@ void operator_commands_serve_signal(struct operator_commands *commands, const ch
 /* The same for POST /api/orders/{id}/settle, which is answered as what operators do. */
 void operator_commands_serve_settle(struct operator_commands *commands, const char *const fields[],
                                     struct http_exchange *exchange);
-/* An admitted Decision, just folded from events[partition]@offset. */
-void operator_commands_decided(struct operator_commands *commands, int32_t partition,
-                               int64_t offset, const struct decision *decision);
 uint32_t operator_commands_outstanding(const struct operator_commands *commands);
 
 #endif

@@ -190,14 +190,27 @@ static json_t *render_partitions(struct api *api)
     return object;
 }
 
+static json_t *render_unfinished(const uint64_t by_state[ORDER_STATE_COUNT])
+{
+    return json_integer((json_int_t)order_counts_unfinished(by_state));
+}
+
+/* Errors and the oldest order are those of sub-orders as well. */
 static void put_states(struct api *api, json_t *body)
 {
-    uint64_t by_state[ORDER_STATE_COUNT] = {0};
-    for (int32_t i = 0; i < api->partition_count; i++)
-        for (int state = 0; state < ORDER_STATE_COUNT; state++)
-            by_state[state] += console_partition_counts(api->partitions[i])->by_state[state];
-    json_codec_put(body, "by_state", render_by_state(by_state));
-    json_codec_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
+    uint64_t roots[ORDER_STATE_COUNT] = {0};
+    uint64_t suborders[ORDER_STATE_COUNT] = {0};
+    for (int32_t i = 0; i < api->partition_count; i++) {
+        const struct order_counts *counts = console_partition_counts(api->partitions[i]);
+        for (int state = 0; state < ORDER_STATE_COUNT; state++) {
+            roots[state] += counts->by_state[state];
+            suborders[state] += counts->suborders[state];
+        }
+    }
+    json_codec_put(body, "by_state", render_by_state(roots));
+    json_codec_put(body, "unfinished", render_unfinished(roots));
+    json_codec_put(body, "suborders_by_state", render_by_state(suborders));
+    json_codec_put(body, "suborders_unfinished", render_unfinished(suborders));
 }
 
 void serve_overview(struct api *api, struct http_exchange *exchange)

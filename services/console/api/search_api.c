@@ -2,6 +2,7 @@
 /* Parameters that select orders, and the answers that list or count these. */
 #include "services/console/api/search_api.h"
 
+#include "base/names.h"
 #include "platform/http/query.h"
 #include "schemas/json/json_codec.h"
 #include "schemas/json/order_json.h"
@@ -110,7 +111,7 @@ static bool is_tree(struct text attribute)
 static bool read_kinds(struct http_exchange *exchange, struct search *search)
 {
     int64_t all = 0;
-    bool suborders = order_counts_is_body(search->workflow);
+    bool suborders = workflow_name_is_body(search->workflow);
     if (!http_query_int(exchange, "all", 0, 0, 1, &all))
         return false;
     for (uint32_t i = 0; i < search->attribute_count; i++)

@@ -6,9 +6,29 @@
 #include "platform/http/query.h"
 #include "schemas/json/json_codec.h"
 
-enum { ITEMS_LIMIT = 100, REASON_SIZE = ERROR_MESSAGE_SIZE + 64 };
+/* A page ends after as much time, or as many bytes of outputs. */
+enum {
+    ITEMS_MAX = 100,
+    OUTPUT_BYTES = 128 * 1024,
+    BUDGET_US = 20000,
+    TIME_EACH = 16,
+    REASON_SIZE = ERROR_MESSAGE_SIZE + 64
+};
 
 /* ---- one of them ---- */
+
+struct suborder_reader suborder_reader_of(struct api *api)
+{
+    int64_t now_us = clock_mono_us(api->cluster->service->clock);
+    return (struct suborder_reader){
+        .api = api, .arena = &api->scratch.arena, .until_us = now_us + BUDGET_US};
+}
+
+bool suborder_reader_is_spent(struct suborder_reader *reader)
+{
+    return ++reader->read % TIME_EACH == 0 &&
+           clock_mono_us(reader->api->cluster->service->clock) >= reader->until_us;
+}
 
 static const struct order *read_order(struct suborder_reader *reader, struct text order_id)
 {
@@ -84,26 +104,28 @@ void suborder_put_state(json_t *object, const struct suborder *suborder)
 /* ---- a page of them ---- */
 
 /* Its parent keeps the output only until the step is done; the order itself until it expires. */
-static json_t *output_of(const struct suborder_item *item, const struct suborder *suborder)
+static struct text output_of(const struct suborder_item *item, const struct suborder *suborder)
 {
-    struct text output = item->output;
-    if (text_empty(output) && suborder->order != NULL)
-        output = suborder->order->output;
-    return json_codec_json(output);
+    if (text_empty(item->output) && suborder->order != NULL)
+        return suborder->order->output;
+    return item->output;
 }
 
+/* Adds the size of its output. */
 static json_t *suborder_json(struct suborder_reader *reader, const struct order *order,
-                             const struct step *step, uint32_t number)
+                             const struct step *step, uint32_t number, uint32_t *output_bytes)
 {
     json_t *object = json_object();
     const struct suborder_item *item = &step->suborders->items[number];
     heap_arena_reset(&reader->api->scratch);
     struct text order_id = suborder_id(order, step, number, reader->arena);
     struct suborder suborder = suborder_find(reader, item, order_id);
+    struct text output = output_of(item, &suborder);
+    *output_bytes += output.size;
     suborder_put_item(object, step, number, order_id);
     suborder_put_state(object, &suborder);
     json_codec_put(object, "submitted_at", json_codec_time_or_null(item->submitted_at));
-    json_codec_put(object, "output", output_of(item, &suborder));
+    json_codec_put(object, "output", json_codec_json(output));
     return object;
 }
 
@@ -121,7 +143,7 @@ static bool read_page(struct http_exchange *exchange, struct page *ret_page)
            http_query_enum(exchange, "state", &item_state_names, &ret_page->has_state,
                            &ret_page->state) &&
            http_query_int(exchange, "from", 0, 0, SUBORDERS_MAX, &ret_page->from) &&
-           http_query_int(exchange, "limit", ITEMS_LIMIT, 1, SUBORDERS_MAX, &ret_page->limit);
+           http_query_int(exchange, "limit", ITEMS_MAX, 1, ITEMS_MAX, &ret_page->limit);
 }
 
 /* NULL after the exchange was answered. */
@@ -146,10 +168,16 @@ static void put_page(struct suborder_reader *reader, const struct order *order,
 {
     const struct suborders *suborders = step->suborders;
     json_t *list = json_array();
+    uint32_t bytes = 0;
     uint32_t i = (uint32_t)page->from;
-    for (; i < suborders->item_count && json_array_size(list) < (size_t)page->limit; i++)
-        if (!page->has_state || suborders->items[i].state == page->state)
-            json_array_append_new(list, suborder_json(reader, order, step, i));
+    bool ends = false;
+    for (; i < suborders->item_count && !ends; i++) {
+        if (page->has_state && suborders->items[i].state != page->state)
+            continue;
+        json_array_append_new(list, suborder_json(reader, order, step, i, &bytes));
+        ends = json_array_size(list) == (size_t)page->limit || bytes >= OUTPUT_BYTES ||
+               suborder_reader_is_spent(reader);
+    }
     while (page->has_state && i < suborders->item_count && suborders->items[i].state != page->state)
         i++;
     json_codec_put(body, "step", json_codec_text(step->name));
@@ -163,7 +191,7 @@ void serve_suborders(struct api *api, struct http_exchange *exchange)
 {
     struct text order_id;
     struct page page = {.limit = 0};
-    struct suborder_reader reader = {.api = api, .arena = &api->scratch.arena};
+    struct suborder_reader reader = suborder_reader_of(api);
     if (!api_read_order_id(exchange, &order_id) || !read_page(exchange, &page))
         return;
     const struct order *order = api_find_order(exchange, api, order_id);

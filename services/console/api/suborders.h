@@ -16,9 +16,15 @@ struct suborder {
 struct suborder_reader {
     struct api *api;
     struct arena *arena;
+    uint32_t read;
+    int64_t until_us;
     struct console_partition *damaged; /* NULL: none */
     struct error error;
 };
+
+struct suborder_reader suborder_reader_of(struct api *api);
+/* Asked after each order: the answer has taken its time, and ends there. */
+bool suborder_reader_is_spent(struct suborder_reader *reader);
 
 /* True after the exchange was answered, since a store is damaged, which is dropped then. */
 bool suborder_respond_damaged(struct suborder_reader *reader, struct http_exchange *exchange);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/orders/{id}/tree: the order with its sub-orders on all levels. They are read level by
- * level, so that a bound on their number leaves out the lowest ones. */
+ * level, so that the bounds on their number and on the time leave out the lowest ones. */
 #include "services/console/api/suborders.h"
 
 #include "platform/http/query.h"
@@ -14,7 +14,8 @@ enum { NODES_MAX = 1000, LEVELS_MAX = ORDER_DEPTH_MAX - 1 };
 
 /* An order of the tree that is still to be read. */
 struct node {
-    json_t *json; /* borrowed from the list that it is in */
+    json_t *list; /* borrowed; NULL: the one that was asked for */
+    json_t *json; /* borrowed from that list, the last one of it that is not read */
     struct suborder_item item;
     int64_t level; /* 0: the one that was asked for */
     char order_id[ORDER_ID_BYTES_MAX];
@@ -49,7 +50,8 @@ static void add_node(struct tree *tree, json_t *list, const struct node *parent,
     struct node *node = &tree->nodes[tree->count++];
     struct text id = suborder_id(order, step, number, tree->reader.arena);
     assert(id.size <= ORDER_ID_BYTES_MAX);
-    *node = (struct node){.json = json_object(),
+    *node = (struct node){.list = list,
+                          .json = json_object(),
                           .item = step->suborders->items[number],
                           .level = parent->level + 1,
                           .order_id_size = id.size};
@@ -88,6 +90,22 @@ static void read_node(struct tree *tree, const struct node *node)
     json_codec_put(node->json, "steps", steps);
 }
 
+/* Level by level, as far as the time goes. In each list, those that were not read are the last. */
+static void read_nodes(struct tree *tree)
+{
+    uint32_t read = 0;
+    bool ends = false;
+    while (read < tree->count && !ends) {
+        read_node(tree, &tree->nodes[read++]);
+        ends = tree->reader.damaged != NULL || suborder_reader_is_spent(&tree->reader);
+    }
+    tree->more = tree->more || read < tree->count;
+    while (tree->count > read) {
+        json_t *list = tree->nodes[--tree->count].list;
+        json_array_remove(list, json_array_size(list) - 1);
+    }
+}
+
 static json_t *read_tree(struct tree *tree, const struct order *root)
 {
     json_t *body = json_object();
@@ -101,8 +119,7 @@ static json_t *read_tree(struct tree *tree, const struct order *root)
     json_codec_put(body, "generation", json_null());
     json_codec_put(body, "outcome", json_null());
     json_codec_put(body, "workflow", json_codec_text(root->details.workflow));
-    for (uint32_t i = 0; i < tree->count && tree->reader.damaged == NULL; i++)
-        read_node(tree, &tree->nodes[i]);
+    read_nodes(tree);
     json_codec_put(body, "more", json_boolean(tree->more));
     return body;
 }
@@ -111,7 +128,7 @@ void serve_tree(struct api *api, struct http_exchange *exchange)
 {
     struct text order_id;
     int64_t all = 0;
-    struct tree tree = {.reader = {.api = api, .arena = &api->scratch.arena}};
+    struct tree tree = {.reader = suborder_reader_of(api)};
     if (!api_read_order_id(exchange, &order_id) ||
         !http_query_int(exchange, "depth", LEVELS_MAX, 0, LEVELS_MAX, &tree.depth) ||
         !http_query_int(exchange, "all", 0, 0, 1, &all))

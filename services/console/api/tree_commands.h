@@ -7,9 +7,10 @@
 
 #include "services/console/api/api.h"
 
+struct awaited_commands;
 struct tree_commands;
 
-struct tree_commands *tree_commands_new(struct api *api);
+struct tree_commands *tree_commands_new(struct api *api, struct awaited_commands *awaited);
 /* After cluster_close(). NULL does nothing. */
 void tree_commands_free(struct tree_commands *trees);
 /* Answers those under way; NULL does nothing. */
@@ -19,8 +20,5 @@ void tree_commands_drain(struct tree_commands *trees);
  * command about it: CancelOrder, PauseOrder or ResumeOrder. */
 void tree_commands_begin(struct tree_commands *trees, struct http_exchange *exchange,
                          const struct command *root);
-/* An admitted Decision, just folded from events[partition]. */
-void tree_commands_decided(struct tree_commands *trees, int32_t partition,
-                           const struct decision *decision);
 
 #endif

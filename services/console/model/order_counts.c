@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/model/order_counts.h"
 
+#include "base/names.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -54,13 +56,8 @@ void order_counts_add(struct order_counts *counts, struct text workflow, uint32_
     struct order_counts_row *row = &counts->rows[at];
     assert(by >= 0 || row->by_state[state] >= (uint64_t)-by);
     row->by_state[state] += (uint64_t)by;
-    uint64_t *all = order_counts_is_body(workflow) ? counts->suborders : counts->by_state;
+    uint64_t *all = workflow_name_is_body(workflow) ? counts->suborders : counts->by_state;
     all[state] += (uint64_t)by;
-}
-
-bool order_counts_is_body(struct text workflow)
-{
-    return workflow.size > 0 && memchr(workflow.data, '/', workflow.size) != NULL;
 }
 
 void order_counts_merge(struct order_counts *counts, const struct order_counts *more)
@@ -69,6 +66,7 @@ void order_counts_merge(struct order_counts *counts, const struct order_counts *
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             order_counts_add(counts, order_counts_name(&more->rows[i]), more->rows[i].version,
                              (enum order_state)state, (int64_t)more->rows[i].by_state[state]);
+    counts->open_alerts += more->open_alerts;
 }
 
 const struct order_counts_row *order_counts_find(const struct order_counts *counts,
@@ -96,6 +94,6 @@ void order_counts_deinit(struct order_counts *counts)
 
 uint64_t order_counts_unfinished(const uint64_t by_state[ORDER_STATE_COUNT])
 {
-    return by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] + by_state[ORDER_COMPENSATING] +
-           by_state[ORDER_ERROR];
+    return by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] + by_state[ORDER_HELD] +
+           by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
 }

@@ -17,6 +17,7 @@ struct order_counts {
     uint32_t row_count;
     uint64_t by_state[ORDER_STATE_COUNT];  /* roots, over all workflows */
     uint64_t suborders[ORDER_STATE_COUNT]; /* the others: of bodies */
+    uint64_t open_alerts;                  /* of all of them */
 };
 
 /* `by` more orders of the version are in this state; negative: fewer. */
@@ -29,8 +30,6 @@ const struct order_counts_row *order_counts_find(const struct order_counts *coun
                                                  struct text workflow, uint32_t version);
 /* Of all its versions. */
 uint64_t order_counts_of_workflow(const struct order_counts *counts, struct text workflow);
-/* Whether it is of a body, and its orders are sub-orders. */
-bool order_counts_is_body(struct text workflow);
 struct text order_counts_name(const struct order_counts_row *row);
 /* Empty afterwards. */
 void order_counts_deinit(struct order_counts *counts);

@@ -119,6 +119,7 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
     }
     order_counts_add(&partition->counts, record.order_row.details.workflow,
                      record.order_row.details.workflow_version, record.order_row.state, 1);
+    partition->counts.open_alerts += record.order_row.alert_open;
     memcpy(partition->after, order_id.data, order_id.size);
     partition->after_size = order_id.size;
     return ++partition->rows < COUNT_ROWS;
@@ -147,6 +148,10 @@ static void count_some(void *ctx)
 static void count_change(struct console_partition *partition, const struct view_folded *folded)
 {
     const struct order *order = folded->order;
+    bool alert_before = folded->existed && folded->alert_before;
+    assert(!alert_before || partition->counts.open_alerts > 0);
+    partition->counts.open_alerts -= alert_before;
+    partition->counts.open_alerts += order != NULL && order->alert_open;
     if (folded->existed && order != NULL && folded->state_before == order->state &&
         folded->version_before == order->details.workflow_version)
         return;

@@ -8,6 +8,7 @@
 #include "services/console/model/search.h"
 
 #include "base/bytes.h"
+#include "base/names.h"
 #include "schemas/details.h"
 #include "services/console/model/search_plan.h"
 
@@ -390,8 +391,8 @@ static uint64_t counted(const struct order_counts *counts, const struct search *
             continue;
         if (search->workflow_version != 0 && search->workflow_version != row->version)
             continue;
-        if (search->without[order_counts_is_body(order_counts_name(row)) ? SEARCH_SUBORDERS
-                                                                         : SEARCH_ROOTS])
+        if (search->without[workflow_name_is_body(order_counts_name(row)) ? SEARCH_SUBORDERS
+                                                                          : SEARCH_ROOTS])
             continue;
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             if (!search->has_state || search->state == (enum order_state)state)

@@ -155,8 +155,7 @@ static uint64_t guess(const struct search *search, const struct search_plan *pla
                       enum search_kind kind, const struct order_counts *counts)
 {
     const uint64_t *by_state = kind == SEARCH_ROOTS ? counts->by_state : counts->suborders;
-    uint64_t active = by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] +
-                      by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
+    uint64_t active = order_counts_unfinished(by_state);
     uint64_t ended = by_state[ORDER_PROCESSED] + by_state[ORDER_COMPENSATED];
     if (plan->sort == SEARCH_BY_ID || plan->index == INDEX_SUBMITTED)
         return (active + ended) / PART_OF_RANGE;

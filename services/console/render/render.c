@@ -26,6 +26,9 @@ json_t *render_order_alert(const struct order *order, int32_t partition)
                    order->details.parent != NULL ? json_codec_text(order->details.parent->root)
                                                  : json_null());
     json_codec_put(object, "steps_in_error", steps);
+    if (order->state == ORDER_HELD) /* the alert is all that knows its code */
+        json_codec_put(object, "reason_code",
+                       json_codec_text(error_code_text(CODE_PARENT_UNKNOWN)));
     return object;
 }
 

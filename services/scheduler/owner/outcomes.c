@@ -35,6 +35,7 @@ struct outcomes {
     struct series *errors; /* known names that no policy mentions */
     struct series *attempts;
     struct series *expressions; /* that failed, by step */
+    struct metrics_counter *asks;
 };
 
 /* The labels of an attempt. */
@@ -351,6 +352,14 @@ static void put(struct outcome_list *list, const struct series *row, int64_t fro
     observation->us = (to - from) * 1000;
 }
 
+/* A step asks its sub-orders, or an order that is held asks its parent. */
+static bool asks_again(const struct decided *decided, const struct event *event)
+{
+    return event->kind == EVENT_SUBORDERS_ASKED ||
+           (event->kind == EVENT_ORDER_DEADLINE_SET && decided->before != NULL &&
+            decided->before->state == ORDER_HELD);
+}
+
 static void put_attempt(struct outcomes *outcomes, const struct decided *decided,
                         const struct attempt_ref *ref, enum attempt_outcome outcome,
                         struct text error, struct outcome_list *list)
@@ -383,6 +392,8 @@ static void put_event(struct outcomes *outcomes, const struct decided *decided,
     struct attempt_ref step;
     if (event->kind == EVENT_ORDER_ACCEPTED)
         put(list, accepted_series(outcomes, decided->workflow_name), 0, 0);
+    if (asks_again(decided, event))
+        list->observations[list->count++] = (struct observation){.counter = outcomes->asks};
     if (expression_failed(event, &step))
         put(list, expression_series(outcomes, decided->workflow_name, &step), 0, 0);
     if (ends[event->kind] != ORDER_PENDING)
@@ -429,6 +440,10 @@ struct outcomes *outcomes_new(struct metrics *metrics)
     assert(outcomes != NULL);
     assert(metrics != NULL);
     outcomes->metrics = metrics;
+    outcomes->asks = metrics_counter(
+        metrics, "reeve_suborder_asks_total",
+        "How often steps asked their sub-orders, and held orders their parents, for an answer.",
+        METRICS_NO_LABELS);
     return outcomes;
 }
 

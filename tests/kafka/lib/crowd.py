@@ -272,10 +272,13 @@ class Crowd:
             f"--- {service.name}\n{service.tail(8)}" for service in self.running("scheduler")),
             self.settled, 40)
         replies = ["replies.web"]
-        wait_for("every status, alert and dead letter is there",
+        simulated = [name for name, properties in self.agents.items()
+                     if properties.get("agent.kind", "sim") == "sim"]
+        wait_for(lambda: "every status, alert and dead letter is there, and are not: "
+                         f"{missing(self.cluster, replies)[:5]}",
                  lambda: not missing(self.cluster, replies), 20, 0.3)
         return check(self.cluster, effects=[f"requests.{name}" for name in self.agents],
-                     replies=replies, agents=self.agents) + self.verify()
+                     replies=replies, agents=simulated) + self.verify()
 
     def verify(self):
         done = self.cluster.reeve("verify", "--live", self.live, check=False, seconds=120)

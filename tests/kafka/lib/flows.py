@@ -10,25 +10,16 @@ import dataclasses
 import typing
 
 from . import paths
+from .remote import Answer
 
 FLOWS = paths.ROOT / "tests" / "unit" / "decision" / "flows"
-FILES = {"travel": FLOWS / "travel.yaml", "loan": FLOWS / "loan.yaml",
-         "order-fulfilment": FLOWS / "order-fulfilment.yaml",
+COOKBOOK = paths.ROOT / "examples" / "cookbook"
+FILES = {"travel": COOKBOOK / "travel.yaml", "small-loan": FLOWS / "small-loan.yaml",
+         "order-fulfilment": COOKBOOK / "order-fulfilment.yaml",
          "refund": paths.ROOT / "examples" / "workflows" / "refund.yaml",
          "parcel": FLOWS / "parcel.yaml"}
-AGENTS = ("flight", "hotel", "payment", "mail", "scoring", "treasury", "bank", "marketing", "stock",
-          "carrier", "warehouse")
-
-
-@dataclasses.dataclass
-class Answer:
-    """Of a service. `error`: it refuses, under this name. `not_yet`: what it says to the keys
-    before this, one each."""
-
-    output: typing.Any = None
-    error: str = ""
-    message: str = ""
-    not_yet: list = dataclasses.field(default_factory=list)
+AGENTS = ("flight", "hotel", "car", "payment", "mail", "scoring", "treasury", "bank", "marketing",
+          "stock", "carrier", "warehouse")
 
 
 @dataclasses.dataclass
@@ -60,9 +51,9 @@ def undone(names, done, **others):
     return {name: others.get(name, "Compensated" if name in done else "Skipped") for name in names}
 
 
-# ---- travel ----
+# ---- travel: without a car ----
 
-TRAVEL = ("BookFlight", "BookHotel", "Price", "Pay", "SendTickets")
+TRAVEL = ("BookFlight", "BookHotel", "Car", "Price", "Pay", "SendTickets")
 
 
 def travel(dice, name):
@@ -73,10 +64,10 @@ def travel(dice, name):
     answers = {"BookFlight": Answer({"id": f"f-{name}", "price": flight}),
                "BookHotel": Answer({"price": hotel}), "Pay": Answer({"receipt": 1})}
     total = flight + (hotel if nights else 0)
-    hotel_state = "Processed" if nights else "Skipped"
+    parts = {"BookHotel": "Processed" if nights else "Skipped", "Car": "Skipped"}
     booked = {"BookFlight", "BookHotel"} if nights else {"BookFlight"}
     inputs = {"Pay": {"amount": total, "email": mail}}
-    end = {"state": "Processed", "steps": states(TRAVEL, BookHotel=hotel_state), "inputs": inputs,
+    end = {"state": "Processed", "steps": states(TRAVEL, **parts), "inputs": inputs,
            "outputs": {"Price": {"total": total}},
            "output": {"flight": f"f-{name}", "paid": total}}
     if fault == "flight":
@@ -99,17 +90,17 @@ def travel(dice, name):
     elif fault == "bank":
         answers["Pay"] = Answer(error="BankDown")
         end = {"state": "Error", "reason": "BankDown", "inputs": inputs,
-               "steps": states(TRAVEL, BookHotel=hotel_state, Pay="Error", SendTickets="Pending")}
+               "steps": states(TRAVEL, **parts, Pay="Error", SendTickets="Pending")}
     elif fault == "mail":
         answers["SendTickets"] = Answer(error="NoMailbox")
         end = {"state": "Error", "reason": "NoMailbox", "inputs": inputs,
-               "steps": states(TRAVEL, BookHotel=hotel_state, SendTickets="Error")}
+               "steps": states(TRAVEL, **parts, SendTickets="Error")}
     data = {"from": "GRZ", "to": "LIS", "nights": nights,
             "traveller": {"name": "Anna", "email": mail}}
     return data, answers, fault, end
 
 
-# ---- loan ----
+# ---- small-loan ----
 
 LOAN = ("Score", "ReserveCapital", "Verdict", "Refuse", "PayOut", "Bonus", "Sorry")
 
@@ -240,8 +231,8 @@ def parcel(dice, name):
     return {"seconds": dice.choice((0, 0.25, 2, 6))}, answers, fault, end
 
 
-MAKERS = {"travel": travel, "loan": loan, "order-fulfilment": fulfilment, "refund": refund,
-          "parcel": parcel}
+MAKERS = {"travel": travel, "small-loan": loan, "order-fulfilment": fulfilment,
+          "refund": refund, "parcel": parcel}
 
 
 def draw(dice, number):

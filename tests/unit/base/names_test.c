@@ -43,3 +43,23 @@ Test(names, limits_the_length_of_names)
     cr_expect(name_characters_valid((struct text){name, NAME_BYTES_MAX + 1}));
     cr_expect(name_characters_valid((struct text){name, 0}));
 }
+
+Test(names, of_workflows_are_names_with_slashes_between_them)
+{
+    static const char *const valid[] = {"import", "import/Waves", "import/Waves/Update"};
+    static const char *const wrong[] = {"",          "/", "/Waves", "import/", "import//Waves",
+                                        "import/W w"};
+    char large[NAME_BYTES_MAX + 3];
+    memset(large, 'n', sizeof(large));
+    memcpy(large, "w/", 2);
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
+        cr_expect(workflow_name_valid(text_of(valid[i])), "%s", valid[i]);
+        cr_expect_eq(workflow_name_is_body(text_of(valid[i])), i > 0, "%s", valid[i]);
+        cr_expect(text_equal(workflow_name_file(text_of(valid[i])), TEXT("import")), "%s",
+                  valid[i]);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        cr_expect_not(workflow_name_valid(text_of(wrong[i])), "%s", wrong[i]);
+    cr_expect(workflow_name_valid((struct text){large, NAME_BYTES_MAX + 2}));
+    cr_expect_not(workflow_name_valid((struct text){large, NAME_BYTES_MAX + 3}));
+}

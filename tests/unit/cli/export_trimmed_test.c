@@ -133,6 +133,70 @@ Test(cli_export_trimmed, exports_an_order_once_where_only_its_end_precedes_its_s
     cr_expect_eq(partition.lost, 1);
 }
 
+Test(cli_export_trimmed, exports_an_order_that_ends_as_it_is_accepted)
+{
+    log_kit_pass(&owner);
+    prepare("orders", 0);
+    assert_exports(export_orders_of);
+    assert_order("o-0", 1);
+}
+
+/* ---- sub-orders ---- */
+
+static void end_a_tree(void)
+{
+    log_kit_accept(&owner);
+    log_kit_accept_under(&owner, 0);
+    log_kit_finish(&owner, 1);
+    log_kit_finish(&owner, 0);
+    log_kit_accept(&owner);
+    log_kit_accept_under(&owner, 2);
+    log_kit_finish(&owner, 3); /* last of all */
+}
+
+Test(cli_export_trimmed, exports_roots)
+{
+    end_a_tree();
+    prepare("orders", 0);
+    assert_exports(export_orders_of);
+    assert_order("o-0", 1);
+    assert_order("o-0~A", 0);
+    assert_order("o-2~A", 0);
+    cr_expect_eq(partition.next, partition.end);
+    cr_expect_eq(partition.records, 1);
+}
+
+Test(cli_export_trimmed, exports_sub_orders_with_their_parents_if_all_are_asked_for)
+{
+    end_a_tree();
+    prepare("orders", 0);
+    run.suborders = true;
+    assert_exports(export_orders_of);
+    cr_expect_eq(lines_with("\"parent\":{\"order_id\":\"o-0\",\"step\":\"A\""), 1);
+    assert_order("o-0~A", 1);
+    assert_order("o-2~A", 1);
+    cr_expect_eq(partition.records, 3);
+}
+
+Test(cli_export_trimmed, counts_lost_sub_orders_only_if_it_exports_them)
+{
+    log_kit_accept(&owner);
+    log_kit_accept_under(&owner, 0);
+    start = log_kit_continue(&owner, -1);
+    log_kit_finish(&owner, 1);
+    log_kit_state(&owner, 0); /* the other one has expired by then */
+    log_kit_continue(&owner, start);
+    log_kit_continue(&owner, -1);
+    trim();
+    prepare("orders", start);
+    assert_exports(export_orders_of);
+    cr_expect_eq(partition.lost, 0);
+    prepare("orders", start);
+    run.suborders = true;
+    assert_exports(export_orders_of);
+    cr_expect_eq(partition.lost, 1);
+}
+
 /* ---- while it is read ---- */
 
 static void trim_on_the_way(void *ctx)

@@ -44,6 +44,8 @@ int64_t log_kit_claim(struct log_kit *log, uint8_t claim_id)
 static struct text name_of(struct log_kit *log, uint32_t number)
 {
     char name[16];
+    if (log->parents[number].order_id.size > 0)
+        return order_suborder_id(log->parents[number].order_id, TEXT("A"), -1, 0, &log->heap.arena);
     int size = snprintf(name, sizeof(name), "o-%u", number);
     return arena_text(&log->heap.arena, (struct text){name, (uint32_t)size});
 }
@@ -70,16 +72,19 @@ static int64_t decide(struct log_kit *log, uint32_t number, enum order_state sta
     return record.decision.offset;
 }
 
-int64_t log_kit_accept(struct log_kit *log)
+/* `passes`: its step ends at once, and so does it. */
+static int64_t accept(struct log_kit *log, const struct order_parent *parent, bool passes)
 {
     struct step_plan plans[] = {{TEXT("A"), TEXT("agent"), {0}, false}};
     uint32_t number = log->order_count++;
     cr_assert_lt(number, LOG_KIT_ORDERS);
+    log->parents[number] = parent != NULL ? *parent : (struct order_parent){0};
     struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
                               .order_accepted = {.details = {.order_id = name_of(log, number),
                                                              .goods = &euros,
                                                              .workflow = TEXT("w"),
-                                                             .workflow_version = 1},
+                                                             .workflow_version = 1,
+                                                             .parent = parent},
                                                  .steps = plans,
                                                  .step_count = 1}},
                              {.kind = EVENT_ORDER_STARTED},
@@ -89,7 +94,36 @@ int64_t log_kit_accept(struct log_kit *log)
                                                .action = TEXT("A"),
                                                .locked_by = TEXT("s-1"),
                                                .complete_by = BEGAN_AT + 60000}}};
-    return decide(log, number, ORDER_PROCESSING, events, 3);
+    struct event passed[] = {
+        events[0],
+        events[1],
+        {.kind = EVENT_STEP_PASSED, .step_passed = {.ref = {TEXT("A"), DIRECTION_DO, 0}}},
+        {.kind = EVENT_ORDER_PROCESSED}};
+    return passes ? decide(log, number, ORDER_PROCESSED, passed, 4)
+                  : decide(log, number, ORDER_PROCESSING, events, 3);
+}
+
+int64_t log_kit_accept(struct log_kit *log)
+{
+    return accept(log, NULL, false);
+}
+
+int64_t log_kit_pass(struct log_kit *log)
+{
+    return accept(log, NULL, true);
+}
+
+int64_t log_kit_accept_under(struct log_kit *log, uint32_t parent)
+{
+    const struct order *order = &log->orders[parent];
+    struct order_parent above = {.order_id = order->details.order_id,
+                                 .accepted_offset = order->accepted_offset,
+                                 .step = TEXT("A"),
+                                 .item = -1,
+                                 .root = order->details.order_id,
+                                 .depth = 1};
+    cr_assert(order->details.parent == NULL);
+    return accept(log, &above, false);
 }
 
 int64_t log_kit_finish(struct log_kit *log, uint32_t number)

@@ -15,6 +15,7 @@ struct log_kit {
     struct heap_arena heap;
     struct checkpoint folded; /* what the log says up to its end */
     struct order orders[LOG_KIT_ORDERS];
+    struct order_parent parents[LOG_KIT_ORDERS]; /* without an order: it is a root */
     uint32_t order_count;
 };
 
@@ -25,6 +26,10 @@ void log_kit_end(struct log_kit *log);
 int64_t log_kit_claim(struct log_kit *log, uint8_t claim_id);
 /* Order number n is "o-N". */
 int64_t log_kit_accept(struct log_kit *log);
+/* Accepted and Processed in one Decision. */
+int64_t log_kit_pass(struct log_kit *log);
+/* A sub-order of order number `parent`, which is a root: "o-PARENT~A". */
+int64_t log_kit_accept_under(struct log_kit *log, uint32_t parent);
 /* Ends as Processed. */
 int64_t log_kit_finish(struct log_kit *log, uint32_t number);
 int64_t log_kit_state(struct log_kit *log, uint32_t number);

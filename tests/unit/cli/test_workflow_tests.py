@@ -87,7 +87,7 @@ class WorkflowTestsTest(unittest.TestCase):
         self.assertEqual(lines[1], "  TIME (UTC)               ORDER        EVENT")
         self.assertEqual(lines[5:8], [
             f"  2000-01-01 00:00:00.000  {who:11}  {what}" for who, what in (
-                ("order-1", "Car has submitted 1 order"),
+                ("order-1", "Car has submitted 1 sub-order"),
                 ("order-1~Car", "order accepted: 0 lines, workflow w/Car version 1, 1 step"),
                 ("order-1~Car", "order started"))])
         _, out, _ = run(path, "--output", "json")
@@ -95,7 +95,7 @@ class WorkflowTestsTest(unittest.TestCase):
             "order-1~Car"), 5)
         # Ours, and no other document is ever read here.
         suites = xml.etree.ElementTree.parse(report).getroot()  # nosec
-        self.assertIn("\nCar has submitted 1 order\norder-1~Car: order accepted: 0 lines",
+        self.assertIn("\nCar has submitted 1 sub-order\norder-1~Car: order accepted: 0 lines",
                       suites.find(".//failure").text)
 
     def test_shows_all_as_json(self):

@@ -182,7 +182,7 @@ Test(verify_items, let_a_held_order_have_an_alert)
 Test(verify_items, follows_sub_orders_from_a_statement_and_the_events_behind_it)
 {
     static struct suborder_item items[] = {{.state = ITEM_SUBMITTED}, {.state = ITEM_HELD}};
-    static const struct suborders suborders = {.items = items, .item_count = 2};
+    static struct suborders suborders = {.items = items, .item_count = 2};
     struct step step = {.name = TEXT("W"),
                         .state = STEP_PROCESSING,
                         .attempt = 1,

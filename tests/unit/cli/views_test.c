@@ -125,6 +125,16 @@ Test(cli_views, prints_the_overview_and_what_it_lacks)
     cli_kit_expect_text(cli_kit_err, "orders may be missing: it is being read");
 }
 
+Test(cli_views, counts_sub_orders_in_the_overview)
+{
+    cli_kit_answer(200, "{\"unfinished\": 0, \"suborders_unfinished\": 1, \"by_state\": "
+                        "{\"Error\": 0}, \"suborders_by_state\": {\"Error\": 3}}");
+    int code = CLI_KIT_RUN(&cli_overview, "overview");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "Unfinished          0, and 1 sub-order\n");
+    cli_kit_expect_text(cli_kit_out, "In Error            0, and 3 sub-orders\n");
+}
+
 /* As JSON an answer is printed as it came. */
 static void check_json(const struct cli_noun *noun, const char *verb, const char *answer)
 {

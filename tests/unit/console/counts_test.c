@@ -85,3 +85,11 @@ Test(console_counts, asserts_that_no_count_goes_below_zero, .signal = SIGABRT)
     order_counts_add(&counts, TEXT("one"), 1, ORDER_PROCESSED, 1);
     order_counts_add(&counts, TEXT("one"), 1, ORDER_PROCESSED, -2);
 }
+
+Test(console_counts, takes_orders_for_unfinished_until_they_end)
+{
+    uint64_t by_state[ORDER_STATE_COUNT];
+    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+        by_state[state] = 1;
+    cr_assert_eq(order_counts_unfinished(by_state), ORDER_STATE_COUNT - 2);
+}

@@ -119,6 +119,29 @@ Test(console_operator_commands, answers_a_dead_letter_with_409_and_its_code)
     }
 }
 
+/* Of each of the commands that were sent before it, and of its own. */
+Test(console_operator_commands, finds_its_decision_among_many_that_precede_the_acknowledgement)
+{
+    struct world *world = with_stuck_order(9);
+    int32_t partition = world_partition("stuck");
+    struct command resume = {.kind = COMMAND_RESUME_ORDER, .order_id = TEXT("stuck")};
+    resume.resume_order =
+        (struct resume_order){.order_id = resume.order_id, .by = TEXT("bob"), .reason = TEXT("x")};
+    for (int i = 0; i < 100; i++)
+        world_send(world, &resume);
+    int64_t end = site_end(world->kafka, "t.commands", partition);
+    broker_memory_set_partition_fault(world->kafka, "t.commands", partition, PARTITION_HOLDS_ACKS);
+    world_ask(world, "/api/orders/stuck/pause", body);
+    while (site_end(world->kafka, "t.commands", partition) == end)
+        world_turn(world);
+    world_schedule(world);
+    world_settle(world);
+    cr_assert_not(world->answered);
+    broker_memory_clear_partition_faults(world->kafka);
+    SHOWS(world_answer(world, 200), {"events.0.kind", "OrderPaused"}, {"events.0.data.by", "ann"});
+    world_free(world);
+}
+
 /* The world's scheduler knows one version. */
 Test(console_operator_commands, sends_migrations_with_their_versions)
 {

@@ -95,7 +95,7 @@ Test(console_suborders, refuse_steps_without_them_and_bad_pages)
         {"/api/orders/o/suborders?step=C", 404, "UnknownStep", "has started no sub-orders"},
         {"/api/orders/o/suborders?step=X", 404, "UnknownStep", "step X"},
         {OF_STEP "&state=Held%20", 400, "BadRequest", "\"to_do\", \"submitted\""},
-        {OF_STEP "&limit=1001", 400, "BadRequest", "limit"},
+        {OF_STEP "&limit=101", 400, "BadRequest", "limit"},
         {OF_STEP "&from=-1", 400, "BadRequest", "from"},
         {"/api/orders/none/tree", 404, "UnknownOrder", "none"},
         {"/api/orders/o/tree?depth=4", 400, "BadRequest", "depth"},
@@ -141,6 +141,81 @@ Test(console_suborders, are_a_tree_of_those_that_are_open_or_failed)
     SHOWS(world_get(world, 200, "/api/orders/o/tree?depth=0"), {"steps.0.suborders", "[0]"});
     SHOWS(world_get(world, 200, "/api/orders/o~W~2/tree"), {"order_id", "o~W~2"},
           {"steps.0.suborders", "[1]"});
+}
+
+/* ---- bounds ---- */
+
+enum { MANY = 120 };
+
+/* An order p whose step W has that many items, all of which run. */
+static void submit_many(void)
+{
+    static const char end[] = "1]}\n    Output: ${output.A}\n    Steps: [{Name: A, Agent: agent, "
+                              "Compensate: {Action: UndoA}}]\n";
+    char source[512 + 2 * MANY];
+    size_t at = (size_t)snprintf(source, sizeof(source),
+                                 "Name: test\nVersion: 1\nSteps:\n"
+                                 "  - Name: W\n    ForEach: {Items: [");
+    for (int i = 1; i < MANY; i++)
+        at += (size_t)snprintf(source + at, sizeof(source) - at, "1,");
+    snprintf(source + at, sizeof(source) - at, "%s", end);
+    world_use_workflow(world, source);
+    world_submit(world, "p", "test");
+    world_schedule(world);
+}
+
+static void report_output(const char *order_id, struct text output)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order_id)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = TEXT("A"),
+                                           .direction = DIRECTION_DO,
+                                           .attempt = 1,
+                                           .succeeded = true,
+                                           .output = output,
+                                           .agent = TEXT("agent"),
+                                           .instance = TEXT("agent-1")};
+    world_send(world, &cmd);
+    world_schedule(world);
+}
+
+Test(console_suborders, end_a_page_when_their_outputs_are_large)
+{
+    static char output[60000];
+    char id[16];
+    memset(output, 'x', sizeof(output));
+    output[0] = output[sizeof(output) - 1] = '"';
+    submit_many();
+    for (int i = 0; i < 4; i++) {
+        snprintf(id, sizeof(id), "p~W~%d", i);
+        report_output(id, (struct text){output, sizeof(output)});
+    }
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W"), {"suborders", "[3]"},
+          {"next", "3"});
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W&from=3"), {"suborders", "[100]"},
+          {"suborders.0.item", "3"}, {"next", "103"});
+}
+
+/* Of a machine on which a second goes by from one look to the next. */
+static int64_t slow_us(void *ctx)
+{
+    static int64_t looks;
+    (void)ctx;
+    return ++looks * 1000000;
+}
+
+Test(console_suborders, are_read_as_far_as_the_time_goes)
+{
+    submit_many();
+    world_settle(world);
+    world->clock.mono_us = slow_us;
+    SHOWS(world_get(world, 200, "/api/orders/p/suborders?step=W"), {"suborders", "[16]"},
+          {"next", "16"});
+    SHOWS(world_get(world, 200, "/api/orders/p/tree"), {"steps.0.suborders", "[15]"},
+          {"steps.0.suborders.14.state", "Processing"}, {"more", "true"});
+    SHOWS(world_post(world, 200, "/api/orders/p/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "121"}, {"failed", "[0]"});
 }
 
 /* ---- lists ---- */
@@ -231,7 +306,8 @@ Test(console_suborders, have_one_alert_for_a_tree)
     world_use_workflow(world, "Name: test\nVersion: 1\nSteps:\n"
                               "  - Name: W\n"
                               "    ForEach: {Items: [1, 2, 3]}\n"
-                              "    Steps: [{Name: A, Agent: agent, OnExhausted: error}]\n");
+                              "    Steps: [{Name: A, Agent: agent, OnExhausted: error}]\n"
+                              "  - {Name: B, Agent: agent, After: [], OnExhausted: error}\n");
     world_submit(world, "q", "test");
     world_schedule(world);
     report("q~W~0", "A", false);
@@ -239,7 +315,15 @@ Test(console_suborders, have_one_alert_for_a_tree)
     world_settle(world);
     SHOWS(world_get(world, 200, "/api/alerts"), {"orders", "[1]"}, {"orders.0.order_id", "q~W~2"},
           {"orders.0.root", "q"}, {"orders.0.others", "1"}, {"orders.0.tree", NULL});
-    SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"});
+    SHOWS(world_get(world, 200, "/api/overview"), {"by_state.Error", "0"}, {"unfinished", "2"},
+          {"errors.0.orders", "2"}, {"suborders_by_state.Error", "2"},
+          {"suborders_by_state.Held", "1"}, {"suborders_unfinished", "8"});
+    report("q", "B", false);
+    report("q~W~1", "A", false);
+    world_settle(world);
+    SHOWS(world_get(world, 200, "/api/alerts"), {"orders", "[1]"}, {"orders.0.order_id", "q"},
+          {"orders.0.root", "null"}, {"orders.0.others", "3"}, {"orders.0.tree", NULL});
+    lists("attribute=reeve.root=q&alert=open", "[3]");
 }
 
 /* ---- operators ---- */
@@ -275,6 +359,46 @@ Test(console_suborders, are_paused_and_resumed_with_their_tree)
     lists("paused=1&all=1", "[1]");
 }
 
+Test(console_suborders, follow_a_root_of_which_much_is_decided_before_the_acknowledgement)
+{
+    int32_t partition = world_partition("o");
+    struct command resume = {.kind = COMMAND_RESUME_ORDER, .order_id = TEXT("o")};
+    resume.resume_order =
+        (struct resume_order){.order_id = resume.order_id, .by = TEXT("bob"), .reason = TEXT("x")};
+    world->schedules = false;
+    for (int i = 0; i < 100; i++)
+        world_send(world, &resume);
+    int64_t end = site_end(world->kafka, "t.commands", partition);
+    broker_memory_set_partition_fault(world->kafka, "t.commands", partition, PARTITION_HOLDS_ACKS);
+    world_ask(world, "/api/orders/o/pause", "{" WHO ", \"tree\": true}");
+    while (site_end(world->kafka, "t.commands", partition) == end)
+        world_turn(world);
+    world_schedule(world);
+    world_settle(world);
+    broker_memory_clear_partition_faults(world->kafka);
+    world->schedules = true;
+    SHOWS(world_answer(world, 200), {"orders", "6"}, {"failed", "[0]"});
+}
+
+/* Of a tree, those in a partition whose store was dropped are not known yet. */
+Test(console_suborders, may_be_missed_in_a_partition_that_is_not_read_to_its_end)
+{
+    struct error error;
+    char reason[256];
+    int32_t unread = (world_partition("o") + 1) % WORLD_PARTITIONS;
+    struct console_partition *partition = world->console->api.partitions[unread];
+    error_set(&error, CODE_STORE_CORRUPT, "a test drops it");
+    broker_memory_set_partition_fault(world->kafka, "t.events", unread, PARTITION_UNREADABLE);
+    console_partition_damaged(partition, &error);
+    for (int turns = 0; console_partition_is_current(partition, reason, sizeof(reason)); turns++) {
+        cr_assert_lt(turns, 1000);
+        world_turn(world);
+    }
+    SHOWS(world_post(world, 200, "/api/orders/o/pause", "{" WHO ", \"tree\": true}"),
+          {"orders", "~"}, {"failed", "[0]"}, {"incomplete", "[1]"},
+          {"incomplete.0.partition", answer_number(unread)});
+}
+
 Test(console_suborders, are_cancelled_with_their_tree)
 {
     SHOWS(world_post(world, 200, "/api/orders/o/cancel", "{" WHO ", \"tree\": true}"),
@@ -302,6 +426,22 @@ Test(console_suborders, do_not_count_as_the_root_of_a_tree)
     world_refuses(world, 409, "CommandQuarantined", "/api/orders/o/pause",
                   "{" WHO ", \"tree\": true}", "it \"fails\"");
     cr_assert_eq(world_order(world, "o~W~2")->paused_at, 0);
+    static const struct broker_memory_faults lost = {.append_lost = 1000};
+    broker_memory_set_faults(world->kafka, &lost);
+    world_refuses(world, 503, "Unknown", "/api/orders/o/pause", "{" WHO ", \"tree\": true}",
+                  "may or may not");
+}
+
+static void assert_open_alerts(double count)
+{
+    static const char series[] = "\nreeve_console_open_alerts{about=\"order\"} ";
+    size_t size = 0;
+    world_settle(world);
+    char *text = metrics_render(world->service.metrics, &size);
+    const char *found = strstr(text, series);
+    cr_assert_not_null(found);
+    cr_assert_eq(strtod(found + sizeof(series) - 1, NULL), count);
+    free(text);
 }
 
 Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
@@ -309,7 +449,7 @@ Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
     static const char path[] = "/api/orders/o~W~0/settle";
     world_refuses(world, 409, "HeldByParent", path, "{" WHO ", \"keep\": true}", "o settles");
     world_refuses(world, 409, "NotItsParent", "/api/orders/o/settle", "{" WHO ", \"keep\": true}",
-                  "none");
+                  "not a sub-order");
     world_refuses(world, 400, "BadRequest", path, "{" WHO "}", "keep: expected true");
     world_refuses(world, 400, "BadRequest", path, "{" WHO ", \"keep\": 1}", "keep");
     world_refuses(world, 400, "BadRequest", path, "{\"by\": \"ann\", \"keep\": true}", "reason");
@@ -320,13 +460,20 @@ Test(console_suborders, are_settled_by_hand_once_their_parent_is_unknown)
     struct command unknown = {.kind = COMMAND_SETTLE_SUBORDER, .order_id = TEXT("o~W~0")};
     unknown.settle_suborder = (struct settle_suborder){
         .order_id = unknown.order_id, .parent = held->details.parent, .how = SETTLE_UNKNOWN};
+    assert_open_alerts(0);
     world_send(world, &unknown);
     world_schedule(world);
-    world_settle(world);
+    assert_open_alerts(1);
+    world_close(world);
+    world_open(world); /* from its store */
+    assert_open_alerts(1);
     SHOWS(world_get(world, 200, "/api/orders/o~W~0"), {"state", "Held"}, {"alert_open", "true"});
+    SHOWS(world_get(world, 200, "/api/alerts"), {"orders.0.order_id", "o~W~0"},
+          {"orders.0.reason_code", "ParentUnknown"});
     SHOWS(world_post(world, 200, path, "{" WHO ", \"keep\": false}"),
           {"command.kind", "SettleSuborder"}, {"state", "Compensating"},
           {"events.0.data.by", "ann"});
+    assert_open_alerts(0);
 }
 
 Test(console_suborders, may_be_moved_to_another_version_of_their_body)

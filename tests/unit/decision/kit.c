@@ -83,6 +83,11 @@ const char *kit_flow(const char *name)
     return file_of("tests/unit/decision/flows", name);
 }
 
+const char *kit_cookbook(const char *name)
+{
+    return file_of("examples/cookbook", name);
+}
+
 const char *kit_example(const char *name)
 {
     return file_of("examples/workflows", name);

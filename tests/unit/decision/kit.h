@@ -13,7 +13,8 @@ void kit_tell(const char *first, const char *second, const char *lines);
 struct workflow *kit_compile(struct test_arena *memory, const char *source);
 /* The text of a file in tests/unit/decision/flows. */
 const char *kit_flow(const char *name);
-/* The same of examples/workflows. */
+/* The same of examples/cookbook and of examples/workflows. */
+const char *kit_cookbook(const char *name);
 const char *kit_example(const char *name);
 
 /* An order that has begun. */

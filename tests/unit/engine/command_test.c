@@ -224,3 +224,32 @@ Test(engine_command, takes_an_input_that_is_JSON_within_its_limits)
     command_make_canonical(&cmd, &arena);
     assert_refused(cmd, "input must be JSON of at most 262144 bytes");
 }
+
+/* A parent's id is the key of the report to it, and its item a place in its step's list. */
+Test(engine_command, refuses_parents_that_no_order_can_have)
+{
+    static char large[ORDER_ID_BYTES_MAX + 1];
+    const struct order_parent valid = {
+        .order_id = TEXT("o-0"), .step = TEXT("W"), .item = SUBORDERS_MAX - 1};
+    struct order_parent wrong[] = {valid, valid, valid, valid, valid, valid, valid, valid, valid};
+    struct order_parent parent = valid;
+    struct command cmd = {.kind = COMMAND_SETTLE_SUBORDER,
+                          .settle_suborder = {.parent = &parent, .how = SETTLE_UNDO, .held = true}};
+    assert_valid(cmd);
+    parent.item = -1;
+    assert_valid(cmd);
+    memset(large, 'x', sizeof(large));
+    wrong[0].order_id = (struct text){0};
+    wrong[1].order_id = TEXT("a/b");
+    wrong[2].order_id = odd;
+    wrong[3].order_id = (struct text){large, sizeof(large)};
+    wrong[4].step = (struct text){0};
+    wrong[5].step = name;
+    wrong[6].item = -2;
+    wrong[7].item = SUBORDERS_MAX;
+    wrong[8].accepted_offset = -1;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        parent = wrong[i];
+        assert_refused(cmd, "parent");
+    }
+}

@@ -260,10 +260,11 @@ Test(engine_retry, chooses_the_first_retrier_with_retries_left)
 
 Test(engine_retry, validates_error_names)
 {
-    static const char *const fine[] = {"OutOfStock", "Http.503", "a-b_c.9", "States"};
-    static const char *const not_fine[] = {"",        "two words", "caf\xc3\xa9", "a/b",
-                                           "a\nb",    "a\"b",      "States.ALL",  "States.Timeout",
-                                           "States.", "<script>"};
+    static const char *const fine[] = {"OutOfStock", "Http.503", "a-b_c.9",
+                                       "States",     "Order",    "Ordered"};
+    static const char *const not_fine[] = {
+        "",           "two words",      "caf\xc3\xa9", "a/b",    "a\nb",          "a\"b",
+        "States.ALL", "States.Timeout", "States.",     "Order.", "Order.Refused", "<script>"};
     char longest[ERROR_NAME_BYTES_MAX + 2];
     memset(longest, 'x', sizeof(longest));
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)

@@ -233,6 +233,26 @@ Test(engine_settle, by_another_parent_is_rejected)
                       "order Held A=Processed(do 1)\n");
 }
 
+/* So a repeated `reeve orders settle` says that the first one did it. */
+Test(engine_settle, by_operators_says_what_it_came_too_late_or_too_early_for)
+{
+    TELL("A{c}", BEGUN "settle keep by ann => CommandRejected(NotHeld)\n"
+                       "settle undo by ann => CommandRejected(NotHeld)\n"
+                       "order Processing A=Processing(do 1)\n");
+    TELL("A{c}", HELD "settle unknown => AlertRaised(ParentUnknown)\n"
+                      "settle keep by ann => OrderProcessed AlertClosed(Completed)\n"
+                      "settle keep by ann => CommandRejected(AlreadyEnded)\n"
+                      "settle undo by ann => CommandRejected(AlreadyEnded)\n"
+                      "messages none\n");
+    TELL("A{c}", HELD "settle unknown => AlertRaised(ParentUnknown)\n"
+                      "settle undo by ann => CompensationStarted(Recalled) AlertClosed(Recalled) "
+                      "StepStarted(A undo 1)\n"
+                      "settle keep by ann => CommandRejected(AlreadyCompensating)\n"
+                      "settle undo by ann => CommandRejected(AlreadyCompensating)\n");
+    TELL("A{c}", UNDONE "settle undo by ann => CommandRejected(AlreadyEnded)\n"
+                        "messages none\n");
+}
+
 /* ---- what else may be asked of a held order ---- */
 
 Test(engine_settle, of_a_held_order_is_its_parents_alone)

@@ -168,6 +168,26 @@ Test(engine_suborder_effects, send_nothing_to_orders_that_cannot_be)
     test_arena_deinit(&memory);
 }
 
+/* Also once the row is gone: from the id alone. */
+Test(engine_suborder_effects, alert_with_the_root_of_the_tree)
+{
+    struct event raised = {.kind = EVENT_ALERT_RAISED, .order_marked = {.code = TEXT("Late")}};
+    struct decision next = {.order_id = TEXT("o-1~W~0~V"),
+                            .offset = 50,
+                            .order_version = 7,
+                            .events = &raised,
+                            .event_count = 1};
+    test_arena_init(&memory);
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert(effects.has_alert);
+    cr_assert(text_equal(effects.alert.root, TEXT("o-1")));
+    next.order_id = TEXT("o-1");
+    effects_of(&next, 3, NULL, &memory.arena, &effects);
+    cr_assert(effects.has_alert);
+    cr_assert(text_empty(effects.alert.root), "a root");
+    test_arena_deinit(&memory);
+}
+
 /* ---- rows and Decisions that are not sound ---- */
 
 #define UNSOUND(...)                                             \
@@ -223,6 +243,28 @@ static struct event submitted(struct submitted_item *items, uint32_t count, uint
                                                   .complete_by = 9,
                                                   .items = items,
                                                   .item_count = count}};
+}
+
+/* A view folds thousands of these before it commits, and the arena of an order only grows. */
+Test(engine_suborder_effects, take_no_memory_for_the_items_that_go_on)
+{
+    enum { ITEMS = 1000, BYTES_OF_ONE = 64 };
+    above.quota = ITEMS;
+    begin("W{f1000}");
+    size_t before = memory.arena.used;
+    for (int item = 0; item < ITEMS - 1; item++) {
+        struct event event = ENDED(.item = item, .outcome = SUBORDER_FINAL, .output = TEXT("17"));
+        struct decision next = {.offset = 60 + item,
+                                .order_version = order.version + 1,
+                                .order_state = order.state,
+                                .decided_at = 1000001,
+                                .events = &event,
+                                .event_count = 1};
+        order_apply_decision(&order, &next, &memory.arena);
+    }
+    cr_assert_eq(suborders_count(order.steps[0].suborders, ITEM_FINAL), ITEMS - 1);
+    cr_assert_leq(memory.arena.used - before, (ITEMS - 1) * BYTES_OF_ONE);
+    test_arena_deinit(&memory);
 }
 
 Test(engine_suborder_effects, refuse_decisions_that_do_not_fit_the_row)

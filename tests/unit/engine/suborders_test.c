@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step that is orders of its own: start, submission, asking, recall, undo, and how it ends. */
+/* A step with sub-orders: start, submission, asking, recall, undo, and how it ends. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
@@ -428,6 +428,18 @@ Test(engine_suborders, are_not_ended_by_hand_while_one_runs)
                   "amend 7 => CommandRejected(NotInError)\n"
                   "extend W 1 5000 => CommandRejected(ExtensionExhausted)\n"
                   "ok W 1 => ReportIgnored(UnknownAttempt)\n");
+}
+
+Test(engine_suborders, says_of_items_that_have_yet_to_start_that_none_is_waited_for)
+{
+    TELL("W{f2,l1}", "submit => OrderAccepted OrderStarted SubordersStarted(W do 1 x2 [0,1]) "
+                     "SubordersSubmitted(W do 1 0 +3600000)\n"
+                     "complete W => CommandRejected(AttemptRuns)\n"
+                     "said 1 of the sub-orders of step W have not answered\n"
+                     "pause => OrderPaused\n"
+                     "report W.0 final => SuborderEnded(W 0 final)\n"
+                     "complete W => CommandRejected(AttemptRuns)\n"
+                     "said step W has yet to start 1 of its items\n");
 }
 
 Test(engine_suborders, fail_one_by_one_by_hand)

@@ -228,6 +228,21 @@ Test(outcomes, counts_expressions_that_fail, .init = begin_alone, .fini = end_al
     cr_assert_eq(value_of(metrics, EXPRESSIONS("test", "")), 1);
 }
 
+Test(outcomes, counts_how_often_parents_and_held_orders_ask, .init = begin_alone, .fini = end_alone)
+{
+    struct order order = {.details.workflow = TEXT("test"), .state = ORDER_PROCESSING};
+    struct event asked = {.kind = EVENT_SUBORDERS_ASKED,
+                          .suborders_asked = {.ref = {TEXT("A"), DIRECTION_DO, 1}}};
+    struct event deadline = {.kind = EVENT_ORDER_DEADLINE_SET};
+    cr_assert_eq(value_of(metrics, "reeve_suborder_asks_total"), 0);
+    count_events(&order, &asked, 1);
+    count_events(&order, &deadline, 1);
+    cr_assert_eq(value_of(metrics, "reeve_suborder_asks_total"), 1, "of an order that runs");
+    order.state = ORDER_HELD;
+    count_events(&order, &deadline, 1);
+    cr_assert_eq(value_of(metrics, "reeve_suborder_asks_total"), 2);
+}
+
 Test(outcomes, bounds_the_steps_whose_expressions_fail, .init = begin_alone, .fini = end_alone)
 {
     char name[32];

@@ -240,7 +240,7 @@ static const struct {
     {{EVENT_SUBORDERS_SUBMITTED,
       .suborders_submitted = {{T("Waves"), DIRECTION_DO, 1}, 0, AT(0), submitted, 2}},
      COMMAND_RECOVER_STEP,
-     "Waves has submitted 1 order; input of item 1 failed: States.QueryEvaluationError: no b"},
+     "Waves has submitted 1 sub-order; input of item 1 failed: States.QueryEvaluationError: no b"},
     {{EVENT_SUBORDERS_ASKED, .suborders_asked = {{T("Waves"), DIRECTION_UNDO, 1}, 0, AT(0)}},
      COMMAND_RECOVER_STEP,
      "undo of Waves asks its sub-orders, and again at 2023-11-14T22:13:20.000Z"},

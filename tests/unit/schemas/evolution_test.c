@@ -164,6 +164,7 @@ Test(schemas_evolution, reads_statuses_and_alerts_without_a_decision_offset)
     decode_old("OperatorAlert");
     cr_assert_eq(kit.record.operator_alert.decision_offset, -1);
     cr_assert_eq(kit.record.operator_alert.command_offset, 82);
+    cr_assert(text_empty(kit.record.operator_alert.root));
 }
 
 Test(schemas_evolution, matches_symbols_by_name)

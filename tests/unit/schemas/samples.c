@@ -390,6 +390,7 @@ static const struct operator_alert operator_alert = {
     .command_offset = 82,
     .decision_offset = 83,
     .decided_at = AT(17),
+    .root = T("536364"),
 };
 
 /* ---- side topics and stores ---- */
@@ -449,20 +450,20 @@ static const struct awaiting awaiting = {.group = T("managers"),
 static struct suborder_item items[] = {{ITEM_SUBMITTED, 5, AT(54), T("{\"file\":\"a\"}"), {0}},
                                        {ITEM_HELD, 4, AT(55), {0}, T("{\"rows\":7}")},
                                        {ITEM_TO_DO, 0, 0, {0}, {0}}};
-static const struct suborders suborders = {.workflow = T("import/Waves"),
-                                           .list = T("[\"a\",\"b\",\"c\"]"),
-                                           .items = items,
-                                           .item_count = COUNT(items),
-                                           .quota = 111,
-                                           .priority = PRIORITY_HIGH,
-                                           .asked_since = AT(56),
-                                           .times_out_at = AT(57),
-                                           .recalled = true,
-                                           .stopped = true,
-                                           .failed = true,
-                                           .undo_failed = true,
-                                           .error_name = T("Declined"),
-                                           .error_message = T("no money")};
+static struct suborders suborders = {.workflow = T("import/Waves"),
+                                     .list = T("[\"a\",\"b\",\"c\"]"),
+                                     .items = items,
+                                     .item_count = COUNT(items),
+                                     .quota = 111,
+                                     .priority = PRIORITY_HIGH,
+                                     .asked_since = AT(56),
+                                     .times_out_at = AT(57),
+                                     .recalled = true,
+                                     .stopped = true,
+                                     .failed = true,
+                                     .undo_failed = true,
+                                     .error_name = T("Declined"),
+                                     .error_message = T("no money")};
 static struct step steps[] = {
     {.name = T("ReserveStock"), .agent = T("stock")},
     {.name = T("TakePayment"),

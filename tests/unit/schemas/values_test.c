@@ -348,6 +348,9 @@ Test(schemas_values, takes_suborders_from_schedulers_alone)
     REFUSES_SUBORDER("workflow", details.workflow = TEXT("/Waves"));
     REFUSES_SUBORDER("workflow", details.workflow = TEXT("import/"));
     REFUSES_SUBORDER("workflow", details.workflow = ((struct text){x, BODY_NAME_BYTES_MAX + 1}));
+    REFUSES_SUBORDER("workflow", details.workflow = ((struct text){x, NAME_BYTES_MAX + 1}));
+    REFUSES_SUBORDER("with '/' between them", details.workflow = TEXT("import/W w"));
+    REFUSES("workflow must be 1 to 64 letters", details.workflow = TEXT("import/Waves"));
     REFUSES_SUBORDER("parent", parent.order_id = TEXT(""));
     REFUSES_SUBORDER("parent", parent.root = TEXT("a/b"));
     REFUSES_SUBORDER("parent.step", parent.step = TEXT("a b"));

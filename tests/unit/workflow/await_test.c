@@ -39,10 +39,10 @@ Test(workflow_await, compiles_what_is_asked_of_whom)
 Test(workflow_await, wants_a_time_limit)
 {
     LINT({HEAD "  - {Name: A, Await: {}}\n",
-          "4:12: error: step A would await a signal for ever: set TimeoutSeconds on the step or on "
+          "4:12: error: step A would await a signal forever: set TimeoutSeconds on the step or on "
           "the workflow\n"},
          {"Name: w\nVersion: 1\nDefaults: {TimeoutSeconds: 5}\nSteps:\n  - {Name: A, Await: {}}\n",
-          "5:12: error: step A would await a signal for ever: set TimeoutSeconds on the step or on "
+          "5:12: error: step A would await a signal forever: set TimeoutSeconds on the step or on "
           "the workflow\n"},
          {HEAD "  - {Name: A, Await: {}, TimeoutSeconds: 5}\n", ""},
          {LIMITED "  - {Name: A, Await: {}}\n", ""},

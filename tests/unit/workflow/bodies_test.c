@@ -2,6 +2,7 @@
 /* Steps with a body: what is compiled of Steps and ForEach. */
 #include "kit.h"
 
+#include "base/names.h"
 #include "workflow/bodies.h"
 
 #include <criterion/criterion.h>
@@ -224,10 +225,9 @@ Test(workflow_bodies, warns_of_ids_that_leave_no_room)
     /* ~ + name + ~~9 for each level, and ~999 for one with items. */
     cr_assert_str_eq(problems_of_names(17, ""), "");
     const char *found = problems_of_names(18, "");
-    cr_assert_not_null(strstr(found, "8:20: warning: the ids of the orders of step "
-                                     "aaaaaaaaaaaaaaaaaa have up to 66 bytes besides that of the "
-                                     "order itself, for which 62 are left: shorten the names of "
-                                     "steps\n"),
+    cr_assert_not_null(strstr(found, "8:20: warning: the ids of the sub-orders of step "
+                                     "aaaaaaaaaaaaaaaaaa add up to 66 bytes to the order's id, "
+                                     "which leaves 62 bytes for it: shorten the names of steps\n"),
                        "%s", found);
     found = problems_of_names(17, "\n    ForEach: {Items: [1]}");
     cr_assert_not_null(strstr(found, "9:20: warning: "), "%s", found);
@@ -247,7 +247,7 @@ Test(workflow_bodies, are_found_in_their_own_file_alone)
     for (int i = 0; i < 4; i++) {
         cr_expect(text_equal(workflows[i]->name, text_of(names[i])));
         cr_expect_eq(workflow_find_in_file(file, text_of(names[i])), workflows[i]);
-        cr_expect(text_equal(workflow_file_name(text_of(names[i])), TEXT("w")));
+        cr_expect(text_equal(workflow_name_file(text_of(names[i])), TEXT("w")));
     }
     cr_assert_null(workflow_find_in_file(file, TEXT("v/A")));
     cr_assert_null(workflow_find_in_file(file, TEXT("v")));

@@ -403,7 +403,7 @@ Test(workflow_body_mistakes, lets_nothing_wait_for_ever_in_a_body)
 {
     LINT({"Name: w\nVersion: 1\nTimeoutSeconds: 100\nSteps:\n"
           "  - {Name: A, Steps: [{Name: B, Await: {}}], TimeoutSeconds: 50}\n",
-          "5:30: error: step B would await a signal for ever: set TimeoutSeconds on the step, as "
+          "5:30: error: step B would await a signal forever: set TimeoutSeconds on the step, as "
           "orders of a body have no time limit\n"},
          {HEAD "  - {Name: A, Steps: [{Name: B, Await: {}, TimeoutSeconds: 5}]}\n", ""});
 }

@@ -52,7 +52,7 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
         {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
         {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
          "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without "
-         "\"States.\" at its beginning\n"},
+         "\"States.\" or \"Order.\" at its beginning\n"},
         {HEAD "  - {Name: A, Fail: LoanDeclined}\n",
          "4:21: error: Fail of a step must be a mapping of fields, not a text\n"},
         {HEAD "  - {Name: A, Set: }\n",

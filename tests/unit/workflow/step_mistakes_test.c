@@ -169,11 +169,11 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
      "4:33: error: Output does not belong to a step with Fail, only to one with Agent, Await or "
      "Steps\n"},
     {HEAD "  - {Name: A, Fail: {Error: States.Timeout}}\n",
-     "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" at "
-     "its beginning\n"},
+     "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" or "
+     "\"Order.\" at its beginning\n"},
     {HEAD "  - {Name: A, Fail: {Error: loan declined}}\n",
-     "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" at "
-     "its beginning\n"},
+     "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" or "
+     "\"Order.\" at its beginning\n"},
     {HEAD "  - {Name: A, Fail: LoanDeclined}\n",
      "4:21: error: Fail of a step must be a mapping of fields, not a text\n"},
     {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},

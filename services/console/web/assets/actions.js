@@ -301,10 +301,12 @@ function outcomeText(entry) {
 }
 
 // As /api answers for a tree.
-function outcomeOfTree(id, { orders, failed, failed_count: refused }) {
+function outcomeOfTree(id, { orders, failed, failed_count: refused, incomplete }) {
   const first = failed[0];
   const problem = first ? `; ${number(refused)} refused, such as ${first.order_id}: ${first.reason || first.code}` : '';
-  return { id, ok: !first, code: first?.code, text: `${count(orders, 'order')} of the tree${problem}` };
+  const missing = incomplete ? `; orders may be missing, so send it again: ${incomplete[0].reason}` : '';
+  return { id, ok: !first && !incomplete, code: first?.code ?? (incomplete ? 'Incomplete' : undefined),
+    text: `${count(orders, 'order')} of the tree${problem}${missing}` };
 }
 
 async function sendOne(action, id, body) {

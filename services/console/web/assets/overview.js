@@ -36,12 +36,15 @@ function rates(overview) {
   }));
 }
 
+// The others of a list, which shows roots.
+const suborders = (filters, n) => (n ? [', and ', link(ordersPage({ ...filters, all: 1 }), null, count(n, 'sub-order'))] : null);
+
 function states(overview) {
   const { oldest } = overview;
   const p = overview.partitions;
   return facts([
-    ['Unfinished', h('b', null, number(overview.unfinished))],
-    ['In Error', link(ordersPage({ state: 'Error' }), null, number(overview.by_state?.Error ?? 0))],
+    ['Unfinished', [h('b', null, number(overview.unfinished)), overview.suborders_unfinished ? `, and ${count(overview.suborders_unfinished, 'sub-order')}` : null]],
+    ['In Error', [link(ordersPage({ state: 'Error' }), null, number(overview.by_state?.Error ?? 0)), suborders({ state: 'Error' }, overview.suborders_by_state?.Error)]],
     ['Oldest unfinished', oldest ? [link(orderPage(oldest.id), null, data(oldest.id)), ' ', badge(oldest.state), ' ', ago(oldest.submitted_at)] : 'none'],
     ['Partitions', link('/partitions', null, `${number(p.owned)} of ${number(p.total)} owned${p.stopped ? `, ${number(p.stopped)} stopped` : ''}`)],
     ['Waiting commands', [number(p.lag), p.stalled ? [' ', badge('stalled'), h('span', { class: 'dim' }, ' ', visible(p.stalled_reason))] : null]],

@@ -197,7 +197,7 @@ export function open(view) {
   // What waits for an operator, as far as it is known.
   function todo(overview, answer, dead) {
     const unknown = [overview, dead].some((each) => each instanceof Error);
-    const errors = overview.by_state?.Error ?? 0;
+    const errors = (overview.by_state?.Error ?? 0) + (overview.suborders_by_state?.Error ?? 0);
     const services = (answer.partitions ?? []).length;
     const parts = [
       errors ? `${count(errors, 'order')} in Error` : null,

@@ -13,14 +13,15 @@ import { brief } from './data_tree.js';
 
 const LIMIT = 20;
 const SHOWN_MAX = 50; // of a step in the tree
-const GIVE_UP = 'Ends an item that never answers, as if its sub-order had failed with this error. If that one lives after all, it is undone as soon as it reports.';
+const GIVE_UP = 'Ends an item that never answers, as if its sub-order had failed with this error. If the sub-order does answer later, it is undone then.';
 
-// How the counts of a step are shown, in the order of the bar. `state`: of the items in the API.
+// How the counts of a step are shown, in the order of the bar and the words of the API; `about`
+// explains them. `state`: of the items in the API.
 const OUTCOMES = [
-  { name: 'final', words: 'done', badge: 'Processed', about: 'There is nothing to undo, or it was kept.' },
+  { name: 'final', words: 'final', badge: 'Processed', about: 'Done: there is nothing to undo, or it was kept.' },
   { name: 'held', words: 'held', badge: 'Held', about: 'Done, and can still be undone.' },
   { name: 'failed', words: 'failed', badge: 'Error', about: 'Undone, or refused.' },
-  { name: 'submitted', words: 'under way', badge: 'Processing', about: 'Has not answered.' },
+  { name: 'submitted', words: 'submitted', badge: 'Processing', about: 'Under way: it has not answered.' },
   { name: 'to_do', words: 'to do', badge: 'Pending', about: 'Not submitted yet.' },
   { name: 'left_out', words: 'left out', badge: 'Skipped', state: 'to_do', about: 'Never submitted.' },
 ];
@@ -31,7 +32,7 @@ export const hasTree = (order) => !order.parent && stepsWith(order).length > 0;
 const ended = (order) => order.state === 'Processed' || order.state === 'Compensated';
 const countsOf = (counts) => OUTCOMES.filter(({ name }) => counts[name] > 0).map((each) => ({ ...each, n: counts[each.name] }));
 const wordsOf = (counts) => countsOf(counts).map(({ n, words }) => `${number(n)} ${words}`).join(', ');
-const nounOf = (counts) => (counts.for_each ? count(counts.count, 'item') : 'one sub-order');
+const nounOf = (counts) => count(counts.count, counts.for_each ? 'item' : 'sub-order');
 
 // Items that cannot start any more are to do in the parent's row.
 const outcomeOf = (item, counts) => OUTCOMES.find(({ name }) =>
@@ -81,8 +82,8 @@ export function heldNotice(order, now, reload) {
     return notice('held', h('b', null, 'Held'), ': its steps are done and can still be undone. Its parent decides: once ', parent,
       ' is processed, what it did is kept; if that order is undone, so is this one.',
       now !== null && order.complete_by ? [' Until then it reports again ', until(order.complete_by, now), '.'] : null);
-  return notice('bad', h('p', null, h('b', null, 'Its parent is unknown'), ': its steps are done, but there is no order ', parent,
-    ' any more that it belongs to. Find out what became of that one; then decide in its place.'),
+  return notice('bad', h('p', null, h('b', null, 'Its parent is unknown'), ': its steps are done, but its parent ', parent,
+    ' no longer exists. Find out what became of that one; then decide in its place.'),
   now !== null && mayAct() ? h('div', { class: 'buttons', role: 'group', 'aria-label': 'In place of the parent' },
     h('button', { type: 'button', on: { click: () => settle(order, true, reload) } }, 'Keep'),
     h('button', { type: 'button', class: 'danger', on: { click: () => settle(order, false, reload) } }, 'Undo')) : null);

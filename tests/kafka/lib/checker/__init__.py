@@ -12,8 +12,9 @@ from .effects import (check_alerts, check_letters, check_prompt, check_requests,
                       check_submissions, missing_alerts, missing_letters, missing_statuses)
 from .ledger import check_ledger, read_ledger
 from .log import Checker, Findings, fold, murmur2, partition_of
-from .suborders import check_messages, check_trees
 from .orders import ENDED
+from .signals import check_signals
+from .suborders import check_messages, check_trees
 from .workflow import Workflow, read_workflows
 
 __all__ = ["ENDED", "Checker", "Findings", "Workflow", "check", "check_ledger", "check_prompt",
@@ -65,6 +66,7 @@ def check(cluster, at_rest=True, effects=(), replies=(), agents=()):
     findings = Findings()
     check_trees(checkers, findings, at_rest)
     check_messages(checkers, commands, findings)
+    check_signals(checkers, commands, findings)
     for checker in checkers.values():
         if at_rest:
             checker.at_rest()

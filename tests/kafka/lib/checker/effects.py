@@ -7,7 +7,7 @@ from .waits import asks_again
 POSITION = ("order_id", "order_version", "command_offset", "decided_at")
 SILENT = {"ReportIgnored", "CommandDeadLettered", "StepQueued", "OrderPaused", "OrderPauseEnded",
           "OrderMigrated", "OrderAmended", "SubordersSubmitted", "SubordersAsked", "SuborderEnded",
-          "OrderHeld"}
+          "OrderHeld", "SignalReceived"}
 
 
 def where(record):
@@ -116,6 +116,14 @@ def alert_of(decision):
     return None
 
 
+def roots_of(checker, value):
+    """The root that an alert may name: that of the sub-order as accepted, else none."""
+    order = checker.orders.get(value["order_id"])
+    if order is None:  # expired meanwhile
+        return [value.get("root", "")]
+    return [order.parent["root"] if order.parent else ""]
+
+
 def check_alerts(checkers, records):
     """I13: an admitted Decision explains every alert about an order."""
     findings = Findings()
@@ -131,6 +139,9 @@ def check_alerts(checkers, records):
         elif alert_of(decision) != (value["raised"], value["code"]):
             findings.add("I13", where(record), f"the alert {value['code']} (raised: "
                                                f"{value['raised']}) is not the Decision's")
+        elif value.get("root", "") not in roots_of(checkers[value["partition"]], value):
+            findings.add("I13", where(record), f"{value['order_id']} is not in the tree of "
+                                               f"{value.get('root') or 'itself'}")
     return findings
 
 

@@ -71,6 +71,7 @@ class Checker(OrderRules, StatementRules):
         self.appended = {}  # offset -> the broker's time
         self.attempts = {}  # (order, step, direction, number) -> Attempt
         self.submitted, self.children = set(), set()  # identities of sub-orders
+        self.group_signals = []  # (command offset, order, step, group, offset of the event)
         self.requests = {}  # (offset, order, step, direction, number) -> what the request says
         self.acceptances = collections.Counter()  # of an id, over all its orders
         self.skipped = 0

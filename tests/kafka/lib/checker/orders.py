@@ -45,6 +45,7 @@ class Step:
         self.queued = {"do": None, "undo": None}  # queued_at
         self.awaiting = False  # it waits for a signal
         self.early = None  # payload, id and sender of a signal before its turn
+        self.early_command = None  # the command that it was, as far as it is known
         self.items = None  # of a step of sub-orders
         self.listed = False  # by a ForEach
         self.recalled = self.undo_failed = False
@@ -367,7 +368,7 @@ class OrderRules(ByHandRules, DataRules, SignalRules, SuborderRules, TimeRules):
     def on_StepPassed(self, order, decision, event, offset):
         step, plan = order.step(event["step"]), order.plan(order.step(event["step"]))
         if step.state == "Waiting" and step.awaiting:
-            self.signal(order, step, event, offset)
+            self.signal(order, step, decision, event, offset)
         elif step.state == "Waiting":
             self.moment(order, step, decision, offset)
         else:

@@ -18,19 +18,28 @@ class SignalRules:
                 self.find("I28", offset, f"{name}: asks {event['group'] or 'anyone'}")
         step.awaiting = True
 
-    def signal(self, order, step, event, offset):
+    def signal(self, order, step, decision, event, offset):
         """A step that awaits a signal passes with it, in a pause and in Error as well."""
         phase = order.interrupted if order.state == "Error" else order.state
         if phase != "Processing":
             self.find("I9", offset, f"{order.key}/{step.name}: passes while the order is {phase}")
         step.awaiting = False
+        self.passes_by(order, step, decision["command_offset"], offset)
+
+    def passes_by(self, order, step, command, offset):
+        """The command is the signal that passes a step which awaits one of a group."""
+        plan = order.plan(step)
+        group = plan.awaits.get("From") if plan is not None and plan.awaits is not None else None
+        if group and command is not None:
+            self.group_signals.append((command, order.key, step.name, group, offset))
 
     def early_signal(self, order, step, event, offset):
         taken = (event["output"] or "null", event["signal_id"], event["by"])
         if step.early != taken:
             self.find("I23", offset, f"{order.key}/{step.name}: passes with {taken}, had "
                                      f"{step.early}")
-        step.early = None
+        self.passes_by(order, step, step.early_command, offset)
+        step.early, step.early_command = None, None
 
     def on_SignalReceived(self, order, decision, event, offset):
         step = order.step(event["step"])
@@ -48,6 +57,7 @@ class SignalRules:
             self.find("I23", offset, f"{name}: keeps a second signal, or one while it waits")
         if event["kept"]:
             step.early = (event["payload"], event["signal_id"], event["by"])
+            step.early_command = decision["command_offset"]
 
     def passes_over(self, order, step, offset):
         """An operator ends a step: not one that a group is to pass."""
@@ -64,3 +74,21 @@ class SignalRules:
         if not step.retry_at or decision["decided_at"] < step.retry_at:
             self.find("I8", offset, f"{name}: its time is over at {step.retry_at}")
         step.state = "Pending"
+
+
+def check_signals(checkers, records, findings):
+    """I28: what passes a step that awaits a signal of a group is a signal with that group. Commands
+    that are gone are left out."""
+    commands = {(record.partition, record.offset): record for record in records}
+    for number, checker in checkers.items():
+        for command, key, step, group, offset in checker.group_signals:
+            record = commands.get((number, command))
+            if record is None:
+                continue
+            value = record.value if record.type == "SignalOrder" else {}
+            if (value.get("order_id"), value.get("step")) != (key, step):
+                findings.add("I28", f"events[{number}]@{offset}",
+                             f"{key}/{step}: passes without a signal")
+            elif group not in value["groups"]:
+                findings.add("I28", f"events[{number}]@{offset}",
+                             f"{key}/{step}: passes by a signal of {value['groups']}, not {group}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of orders within orders: what a step says of its sub-orders, and what a parent and a
+"""The rules of sub-orders: what a step says of its sub-orders, and what a parent and a
 sub-order say of each other. See docs/design/decisions/0018-suborders.md."""
 
 from .by_hand import FINISHED
