@@ -17,7 +17,7 @@ enum {
     GIVE_UP_MS = 15 * 60 * 1000,
     LOOK_UP_MS = 50,       /* again, how many partitions a topic has */
     RESUME_MS = 30 * 1000, /* without an acknowledgement: everything may have been away */
-    PACE_MS = 100,         /* in which a partition of `commands` takes no more than */
+    PACE_MS = 10,          /* in which a partition of `commands` takes no more than */
     PACE_MESSAGES = 64
 };
 /* What is over the pace waits here with so many bytes, and beyond that in the log. */
