@@ -47,7 +47,7 @@
     X(export)        \
     X(partition)     \
     X(token)
-#define CLI_PROGRAM_NOUNS(X) X(config) X(version) X(help)
+#define CLI_PROGRAM_NOUNS(X) X(config) X(completion) X(version) X(help)
 
 /* A flag of a verb's own. */
 struct cli_flag {
@@ -74,6 +74,8 @@ struct cli_verb {
     bool plain; /* it does not take --output */
     int (*run)(struct cli *cli); /* an exit code */
     const void *of; /* what `run` is about, where one function runs several verbs; see there */
+    const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
+    bool of_commands;    /* its arguments are a noun and a verb */
 };
 
 struct cli_noun {
@@ -90,6 +92,7 @@ CLI_PROGRAM_NOUNS(CLI_DECLARE_NOUN)
 
 /* docs/reference/errors.md names every verb that has an exit code of its own. */
 
+#define CLI_OUTPUT_NAMES "table|json|jsonl"
 enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
 
 /* One invocation. */
@@ -152,6 +155,11 @@ void cli_warn(const struct cli *cli, enum error_code code, const char *format, .
 void cli_help_all(FILE *out, const struct cli_noun *const nouns[]);
 void cli_help_noun(FILE *out, const struct cli_noun *noun);
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb);
+/* One page for man(1), in the language of man(7): of the noun, or of reeve itself if it is NULL. */
+void cli_man(FILE *out, const struct cli_noun *const nouns[], const struct cli_noun *noun);
+void cli_print_exit_codes(FILE *out);
+/* How long the first sentence is. */
+size_t cli_first_sentence(const char *text);
 /* NULL: there is none. A noun that is its own verb has it under any name. */
 const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name);
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);

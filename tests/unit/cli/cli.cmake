@@ -8,6 +8,7 @@ reeve_test(cli
         agents_test.c
         amend_test.c
         cli_kit.c
+        completion_test.c
         csv_test.c
         deploy_test.c
         drafts_test.c
@@ -31,6 +32,7 @@ reeve_test(cli
         status_rows_test.c
         step_test.c
         tree_test.c
+        table_kit.c
         table_test.c
         token_test.c
         verify_fold_test.c
