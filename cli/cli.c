@@ -13,7 +13,7 @@
 
 enum { SUGGESTIONS_MAX = 256 };
 
-static const char *const output_names[] = {"table", "json", "jsonl"};
+static const char *const output_names[] = {"table", "json", "jsonl", "yaml", "csv", "id"};
 _Static_assert(sizeof(output_names) / sizeof(output_names[0]) == CLI_OUTPUT_COUNT,
                "every output has a name");
 
@@ -120,8 +120,10 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     char name[80];
     size_t count = 0;
     names[count++] = "help";
-    if (!cli->verb->plain)
+    if (!cli->verb->plain) {
         names[count++] = "output";
+        names[count++] = "fields";
+    }
     for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
         names[count++] = flag->name;
     for (size_t i = 0; i < settings_schema.key_count && count < SUGGESTIONS_MAX; i++)
@@ -143,6 +145,14 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     return cli_usage(cli, "unknown flag %.80s", argument);
 }
 
+static int take_fields(struct cli *cli, const char *value)
+{
+    cli->fields = value;
+    return value[strspn(value, ", ")] != '\0'
+               ? EXIT_CODE_OK
+               : cli_usage(cli, "--fields: expected names such as order_id,state");
+}
+
 /* Takes argv[*index] as a flag of the verb or as --output. *ret_taken: it was one. */
 static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, bool *ret_taken)
 {
@@ -151,11 +161,13 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
     const struct cli_flag *flag = find_flag(cli->verb, name, size);
     bool is_output =
         !cli->verb->plain && size == strlen("output") && !strncmp(name, "output", size);
-    *ret_taken = flag != NULL || is_output;
+    bool is_fields =
+        !cli->verb->plain && size == strlen("fields") && !strncmp(name, "fields", size);
+    *ret_taken = flag != NULL || is_output || is_fields;
     if (!*ret_taken)
         return EXIT_CODE_OK;
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
-    bool needs_value = is_output || flag->value != NULL;
+    bool needs_value = is_output || is_fields || flag->value != NULL;
     if (!needs_value && value != NULL)
         return cli_usage(cli, "--%s takes no value", flag->name);
     if (needs_value && value == NULL && *index + 1 < argc)
@@ -166,7 +178,10 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
     if (is_output)
         return find_output(value, &cli->output)
                    ? EXIT_CODE_OK
-                   : cli_usage(cli, "--output %.60s: expected table, json or jsonl", value);
+                   : cli_usage(cli, "--output %.60s: expected table, json, jsonl, yaml, csv or id",
+                               value);
+    if (is_fields)
+        return take_fields(cli, value);
     assert(flag != NULL && cli->given != NULL);
     cli->given[cli->given_count++] = (struct cli_given){flag, value != NULL ? value : ""};
     return EXIT_CODE_OK;
@@ -247,6 +262,8 @@ static int parse(struct cli *cli, int argc, char **argv)
     if (config_hint(cli->config) != NULL)
         cli_warn(cli, CODE_UNKNOWN_VARIABLE, "%s", config_hint(cli->config));
     set_log_level(cli);
+    if (cli->fields != NULL && cli->output == CLI_OUTPUT_TABLE)
+        cli->output = CLI_OUTPUT_FIELDS;
     return check_arguments(cli);
 }
 

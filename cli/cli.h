@@ -92,8 +92,18 @@ CLI_PROGRAM_NOUNS(CLI_DECLARE_NOUN)
 
 /* docs/reference/errors.md names every verb that has an exit code of its own. */
 
-#define CLI_OUTPUT_NAMES "table|json|jsonl"
-enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
+#define CLI_OUTPUT_NAMES "table|json|jsonl|yaml|csv|id"
+/* In the order of their names. */
+enum cli_output {
+    CLI_OUTPUT_TABLE, /* for people: commands say more than rows have */
+    CLI_OUTPUT_JSON,
+    CLI_OUTPUT_JSONL,
+    CLI_OUTPUT_YAML,
+    CLI_OUTPUT_CSV,
+    CLI_OUTPUT_ID, /* the first field of each row */
+    CLI_OUTPUT_COUNT,
+    CLI_OUTPUT_FIELDS = CLI_OUTPUT_COUNT /* has no name: a table of --fields, and nothing else */
+};
 
 /* One invocation. */
 struct cli {
@@ -102,6 +112,7 @@ struct cli {
     const struct cli_verb *verb;
     struct config *config; /* finished; at its defaults for raw verbs */
     enum cli_output output;
+    const char *fields; /* of --fields: "order_id,state"; NULL: not given */
     char **arguments; /* without flags; of raw verbs all that follow the verb */
     int argument_count;
     struct cli_given { /* flags of the verb's own, as given */
@@ -133,7 +144,8 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
 
 /* ---- errors (error.c): one line on stderr each ----
  *
- * `reeve: MESSAGE`, or with --output json and jsonl {"error": {"code": CODE, "message": MESSAGE}}.
+ * `reeve: MESSAGE`, or with --output json, jsonl and yaml {"error": {"code": CODE, "detail":
+ * MESSAGE}}.
  * Control characters in messages are shown as '?'. A command that fails prints nothing else. */
 
 /* Reports the error. Returns the exit code of its class, EXIT_CODE_USAGE for the code Usage. */
@@ -151,6 +163,9 @@ void cli_warn(const struct cli *cli, enum error_code code, const char *format, .
     __attribute__((format(printf, 3, 4)));
 
 /* ---- help (help.c) ---- */
+
+#define CLI_OUTPUT_HELP "table (the default), json, jsonl, yaml, csv or id."
+#define CLI_FIELDS_HELP "Only these fields, as --output json names them."
 
 void cli_help_all(FILE *out, const struct cli_noun *const nouns[]);
 void cli_help_noun(FILE *out, const struct cli_noun *noun);

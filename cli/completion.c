@@ -79,8 +79,10 @@ static void offer_flags(const struct line *line)
     char flag[FLAG_SIZE];
     for (const struct cli_flag *own = line->verb->flags; own != NULL && own->name != NULL; own++)
         offer(line, "--", own->name, strlen(own->name), own->doc);
-    if (!line->verb->plain)
-        offer_name(line, "--output", "What the answer is printed as.");
+    if (!line->verb->plain) {
+        offer_name(line, "--output", CLI_OUTPUT_HELP);
+        offer_name(line, "--fields", CLI_FIELDS_HELP);
+    }
     offer_name(line, "--help", "Explains the command.");
     if (line->readers == 0)
         return;

@@ -78,8 +78,10 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
                  flag->value != NULL ? flag->value : "");
         print_row(out, left, flag->doc);
     }
-    if (!verb->plain)
-        print_row(out, "--output FORMAT", "table (the default), json or jsonl.");
+    if (!verb->plain) {
+        print_row(out, "--output FORMAT", CLI_OUTPUT_HELP);
+        print_row(out, "--fields NAME,...", CLI_FIELDS_HELP);
+    }
     print_row(out, "--help", "Prints this help.");
 }
 
@@ -144,7 +146,9 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
         fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
                 flag->value != NULL ? flag->value : "", flag->doc);
     if (!verb->plain)
-        fputs("- `--output FORMAT`: table (the default), json or jsonl.\n", out);
+        fputs("- `--output FORMAT`: " CLI_OUTPUT_HELP "\n- `--fields NAME,...`: " CLI_FIELDS_HELP
+              "\n",
+              out);
 }
 
 /* All commands, for docs/. */

@@ -83,8 +83,10 @@ static void print_verb(FILE *out, const struct cli_noun *noun, const struct cli_
     print_line(out, verb->summary);
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++)
         print_flag(out, flag->name, flag->value, flag->doc);
-    if (!verb->plain)
-        print_flag(out, "output", "FORMAT", "table (the default), json or jsonl.");
+    if (!verb->plain) {
+        print_flag(out, "output", "FORMAT", CLI_OUTPUT_HELP);
+        print_flag(out, "fields", "NAME,...", CLI_FIELDS_HELP);
+    }
     fputs(".PP\n.nf\n", out);
     print_line(out, verb->examples);
     fputs(".fi\n", out);

@@ -21,6 +21,7 @@ reeve_test(cli
         migrate_test.c
         old_data_test.c
         order_filter_test.c
+        output_forms_test.c
         output_test.c
         partition_test.c
         reasons_test.c
