@@ -4,6 +4,7 @@
 
 #include "base/numbers.h"
 #include "base/suggest.h"
+#include "cli/context.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
 
@@ -256,7 +257,10 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
+    bool takes_context =
+        cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
     if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
+        (takes_context && context_apply(cli, &error) != ERROR_OK) ||
         config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (config_hint(cli->config) != NULL)

@@ -46,7 +46,8 @@
     X(replay)        \
     X(export)        \
     X(partition)     \
-    X(token)
+    X(token)         \
+    X(context)
 #define CLI_PROGRAM_NOUNS(X) X(config) X(completion) X(version) X(help)
 
 /* A flag of a verb's own. */
@@ -72,6 +73,7 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
+    bool without_context; /* it reads no settings of contexts */
     int (*run)(struct cli *cli); /* an exit code */
     const void *of; /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */

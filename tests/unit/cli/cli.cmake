@@ -9,6 +9,7 @@ reeve_test(cli
         amend_test.c
         cli_kit.c
         completion_test.c
+        context_test.c
         csv_test.c
         deploy_test.c
         drafts_test.c

@@ -8,6 +8,7 @@
 
 char *out_text, *err_text;
 static char *const no_environment[] = {NULL};
+char *const *table_kit_environment = no_environment;
 
 /* The table of main.c. */
 #define CLI_NOUN(name) &cli_##name,
@@ -32,7 +33,7 @@ int reeve(const char *line)
         if (*word != '\0' && argc < 15)
             argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
     }
-    int code = cli_main(argc, argv, no_environment, table_kit_nouns, out, err);
+    int code = cli_main(argc, argv, table_kit_environment, table_kit_nouns, out, err);
     fclose(out);
     fclose(err);
     return code;

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 extern const struct cli_noun *const table_kit_nouns[]; /* ends with NULL */
+extern char *const *table_kit_environment; /* of commands: an empty one, unless it is set */
 /* What the latest command printed. Owned by the kit. */
 extern char *out_text, *err_text;
 
