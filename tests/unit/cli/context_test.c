@@ -84,8 +84,8 @@ Test(cli_context, keeps_files_by_their_whole_path_and_for_its_user_alone)
     struct stat found;
     snprintf(path, sizeof(path), "%s/token", folder);
     cr_assert(files_write_atomic(path, TEXT("secret\n"), NULL) == ERROR_OK);
-    snprintf(line, sizeof(line), "context add a --console-token-file %s/../%s", folder,
-             strrchr(path, '/') - strlen(strrchr(folder, '/') + 1));
+    snprintf(line, sizeof(line), "context add a --console-token-file %s/../%s/token", folder,
+             strrchr(folder, '/') + 1);
     expect(line, EXIT_CODE_OK, "a");
     snprintf(path, sizeof(path), "%s/reeve/contexts/a.properties", folder);
     cr_assert(files_read(path, 4096, &content, &size, NULL) == ERROR_OK);
