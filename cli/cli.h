@@ -41,6 +41,7 @@
     X(owners)        \
     X(services)      \
     X(health)        \
+    X(doctor)        \
     X(leader)        \
     X(verify)        \
     X(replay)        \

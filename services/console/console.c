@@ -125,7 +125,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     assert(console != NULL);
     console->service = service;
     enum error_class class =
-        service_list_new(service->loop, service->config, &console->services, ret_error);
+        service_list_new(service->loop, service->clock, service->config, &console->services, ret_error);
     if (class == ERROR_OK)
         class = open_cluster(console, broker, ret_error);
     if (class != ERROR_OK) {
