@@ -53,6 +53,8 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);
 void decide_reject_unknown_order(struct decide_ctx *ctx);
 /* False after it rejected a command for an order that is unknown, or without its workflow. */
 bool decide_require_order(struct decide_ctx *ctx);
+/* The index of the step; -1 after it rejected the command, with the name that was perhaps meant. */
+int decide_find_step(struct decide_ctx *ctx, struct text name);
 /* The step that the command names, or NULL after it rejected, as above or because that attempt is
  * not current. */
 const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text name,
