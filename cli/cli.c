@@ -257,8 +257,7 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
-    bool takes_context =
-        cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
+    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
     if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
         (takes_context && context_apply(cli, &error) != ERROR_OK) ||
         config_finish(cli->config, &error) != ERROR_OK)

@@ -74,9 +74,9 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
-    bool without_context; /* it reads no settings of contexts */
+    bool without_context;        /* it reads no settings of contexts */
     int (*run)(struct cli *cli); /* an exit code */
-    const void *of; /* what `run` is about, where one function runs several verbs; see there */
+    const void *of;      /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
     bool of_commands;    /* its arguments are a noun and a verb */
 };
@@ -116,7 +116,7 @@ struct cli {
     struct config *config; /* finished; at its defaults for raw verbs */
     enum cli_output output;
     const char *fields; /* of --fields: "order_id,state"; NULL: not given */
-    char **arguments; /* without flags; of raw verbs all that follow the verb */
+    char **arguments;   /* without flags; of raw verbs all that follow the verb */
     int argument_count;
     struct cli_given { /* flags of the verb's own, as given */
         const struct cli_flag *flag;

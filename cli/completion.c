@@ -17,7 +17,7 @@ struct line {
     int count;
     const char *word; /* the last one, which is being written */
     const struct cli_verb *verb;
-    int first; /* of `words` behind the verb */
+    int first;        /* of `words` behind the verb */
     unsigned readers; /* of the keys of the configuration that are flags here */
 };
 
@@ -232,9 +232,8 @@ static void complete(struct line *line)
 
 static int run_words(struct cli *cli)
 {
-    struct line line = {.cli = cli,
-                        .words = (const char *const *)cli->arguments,
-                        .count = cli->argument_count};
+    struct line line = {
+        .cli = cli, .words = (const char *const *)cli->arguments, .count = cli->argument_count};
     if (line.count > 0 && strcmp(line.words[0], "--") == 0) {
         line.words++;
         line.count--;
@@ -299,11 +298,10 @@ static int run_script(struct cli *cli)
     return EXIT_CODE_OK;
 }
 
-#define SHELL(shell, example)                                                \
-    {                                                                        \
-        .name = #shell, .summary = "Prints the completion for " #shell ".",  \
-        .examples = example, .settings = CLI_SETTINGS_NONE, .plain = true,   \
-        .run = run_script, .of = shell                                       \
+#define SHELL(shell, example)                                                                    \
+    {                                                                                            \
+        .name = #shell, .summary = "Prints the completion for " #shell ".", .examples = example, \
+        .settings = CLI_SETTINGS_NONE, .plain = true, .run = run_script, .of = shell             \
     }
 
 static const struct cli_verb verbs[] = {

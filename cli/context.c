@@ -71,7 +71,8 @@ static void read_choice(const struct cli *cli, char ret_name[NAME_MAX_BYTES + 1]
     char *content = NULL;
     size_t size;
     ret_name[0] = '\0';
-    if (!choice_file(cli, path) || files_read(path, FILE_BYTES_MAX, &content, &size, NULL) != ERROR_OK)
+    if (!choice_file(cli, path) ||
+        files_read(path, FILE_BYTES_MAX, &content, &size, NULL) != ERROR_OK)
         return;
     content[strcspn(content, "\n")] = '\0';
     if (is_name(content))
@@ -120,6 +121,12 @@ static const struct output_column columns[] = {
     {"CONSOLE", "console_url", output_value, false},
     {"KAFKA", "kafka_bootstrap_servers", output_value, false},
     {"PREFIX", "topics_prefix", output_value, false},
+    {0},
+};
+
+static const struct output_column result_columns[] = {
+    {"CONTEXT", "context", output_value, false},
+    {"RESULT", "result", output_value, false},
     {0},
 };
 
@@ -298,7 +305,7 @@ static int run_remove(struct cli *cli)
         error_set(&error, CODE_IO, "%.300s cannot be removed", path);
         return cli_fail(cli, &error);
     }
-    return output_one(cli, (const struct output_column[]){columns[0], {0}},
+    return output_one(cli, result_columns,
                       json_pack("{s:s, s:s}", "context", cli->arguments[0], "result", "removed"));
 }
 
@@ -317,7 +324,8 @@ static const struct cli_verb verbs[] = {
     {
         .name = "use",
         .arguments = "NAME",
-        .summary = "Has commands use this context from now on. `--context NAME` is for one command.",
+        .summary =
+            "Has commands use this context from now on. `--context NAME` is for one command.",
         .examples = "reeve context use trial\nreeve orders list --context production",
         .without_context = true,
         .run = run_use,

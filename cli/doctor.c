@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum result { IS_OK, IS_WARNING, IS_FAILED };
-enum { TEXT_SIZE = 1024, HOST_SIZE = 256 };
+enum { TEXT_SIZE = 1024, HOST_SIZE = 256, WAIT_MS = 15000 };
 
 struct doctor {
     struct cli *cli;
@@ -106,7 +106,8 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
     bool brokers = strcmp(topic, TOPICS_BROKERS) == 0;
     assert(finding == TOPICS_DIFFERS);
     say(doctor, brokers ? "brokers" : "topics", IS_FAILED,
-        brokers ? "correct the brokers' setting" : "`reeve topics apply`, or see `reeve topics check`",
+        brokers ? "correct the brokers' setting"
+                : "`reeve topics apply`, or see `reeve topics check`",
         "%s", line);
 }
 
@@ -115,8 +116,11 @@ static void check_brokers(struct doctor *doctor)
     struct error error = {0};
     struct topics topics;
     struct cluster_kafka_options kafka;
-    struct topics_plan plan = {.kafka = &kafka.options, .topics = &topics};
     const struct config *config = doctor->cli->config;
+    int64_t wait_ms = config_ms(config, "start.timeout.ms");
+    struct topics_plan plan = {.kafka = &kafka.options,
+                               .topics = &topics,
+                               .timeout_ms = wait_ms < WAIT_MS ? (int)wait_ms : WAIT_MS};
     enum result before = doctor->worst;
     doctor->worst = IS_OK;
     enum error_class class = topics_init(&topics, config_string(config, "topics.prefix"), &error);
@@ -129,8 +133,8 @@ static void check_brokers(struct doctor *doctor)
             class == ERROR_RETRY ? "start the brokers, or correct kafka.bootstrap.servers" : NULL,
             "%s", error.message);
     else if (doctor->worst == IS_OK)
-        say(doctor, "topics", IS_OK, NULL, "the brokers answer, and the topics of %s are as expected",
-            topics.prefix);
+        say(doctor, "topics", IS_OK, NULL,
+            "the brokers answer, and the topics of %s are as expected", topics.prefix);
     doctor->worst = doctor->worst > before ? doctor->worst : before;
 }
 
@@ -200,8 +204,8 @@ static const char *version_of(const json_t *service, const char *key)
 
 /* Says so if two services that have the value have different ones. */
 static bool agree(struct doctor *doctor, const json_t *services, const char *what,
-                  const char *(*value_of)(const json_t *service, const char *key), enum result result,
-                  const char *fix)
+                  const char *(*value_of)(const json_t *service, const char *key),
+                  enum result result, const char *fix)
 {
     size_t i;
     const json_t *service, *first = NULL;
@@ -212,9 +216,10 @@ static bool agree(struct doctor *doctor, const json_t *services, const char *wha
         if (first == NULL) {
             first = service;
         } else if (strcmp(value, value_of(first, what)) != 0) {
-            say(doctor, "agreement", result, fix, "%s is %.100s in %s %s, and %.100s in %s %s", what,
-                value_of(first, what), field_text(first, "service"), field_text(first, "instance"),
-                value, field_text(service, "service"), field_text(service, "instance"));
+            say(doctor, "agreement", result, fix, "%s is %.100s in %s %s, and %.100s in %s %s",
+                what, value_of(first, what), field_text(first, "service"),
+                field_text(first, "instance"), value, field_text(service, "service"),
+                field_text(service, "instance"));
             return false;
         }
     }
@@ -224,9 +229,9 @@ static bool agree(struct doctor *doctor, const json_t *services, const char *wha
 static void check_agreement(struct doctor *doctor, const json_t *services)
 {
     /* What docs/reference/configuration.md wants to be the same. */
-    static const char *const keys[] = {"topics.prefix",  "kafka.bootstrap.servers",
+    static const char *const keys[] = {"topics.prefix",     "kafka.bootstrap.servers",
                                        "clock.skew.max.ms", "orders.retention.ms",
-                                       "events.keep.ms", "leader.strategy"};
+                                       "events.keep.ms",    "leader.strategy"};
     bool all = agree(doctor, services, "version", version_of, IS_WARNING,
                      "finish the upgrade: docs/operate/upgrades.md");
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -235,7 +240,8 @@ static void check_agreement(struct doctor *doctor, const json_t *services)
                     "set it to the same value for all services") &&
               all;
     if (all)
-        say(doctor, "agreement", IS_OK, NULL, "versions and common settings are the same everywhere");
+        say(doctor, "agreement", IS_OK, NULL,
+            "versions and common settings are the same everywhere");
 }
 
 /* An instance whose clock is off by more than half of clock.skew.max.ms stops working. */
@@ -306,9 +312,10 @@ static int run(struct cli *cli)
 
 static const struct cli_verb verbs[] = {
     {
-        .summary = "Examines the installation, seen from here: configuration, names, brokers, topics, "
-                   "the console, services, their clocks and whether they agree. Changes nothing. "
-                   "Exit code 1: a check failed.",
+        .summary =
+            "Examines the installation, seen from here: configuration, names, brokers, topics, "
+            "the console, services, their clocks and whether they agree. Changes nothing. "
+            "Exit code 1: a check failed.",
         .examples = "reeve doctor\n"
                     "reeve doctor --context production --output json",
         .flags = console_flags,

@@ -136,8 +136,7 @@ void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
     }
     fputs("\nExit codes: ", out);
     cli_print_exit_codes(out);
-    fputs("`reeve help COMMAND` explains one command, with examples.\n",
-          out);
+    fputs("`reeve help COMMAND` explains one command, with examples.\n", out);
 }
 
 static void markdown_flags(FILE *out, const struct cli_verb *verb)

@@ -79,6 +79,7 @@ void output_chosen_check(const struct output_chosen *chosen, const struct cli *c
 {
     for (size_t i = 0; i < chosen->count; i++)
         if (!chosen->found[i])
-            cli_warn(cli, CODE_USAGE, "no row has the field %.100s: --output json shows all of them",
+            cli_warn(cli, CODE_USAGE,
+                     "no row has the field %.100s: --output json shows all of them",
                      chosen->columns[i].path);
 }

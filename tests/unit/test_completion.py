@@ -43,7 +43,8 @@ class CompletionTest(unittest.TestCase):
         self.assertEqual(complete("reeve", "alerts", "--output", "js"), ["json", "jsonl"])
         # bash takes '=' for a word of its own.
         self.assertEqual(complete("reeve", "alerts", "--output", "=", "js"), ["json", "jsonl"])
-        self.assertEqual(complete("reeve", "alerts", "--output", "="), ["table", "json", "jsonl"])
+        self.assertEqual(complete("reeve", "alerts", "--output", "="),
+                         ["table", "json", "jsonl", "yaml", "csv", "id"])
         self.assertEqual(complete("reeve", "workflow", "lint", ""), [""])  # files
 
     def test_zsh(self):

@@ -403,7 +403,8 @@ static enum error_class open_client(struct service_list *list, const struct conf
 }
 
 enum error_class service_list_new(struct loop *loop, const struct clock *clock,
-                                  const struct config *config, struct service_list **ret_list, struct error *ret_error)
+                                  const struct config *config, struct service_list **ret_list,
+                                  struct error *ret_error)
 {
     const char *const *addresses = NULL;
     size_t count = config_list(config, "console.services", &addresses);

@@ -32,9 +32,9 @@ Test(cli_completion, offers_what_the_line_may_go_on_with)
         {"orders nonsense ''", ""},
         {"nonsense ''", ""},
         {"schedule p", "pause"},
-        {"submit --wa", "--wait --wait-timeout"},
-        {"submit order.json --wa", "--wait --wait-timeout"},
-        {"orders list --output ''", "table json jsonl"},
+        {"submit --wa", "--wait"},
+        {"submit order.json --wa", "--wait"},
+        {"orders list --output ''", "table json jsonl yaml csv id"},
         {"orders list --output=j", "--output=json --output=jsonl"},
         {"orders list --output=json --output ta", "table"},
         {"orders list --console-ur", "--console-url"},
@@ -65,8 +65,8 @@ Test(cli_completion, offers_every_command_with_its_summary)
     for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
         char row[512];
         const struct cli_noun *noun = table_kit_nouns[n];
-        snprintf(row, sizeof(row), "%s\t%.*s\n", noun->name,
-                 (int)cli_first_sentence(noun->summary), noun->summary);
+        snprintf(row, sizeof(row), "%s\t%.*s\n", noun->name, (int)cli_first_sentence(noun->summary),
+                 noun->summary);
         cr_assert(strncmp(at, row, strlen(row)) == 0, "%s: %.40s", row, at);
         at += strlen(row);
     }
@@ -101,8 +101,8 @@ Test(cli_completion, has_a_page_for_man_of_every_command)
         cr_assert_eq(reeve(line), EXIT_CODE_OK);
         for (size_t i = 0; i < noun->verb_count; i++) {
             const char *verb = noun->verbs[i].name;
-            snprintf(line, sizeof(line), "\n.SS reeve %s%s%s", noun->name,
-                     verb != NULL ? " " : "", verb != NULL ? verb : "");
+            snprintf(line, sizeof(line), "\n.SS reeve %s%s%s", noun->name, verb != NULL ? " " : "",
+                     verb != NULL ? verb : "");
             for (char *at = line; (at = strchr(at, '-')) != NULL; at += 2) {
                 memmove(at + 1, at, strlen(at) + 1);
                 *at = '\\';

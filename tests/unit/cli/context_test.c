@@ -49,7 +49,8 @@ static void expect_console(const char *line, const char *url)
 Test(cli_context, is_used_from_when_it_is_added)
 {
     expect("context list", EXIT_CODE_OK, "CONTEXT");
-    expect("context add a --console-url http://127.0.0.1:9 --topics-prefix shop", EXIT_CODE_OK, "a");
+    expect("context add a --console-url http://127.0.0.1:9 --topics-prefix shop", EXIT_CODE_OK,
+           "a");
     expect_console("alerts", "http://127.0.0.1:9");
     expect("context add b --console-url http://127.0.0.1:13", EXIT_CODE_OK, "b");
     expect_console("alerts", "http://127.0.0.1:13");

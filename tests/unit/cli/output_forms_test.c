@@ -54,8 +54,9 @@ static void expect(struct output *output, const char *expected)
     cr_assert_str_eq(text, expected, "got:\n%s", text);
 }
 
-#define ROW(id) \
-    "{\"id\":\"" id "\",\"at\":\"2010-12-01T08:26:00.000Z\",\"step\":{\"name\":\"Pack\",\"n\":[1,2.50]}}"
+#define ROW(id)     \
+    "{\"id\":\"" id \
+    "\",\"at\":\"2010-12-01T08:26:00.000Z\",\"step\":{\"name\":\"Pack\",\"n\":[1,2.50]}}"
 
 Test(cli_output_forms, prints_yaml_as_one_list)
 {
@@ -66,7 +67,7 @@ Test(cli_output_forms, prints_yaml_as_one_list)
                    "  at: \"2010-12-01T08:26:00.000Z\"\n"
                    "  step:\n"
                    "    name: Pack\n"
-                   "    n:\n"
+                   "    \"n\":\n"
                    "    - 1\n"
                    "    - 2.50\n"
                    "- id: b\n"
@@ -79,10 +80,10 @@ Test(cli_output_forms, prints_yaml_as_one_list)
 /* Each of these would be read as something else, or as nothing at all. */
 Test(cli_output_forms, quotes_what_yaml_would_take_for_something_else)
 {
-    static const char *const texts[] = {"yes",   "No",   "null", "~",      "1",    "1.0", "0x1f",
-                                        "-",     "a: b", "#a",   "a #b",   "*a",   "&a",  "!a",
-                                        "a\\nb", " a",   "a ",   "\\u001b", "",    "a:",  "{a}",
-                                        "off",   "y",    "'a'",  "%a",     "a\\t", "2010-12-01"};
+    static const char *const texts[] = {
+        "yes", "No",   "null", "~",   "1",  "1.0",   "0x1f", "-",    "a: b",
+        "#a",  "a #b", "*a",   "&a",  "!a", "a\\nb", " a",   "a ",   "\\u001b",
+        "",    "a:",   "{a}",  "off", "y",  "'a'",   "%a",   "a\\t", "2010-12-01"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char row[64];
         rewind(cli.out);
@@ -134,8 +135,8 @@ Test(cli_output_forms, of_nothing_are_empty)
     static const struct {
         enum cli_output format;
         const char *expected;
-    } cases[] = {{CLI_OUTPUT_YAML, "[]\n"}, {CLI_OUTPUT_CSV, "id,at,step.name\n"},
-                 {CLI_OUTPUT_ID, ""}};
+    } cases[] = {
+        {CLI_OUTPUT_YAML, "[]\n"}, {CLI_OUTPUT_CSV, "id,at,step.name\n"}, {CLI_OUTPUT_ID, ""}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         tear_down();
         set_up();

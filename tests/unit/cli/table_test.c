@@ -68,7 +68,8 @@ Test(cli_table, lists_every_command_in_the_help)
     cr_assert(reeve("--help") == EXIT_CODE_OK);
     for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
         for (size_t i = 0; i < table_kit_nouns[n]->verb_count; i++)
-            cr_assert(shows(out_text, table_kit_nouns[n]->verbs[i].summary), "%s", table_kit_nouns[n]->name);
+            cr_assert(shows(out_text, table_kit_nouns[n]->verbs[i].summary), "%s",
+                      table_kit_nouns[n]->name);
     }
     char *all = strdup(out_text);
     cr_assert(reeve("help") == EXIT_CODE_OK);
@@ -117,7 +118,8 @@ Test(cli_table, fits_the_help_into_100_columns)
     char line[128];
     for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
         snprintf(line, sizeof(line), "help %s %s", table_kit_nouns[n]->name,
-                 table_kit_nouns[n]->verbs[0].name != NULL ? table_kit_nouns[n]->verbs[0].name : "");
+                 table_kit_nouns[n]->verbs[0].name != NULL ? table_kit_nouns[n]->verbs[0].name
+                                                           : "");
         cr_assert(reeve(line) == EXIT_CODE_OK);
         for (const char *at = out_text; *at != '\0'; at += strcspn(at, "\n") + 1)
             cr_assert(strcspn(at, "\n") <= 100, "%s: %.*s", line, (int)strcspn(at, "\n"), at);
@@ -158,7 +160,7 @@ Test(cli_table, explains_mistakes)
         {"import a.csv --map order_id=A", "the orders name no workflow"},
         {"import a.jsonl --map order_id=A", "--map is for CSV files"},
         {"submit x --wait=yes", "--wait takes no value"},
-        {"submit x --output xml", "--output xml: expected table, json or jsonl"},
+        {"submit x --output xml", "--output xml: expected table, json, jsonl, yaml, csv or id"},
         {"submit x -q", "unknown flag -q"},
         {"config --log-level loud", "log.level"},
         {"run schedular", "unknown service \"schedular\": did you mean \"scheduler\"?"},
