@@ -39,7 +39,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
     struct apply_ctx apply_ctx = {.order = ctx->order,
                                   .version = ctx->next_version,
                                   .decided_at = ctx->input->now,
-                                  .arena = ctx->arena,
+                                  .arena = ctx->scratch,
                                   .borrow = true};
     apply_event(&apply_ctx, event);
     assert(ctx->order->version == ctx->next_version);
@@ -277,10 +277,11 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              struct decision *ret_decision, struct order *ret_seen)
 {
     check_input(input);
+    struct arena *memory = input->scratch != NULL ? input->scratch : arena;
     struct order scratch = {0};
     if (order != NULL) {
         assert(order_problem(order) == NULL);
-        scratch = scratch_copy(order, arena);
+        scratch = scratch_copy(order, memory);
     }
     *ret_decision = (struct decision){.command_offset = input->command_offset,
                                       .command_time = input->command_time,
@@ -294,6 +295,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              .input = input,
                              .workflow = input->workflow,
                              .arena = arena,
+                             .scratch = memory,
                              .decision = ret_decision,
                              .capacity = EVENTS_AT_FIRST,
                              .next_version = scratch.version + 1};

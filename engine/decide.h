@@ -19,7 +19,8 @@ struct decide_ctx {
     const struct command *cmd;
     const struct decide_input *input;
     const struct workflow *workflow; /* NULL: see struct decide_input */
-    struct arena *arena;
+    struct arena *arena;             /* of what the Decision has */
+    struct arena *scratch;           /* of what `order` has, and the order before it had not */
     struct decision *decision;
     uint32_t capacity;     /* of decision->events */
     uint64_t next_version; /* of the order, if this Decision changes it */
@@ -28,6 +29,10 @@ struct decide_ctx {
     uint32_t units_used;
     struct expression_order_members order_members; /* that expressions have read */
     uint64_t item_bytes;                           /* that items have in the Decision */
+    /* Each change of a list makes a new one: the numbers of items, by state, of the one counted
+     * last. */
+    const struct suborders *counted;
+    uint32_t counts[ITEM_STATE_COUNT];
 };
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
