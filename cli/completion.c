@@ -150,8 +150,8 @@ static const char *values_of(const struct line *line, const char *name, size_t s
     return key != NULL && key->choices != NULL ? key->choices : "";
 }
 
-/* The number of arguments before the word. *ret_literal: "--" is among them, so the word is no
- * flag. */
+/* The number of arguments before the word. *ret_literal: "--" is among them, so the word is
+ * not one. */
 static int arguments_before(const struct line *line, bool *ret_literal)
 {
     int arguments = 0;

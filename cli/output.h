@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands print: JSON, JSON lines, YAML, CSV or ids for programs, and for operators a table of
- * the same rows, in which each column shows what is at its path. */
+/* What commands print: JSON, JSON lines, YAML, CSV or ids for programs, and for operators a table
+ * of the same rows, in which each column shows what is at its path. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -41,8 +41,8 @@ bool output_read_time(const json_t *time, int64_t *ret_ms);
 
 struct output;
 
-/* New. `columns` (borrowed) are what a table and CSV show, NULL without one; JSON and YAML show whole
- * rows. With --fields, those are the columns, and the fields of rows. Borrows `cli`. */
+/* New. `columns` (borrowed) are what a table and CSV show, NULL without one; JSON and YAML show
+ * whole rows. With --fields, those are the columns, and the fields of rows. Borrows `cli`. */
 struct output *output_new(const struct cli *cli, const struct output_column *columns);
 /* The table leaves the column out. */
 void output_hide(struct output *output, const char *title);

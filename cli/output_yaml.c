@@ -12,7 +12,7 @@
 
 enum { NUMBER_SIZE = 40 };
 
-/* libyaml takes the event over. It fails for lack of memory, or when `out` does: ferror() says so. */
+/* libyaml takes the event over. It fails for lack of memory, or when `out` does: see ferror(). */
 static void emit(yaml_emitter_t *emitter, yaml_event_t *event)
 {
     yaml_emitter_emit(emitter, event);

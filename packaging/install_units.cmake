@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of `cmake --install`: units and a configuration that name the places of this prefix, which may
-# have been chosen just now. Below /usr the configuration is in /etc.
+# Part of `cmake --install`: units and a configuration that name the places of this prefix, which
+# may have been chosen just now. Below /usr the configuration is in /etc.
 
 set(bindir ${CMAKE_INSTALL_PREFIX}/bin)
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -9,7 +9,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
 else()
     set(sysconfdir ${CMAKE_INSTALL_PREFIX}/etc)
 endif()
-set(system_service "@system-service") # is no variable
+set(system_service "@system-service") # not a variable
 
 # unit(SERVICE PORT DESCRIPTION)
 function(unit service port description)
@@ -26,6 +26,7 @@ unit(console 8080 "shows orders to operators and carries out their commands")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/reeve.properties.in ${made}/reeve.properties @ONLY)
 
 # What an administrator wrote stays; packages leave that to dpkg.
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT EXISTS "$ENV{DESTDIR}${sysconfdir}/reeve/reeve.properties")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr"
+        OR NOT EXISTS "$ENV{DESTDIR}${sysconfdir}/reeve/reeve.properties")
     file(INSTALL ${made}/reeve.properties DESTINATION ${sysconfdir}/reeve)
 endif()

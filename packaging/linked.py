@@ -36,7 +36,7 @@ def find(name, architecture):
 
 def package_of(path):
     """(package, source package, version). dpkg knows files where their package put them, which may
-    be below /usr or beside it."""
+    be below /usr or not."""
     real = str(path.resolve())
     for known in (real, real.removeprefix("/usr")):
         found = subprocess.run(["dpkg", "-S", known], capture_output=True, text=True, check=False)

@@ -20,8 +20,8 @@ mirror() {
     echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# take_network ROOT: what a machine needs to reach the registries through: proxies and authorities of
-# its own.
+# take_network ROOT: what a machine needs to reach the registries through: proxies and authorities
+# of its own.
 take_network() {
     apt-config dump --format '%f "%v";%n' Acquire::http Acquire::https \
         >"$1/etc/apt/apt.conf.d/80-as-on-the-host"
@@ -50,8 +50,8 @@ make_root() {
     take_network "$root"
 }
 
-# copy_tree RELEASE: the tree as it is, changes that are not committed included. Its files keep their
-# times, so that a build is continued; what was deleted goes.
+# copy_tree RELEASE: the tree as it is, changes that are not committed included. Its files keep
+# their times, so that a build is continued; what was deleted goes.
 copy_tree() {
     local root
     root=$(root_folder "$1")

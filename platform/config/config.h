@@ -174,8 +174,8 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
 void config_each(const struct config *config, unsigned readers,
                  void (*visit)(void *ctx, const char *name, const char *value, const char *origin),
                  void *ctx);
-/* Calls `visit` with each value that a flag has set, secrets included; of KEY.file with the path. All
- * borrowed during the call. */
+/* Calls `visit` with each value that a flag has set, secrets included; of KEY.file with the path.
+ * All borrowed during the call. */
 void config_each_flag(const struct config *config,
                       void (*visit)(void *ctx, const char *name, const char *value), void *ctx);
 /* The same as config_each() as text. */

@@ -147,8 +147,8 @@ static const char *advice(const struct service_list *list, const struct http_res
     return "is it a reeve service of this version?";
 }
 
-/* How far its clock is ahead of this one: it is read at some time between question and answer. Null:
- * it is a service of an older version, which does not say. */
+/* How far its clock is ahead of this one: it is read at some time between question and answer.
+ * Null: it is a service of an older version, which does not say. */
 static json_t *clock_off(const json_t *about, int64_t asked_ms, int64_t answered_ms)
 {
     int64_t time;

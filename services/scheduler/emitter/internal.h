@@ -20,7 +20,7 @@ enum {
     PACE_MS = 10,          /* in which a partition of `commands` takes no more than */
     PACE_MESSAGES = 64
 };
-/* What is over the pace waits here with so many bytes, and beyond that in the log. */
+/* What is over the pace waits here with this many bytes, and beyond that in the log. */
 #define PACED_BYTES ((size_t)256 * 1024)
 #define SHARE_BYTES ((size_t)8 * 1024 * 1024)
 #define SHARE_BYTES_CROWDED ((size_t)256 * 1024)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What shells are told that a word may become, and the pages for man(1). */
+/* What a word may become, as shells learn it, and the pages for man(1). */
 #include "tests/unit/cli/table_kit.h"
 
 #include <criterion/criterion.h>

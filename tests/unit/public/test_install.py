@@ -74,7 +74,8 @@ class Install(unittest.TestCase):
                  run(self.prefix / "bin" / "reeve", "completion", "words", "--", "").splitlines()]
         return {f"share/man/man1/{name}.1.gz"
                 for name in ["reeve"] + [f"reeve-{noun}" for noun in nouns]} | {
-                    "share/bash-completion/completions/reeve", "share/zsh/vendor-completions/_reeve",
+                    "share/bash-completion/completions/reeve",
+                    "share/zsh/vendor-completions/_reeve",
                     "share/fish/vendor_completions.d/reeve.fish"}
 
     def test_installs_what_an_installation_needs_and_nothing_else(self):

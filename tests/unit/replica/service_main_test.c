@@ -351,7 +351,7 @@ Test(service_main, tells_systemd_how_it_is_doing)
     cr_assert_str_eq(told(), "STATUS=warming up");
     cr_assert_str_eq(told(), "WATCHDOG=1");
     cr_assert_str_eq(told(), "STATUS=ready");
-    cr_assert_str_eq(told(), "WATCHDOG=1", "a status is told once");
+    cr_assert_str_eq(told(), "WATCHDOG=1", "each status is sent once");
     const char *last = told();
     while (strcmp(last, "WATCHDOG=1") == 0)
         last = told();
