@@ -8,6 +8,7 @@ libraries that it loads.
 
 import hashlib
 import json
+import os
 import pathlib
 import re
 import sys
@@ -35,6 +36,11 @@ def package(library):
                               "referenceLocator": purl(library)}]}
 
 
+def created():
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
 def main(program, version, architecture):
     digest = hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()
     packages = {library.package: library for library in libraries(program, architecture)}
@@ -50,7 +56,7 @@ def main(program, version, architecture):
                "name": f"reeve-{version}-{architecture}",
                "documentNamespace": f"urn:reeve:{version}:{architecture}:{digest}",
                "creationInfo": {"creators": ["Tool: reeve packaging/sbom.py"],
-                                "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())},
+                                "created": created()},
                "packages": [reeve] + [package(packages[name]) for name in sorted(packages)],
                "relationships": relations}, sys.stdout, indent=2)
     print()
