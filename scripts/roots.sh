@@ -34,20 +34,29 @@ take_network() {
     fi
 }
 
-# make_root RELEASE: where there is none yet.
-make_root() {
-    local root
-    root=$(root_folder "$1")
+# bootstrap RELEASE FOLDER: where there is none yet.
+bootstrap() {
     "$REEVE_ROOT/scripts/setup" root
-    if [ ! -d "$root" ]; then
-        say "making $root (takes some minutes)"
-        rm -rf "$root.new"
-        mkdir -p "$(dirname "$root")"
-        debootstrap --variant=minbase "$1" "$root.new" "$(mirror)" >"$root.log" 2>&1 ||
-            die "debootstrap failed, see $root.log"
-        mv "$root.new" "$root"
+    if [ ! -d "$2" ]; then
+        say "making $2 (takes some minutes)"
+        rm -rf "$2.new"
+        mkdir -p "$(dirname "$2")"
+        debootstrap --variant=minbase "$1" "$2.new" "$(mirror)" >"$2.log" 2>&1 ||
+            die "debootstrap failed, see $2.log"
+        mv "$2.new" "$2"
     fi
-    take_network "$root"
+    take_network "$2"
+}
+
+# make_root RELEASE
+make_root() {
+    bootstrap "$1" "$(root_folder "$1")"
+}
+
+# make_bare_root RELEASE: one in which nothing is ever installed; prints where it is.
+make_bare_root() {
+    bootstrap "$1" "$(root_folder "$1")-bare"
+    echo "$(root_folder "$1")-bare"
 }
 
 # copy_tree RELEASE: the tree as it is, changes that are not committed included. Its files keep
