@@ -115,7 +115,8 @@ class PackagesTest(unittest.TestCase):
                 self.assertTrue(root.has("/usr/lib/systemd/system/reeve-scheduler.service"))
                 self.assertIn("uid=", root.run("id reeve"))
 
-                root.run("echo 'topics.prefix = shop' >>/etc/reeve/reeve.properties\n"
+                root.run("sed -i 's/^topics.prefix .*/topics.prefix = shop/' "
+                         "/etc/reeve/reeve.properties\n"
                          "install -d -o reeve /var/lib/reeve/scheduler")
                 root.install(newer(package, folder))
                 self.assertIn("topics.prefix = shop",
