@@ -90,7 +90,7 @@ def newer(package, into):
     folder = pathlib.Path(into) / "newer"
     run("dpkg-deb", "-R", package, folder)
     control = folder / "DEBIAN" / "control"
-    control.write_text(re.sub(r"^Version: (.*)$", r"Version: \1.1", control.read_text(), flags=re.M))
+    control.write_text(re.sub(r"^(Version: .*)$", r"\1.1", control.read_text(), flags=re.M))
     return run("dpkg-deb", "-b", folder, into).split("'")[-2]
 
 
