@@ -25,7 +25,7 @@ static void examine(const char *health, const char *services)
                              "127.0.0.1:1", "--start-timeout-ms", "200"),
                  EXIT_CODE_NEGATIVE, "no broker answers");
     cli_kit_expect_text(cli_kit_out, "\nbrokers,failed,");
-    cli_kit_expect_text(cli_kit_out, "\"start the brokers, or correct kafka.bootstrap.servers\"");
+    cli_kit_expect_text(cli_kit_out, "; start the brokers, or correct kafka.bootstrap.servers\"");
 }
 
 Test(cli_doctor, finds_nothing_wrong_with_services_that_agree)
@@ -33,8 +33,8 @@ Test(cli_doctor, finds_nothing_wrong_with_services_that_agree)
     examine(HEALTHY,
             "{\"services\":[" SERVICE("scheduler", "1", "0", "0", "true", "null") "," SERVICE(
                 "agent", "1", "0", "500", "true", "null") "]}");
-    cli_kit_expect_text(cli_kit_out, "\nconsole,OK,its checks pass,\n");
-    cli_kit_expect_text(cli_kit_out, "\nservices,OK,\"2 are ready, and their clocks agree\",\n");
+    cli_kit_expect_text(cli_kit_out, "\nconsole,OK,its checks pass\n");
+    cli_kit_expect_text(cli_kit_out, "\nservices,OK,\"2 are ready, and their clocks agree\"\n");
     cli_kit_expect_text(cli_kit_out, "\nagreement,OK,");
 }
 
@@ -43,15 +43,16 @@ Test(cli_doctor, names_what_differs)
     examine(HEALTHY,
             "{\"services\":[" SERVICE("scheduler", "1", "0", "0", "true", "null") "," SERVICE(
                 "supervisor", "2", "7", "-501", "true", "\"slow\"") "]}");
-    cli_kit_expect_text(cli_kit_out, "\nservices,warning,supervisor supervisor-1: slow,\n");
+    cli_kit_expect_text(cli_kit_out, "\nservices,warning,supervisor supervisor-1: slow\n");
     cli_kit_expect_text(cli_kit_out,
                         "\nclocks,failed,the clock of supervisor supervisor-1 is 501 ms "
-                        "behind that of the console,");
+                        "behind that of the console; synchronize the clocks");
     cli_kit_expect_text(cli_kit_out,
                         "\nagreement,warning,\"version is 1 in scheduler scheduler-1, and "
-                        "2 in supervisor supervisor-1\",");
-    cli_kit_expect_text(cli_kit_out, "\nagreement,failed,\"events.keep.ms is 0 in scheduler "
-                                     "scheduler-1, and 7 in supervisor supervisor-1\",");
+                        "2 in supervisor supervisor-1; finish the upgrade");
+    cli_kit_expect_text(cli_kit_out,
+                        "\nagreement,failed,\"events.keep.ms is 0 in scheduler "
+                        "scheduler-1, and 7 in supervisor supervisor-1; set it to the same value");
 }
 
 Test(cli_doctor, names_what_does_not_work)
@@ -59,16 +60,16 @@ Test(cli_doctor, names_what_does_not_work)
     examine("{\"checks\":[{\"name\":\"disk\",\"ok\":false,\"message\":\"it is full\"}]}",
             "{\"services\":[{\"address\":\"h:2\",\"error\":\"it does not run\"}," SERVICE(
                 "agent", "1", "0", "null", "false", "\"draining\"") "]}");
-    cli_kit_expect_text(cli_kit_out, "\nconsole,failed,disk: it is full,\n");
-    cli_kit_expect_text(cli_kit_out, "\nservices,failed,h:2: it does not run,");
-    cli_kit_expect_text(cli_kit_out, "\nservices,failed,agent agent-1: draining,\n");
+    cli_kit_expect_text(cli_kit_out, "\nconsole,failed,disk: it is full\n");
+    cli_kit_expect_text(cli_kit_out, "\nservices,failed,\"h:2: it does not run; start it, or");
+    cli_kit_expect_text(cli_kit_out, "\nservices,failed,agent agent-1: draining\n");
 }
 
 Test(cli_doctor, says_how_to_name_the_services)
 {
     examine(HEALTHY, "{\"services\":[]}");
     cli_kit_expect_text(cli_kit_out, "\nservices,warning,the console does not know which services "
-                                     "there are,");
+                                     "there are; name them in console.services");
 }
 
 Test(cli_doctor, goes_no_further_where_the_console_refuses)
@@ -79,6 +80,6 @@ Test(cli_doctor, goes_no_further_where_the_console_refuses)
                  EXIT_CODE_NEGATIVE);
     cli_kit_expect_text(cli_kit_out, "\nnames,failed,nowhere.invalid has no address: ");
     cli_kit_expect_text(cli_kit_out,
-                        "answers with 401: a token is needed,set console.token.file\n");
+                        "answers with 401: a token is needed; set console.token.file\n");
     cr_assert_eq(cli_kit_request_count(), 1);
 }
