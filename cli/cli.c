@@ -37,8 +37,8 @@ const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *na
 
 /* ---- flags ---- */
 
-static const struct cli_flag *find_flag(const struct cli_verb *verb, const char *name,
-                                        size_t name_size)
+const struct cli_flag *cli_find_flag(const struct cli_verb *verb, const char *name,
+                                     size_t name_size)
 {
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
         if (strlen(flag->name) == name_size && strncmp(flag->name, name, name_size) == 0)
@@ -49,7 +49,7 @@ static const struct cli_flag *find_flag(const struct cli_verb *verb, const char 
 
 const char *cli_flag_next(const struct cli *cli, const char *name, size_t *index)
 {
-    assert(find_flag(cli->verb, name, strlen(name)) != NULL);
+    assert(cli_find_flag(cli->verb, name, strlen(name)) != NULL);
     while (*index < cli->given_count) {
         const struct cli_given *given = &cli->given[(*index)++];
         if (strcmp(given->flag->name, name) == 0)
@@ -159,7 +159,7 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
 {
     const char *name = argv[*index] + 2;
     size_t size = strcspn(name, "=");
-    const struct cli_flag *flag = find_flag(cli->verb, name, size);
+    const struct cli_flag *flag = cli_find_flag(cli->verb, name, size);
     bool is_output =
         !cli->verb->plain && size == strlen("output") && !strncmp(name, "output", size);
     bool is_fields =

@@ -181,5 +181,8 @@ size_t cli_first_sentence(const char *text);
 /* NULL: there is none. A noun that is its own verb has it under any name. */
 const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name);
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);
+/* A flag of the verb's own, whose name is `name_size` bytes; NULL: there is none. */
+const struct cli_flag *cli_find_flag(const struct cli_verb *verb, const char *name,
+                                     size_t name_size);
 
 #endif

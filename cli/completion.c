@@ -116,15 +116,6 @@ static unsigned readers_of(const struct line *line)
                                                          : SETTINGS_ALL;
 }
 
-static const struct cli_flag *own_flag(const struct line *line, const char *name, size_t size)
-{
-    for (const struct cli_flag *flag = line->verb->flags; flag != NULL && flag->name != NULL;
-         flag++)
-        if (strlen(flag->name) == size && strncmp(flag->name, name, size) == 0)
-            return flag;
-    return NULL;
-}
-
 static const struct config_key *key_of(const struct line *line, const char *name, size_t size)
 {
     char flag[FLAG_SIZE];
@@ -141,7 +132,7 @@ static const char *values_of(const struct line *line, const char *name, size_t s
 {
     if (!line->verb->plain && size == strlen("output") && strncmp(name, "output", size) == 0)
         return CLI_OUTPUT_NAMES;
-    const struct cli_flag *own = own_flag(line, name, size);
+    const struct cli_flag *own = cli_find_flag(line->verb, name, size);
     if (own != NULL)
         return own->value != NULL ? "" : NULL;
     const struct config_key *key = key_of(line, name, size);
