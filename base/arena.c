@@ -32,6 +32,11 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size)
     return memset(take(arena, count * size, 8), 0, count * size);
 }
 
+void *arena_aligned(struct arena *arena, size_t size)
+{
+    return take(arena, size, 8);
+}
+
 void *arena_bytes(struct arena *arena, size_t size)
 {
     return take(arena, size, 1);

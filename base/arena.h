@@ -24,6 +24,8 @@ struct arena {
 void arena_init(struct arena *arena, void *memory, size_t size);
 /* Zeroed memory for `count` elements of `size` bytes, aligned to 8. The product is checked. */
 void *arena_calloc(struct arena *arena, size_t count, size_t size);
+/* Memory aligned to 8, not zeroed. */
+void *arena_aligned(struct arena *arena, size_t size);
 /* Bytes, not zeroed, unaligned. */
 void *arena_bytes(struct arena *arena, size_t size);
 /* A copy that lives in the arena; empty texts allocate nothing. */

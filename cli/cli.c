@@ -4,6 +4,7 @@
 
 #include "base/numbers.h"
 #include "base/suggest.h"
+#include "cli/context.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
 
@@ -13,7 +14,7 @@
 
 enum { SUGGESTIONS_MAX = 256 };
 
-static const char *const output_names[] = {"table", "json", "jsonl"};
+static const char *const output_names[] = {"table", "json", "jsonl", "yaml", "csv", "id"};
 _Static_assert(sizeof(output_names) / sizeof(output_names[0]) == CLI_OUTPUT_COUNT,
                "every output has a name");
 
@@ -36,8 +37,8 @@ const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *na
 
 /* ---- flags ---- */
 
-static const struct cli_flag *find_flag(const struct cli_verb *verb, const char *name,
-                                        size_t name_size)
+const struct cli_flag *cli_find_flag(const struct cli_verb *verb, const char *name,
+                                     size_t name_size)
 {
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
         if (strlen(flag->name) == name_size && strncmp(flag->name, name, name_size) == 0)
@@ -48,7 +49,7 @@ static const struct cli_flag *find_flag(const struct cli_verb *verb, const char 
 
 const char *cli_flag_next(const struct cli *cli, const char *name, size_t *index)
 {
-    assert(find_flag(cli->verb, name, strlen(name)) != NULL);
+    assert(cli_find_flag(cli->verb, name, strlen(name)) != NULL);
     while (*index < cli->given_count) {
         const struct cli_given *given = &cli->given[(*index)++];
         if (strcmp(given->flag->name, name) == 0)
@@ -120,8 +121,10 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     char name[80];
     size_t count = 0;
     names[count++] = "help";
-    if (!cli->verb->plain)
+    if (!cli->verb->plain) {
         names[count++] = "output";
+        names[count++] = "fields";
+    }
     for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
         names[count++] = flag->name;
     for (size_t i = 0; i < settings_schema.key_count && count < SUGGESTIONS_MAX; i++)
@@ -143,19 +146,29 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     return cli_usage(cli, "unknown flag %.80s", argument);
 }
 
+static int take_fields(struct cli *cli, const char *value)
+{
+    cli->fields = value;
+    return value[strspn(value, ", ")] != '\0'
+               ? EXIT_CODE_OK
+               : cli_usage(cli, "--fields: expected names such as order_id,state");
+}
+
 /* Takes argv[*index] as a flag of the verb or as --output. *ret_taken: it was one. */
 static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, bool *ret_taken)
 {
     const char *name = argv[*index] + 2;
     size_t size = strcspn(name, "=");
-    const struct cli_flag *flag = find_flag(cli->verb, name, size);
+    const struct cli_flag *flag = cli_find_flag(cli->verb, name, size);
     bool is_output =
         !cli->verb->plain && size == strlen("output") && !strncmp(name, "output", size);
-    *ret_taken = flag != NULL || is_output;
+    bool is_fields =
+        !cli->verb->plain && size == strlen("fields") && !strncmp(name, "fields", size);
+    *ret_taken = flag != NULL || is_output || is_fields;
     if (!*ret_taken)
         return EXIT_CODE_OK;
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
-    bool needs_value = is_output || flag->value != NULL;
+    bool needs_value = is_output || is_fields || flag->value != NULL;
     if (!needs_value && value != NULL)
         return cli_usage(cli, "--%s takes no value", flag->name);
     if (needs_value && value == NULL && *index + 1 < argc)
@@ -166,7 +179,10 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
     if (is_output)
         return find_output(value, &cli->output)
                    ? EXIT_CODE_OK
-                   : cli_usage(cli, "--output %.60s: expected table, json or jsonl", value);
+                   : cli_usage(cli, "--output %.60s: expected table, json, jsonl, yaml, csv or id",
+                               value);
+    if (is_fields)
+        return take_fields(cli, value);
     assert(flag != NULL && cli->given != NULL);
     cli->given[cli->given_count++] = (struct cli_given){flag, value != NULL ? value : ""};
     return EXIT_CODE_OK;
@@ -241,12 +257,16 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
+    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
     if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
+        (takes_context && context_apply(cli, &error) != ERROR_OK) ||
         config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (config_hint(cli->config) != NULL)
         cli_warn(cli, CODE_UNKNOWN_VARIABLE, "%s", config_hint(cli->config));
     set_log_level(cli);
+    if (cli->fields != NULL && cli->output == CLI_OUTPUT_TABLE)
+        cli->output = CLI_OUTPUT_FIELDS;
     return check_arguments(cli);
 }
 

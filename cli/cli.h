@@ -41,13 +41,15 @@
     X(owners)        \
     X(services)      \
     X(health)        \
+    X(doctor)        \
     X(leader)        \
     X(verify)        \
     X(replay)        \
     X(export)        \
     X(partition)     \
-    X(token)
-#define CLI_PROGRAM_NOUNS(X) X(config) X(version) X(help)
+    X(token)         \
+    X(context)
+#define CLI_PROGRAM_NOUNS(X) X(config) X(completion) X(version) X(help)
 
 /* A flag of a verb's own. */
 struct cli_flag {
@@ -72,8 +74,11 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
+    bool without_context;        /* it reads no settings of contexts */
     int (*run)(struct cli *cli); /* an exit code */
-    const void *of; /* what `run` is about, where one function runs several verbs; see there */
+    const void *of;      /* what `run` is about, where one function runs several verbs; see there */
+    const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
+    bool of_commands;    /* its arguments are a noun and a verb */
 };
 
 struct cli_noun {
@@ -90,7 +95,18 @@ CLI_PROGRAM_NOUNS(CLI_DECLARE_NOUN)
 
 /* docs/reference/errors.md names every verb that has an exit code of its own. */
 
-enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
+#define CLI_OUTPUT_NAMES "table|json|jsonl|yaml|csv|id"
+/* In the order of their names. */
+enum cli_output {
+    CLI_OUTPUT_TABLE, /* for people: commands say more than rows have */
+    CLI_OUTPUT_JSON,
+    CLI_OUTPUT_JSONL,
+    CLI_OUTPUT_YAML,
+    CLI_OUTPUT_CSV,
+    CLI_OUTPUT_ID, /* the first field of each row */
+    CLI_OUTPUT_COUNT,
+    CLI_OUTPUT_FIELDS = CLI_OUTPUT_COUNT /* has no name: a table of --fields, and nothing else */
+};
 
 /* One invocation. */
 struct cli {
@@ -99,7 +115,8 @@ struct cli {
     const struct cli_verb *verb;
     struct config *config; /* finished; at its defaults for raw verbs */
     enum cli_output output;
-    char **arguments; /* without flags; of raw verbs all that follow the verb */
+    const char *fields; /* of --fields: "order_id,state"; NULL: not given */
+    char **arguments;   /* without flags; of raw verbs all that follow the verb */
     int argument_count;
     struct cli_given { /* flags of the verb's own, as given */
         const struct cli_flag *flag;
@@ -130,7 +147,8 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
 
 /* ---- errors (error.c): one line on stderr each ----
  *
- * `reeve: MESSAGE`, or with --output json and jsonl {"error": {"code": CODE, "message": MESSAGE}}.
+ * `reeve: MESSAGE`, or with --output json, jsonl and yaml {"error": {"code": CODE, "detail":
+ * MESSAGE}}.
  * Control characters in messages are shown as '?'. A command that fails prints nothing else. */
 
 /* Reports the error. Returns the exit code of its class, EXIT_CODE_USAGE for the code Usage. */
@@ -149,11 +167,22 @@ void cli_warn(const struct cli *cli, enum error_code code, const char *format, .
 
 /* ---- help (help.c) ---- */
 
+#define CLI_OUTPUT_HELP "table (the default), json, jsonl, yaml, csv or id."
+#define CLI_FIELDS_HELP "Only these fields, as --output json names them."
+
 void cli_help_all(FILE *out, const struct cli_noun *const nouns[]);
 void cli_help_noun(FILE *out, const struct cli_noun *noun);
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb);
+/* One page for man(1), in the language of man(7): of the noun, or of reeve itself if it is NULL. */
+void cli_man(FILE *out, const struct cli_noun *const nouns[], const struct cli_noun *noun);
+void cli_print_exit_codes(FILE *out);
+/* How long the first sentence is. */
+size_t cli_first_sentence(const char *text);
 /* NULL: there is none. A noun that is its own verb has it under any name. */
 const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name);
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);
+/* A flag of the verb's own, whose name is `name_size` bytes; NULL: there is none. */
+const struct cli_flag *cli_find_flag(const struct cli_verb *verb, const char *name,
+                                     size_t name_size);
 
 #endif

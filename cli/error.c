@@ -7,10 +7,16 @@
 
 enum { MESSAGE_SIZE = 1024 };
 
+static bool reports_objects(const struct cli *cli)
+{
+    return cli->output == CLI_OUTPUT_JSON || cli->output == CLI_OUTPUT_JSONL ||
+           cli->output == CLI_OUTPUT_YAML;
+}
+
 /* `kind` is "error" or "warning". */
 static void print(const struct cli *cli, const char *kind, const char *code, const char *message)
 {
-    if (cli->output == CLI_OUTPUT_TABLE) {
+    if (!reports_objects(cli)) {
         bool warning = strcmp(kind, "warning") == 0;
         fputs(warning ? "reeve: warning: " : "reeve: ", cli->err);
         output_text(cli->err, message, 0);
@@ -49,7 +55,7 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     va_start(args, format);
     print_formatted(cli, "error", error_code_name(CODE_USAGE), format, args);
     va_end(args);
-    if (cli->output != CLI_OUTPUT_TABLE)
+    if (reports_objects(cli))
         return EXIT_CODE_USAGE;
     bool has_verb = cli->verb != NULL && cli->verb->name != NULL;
     fprintf(cli->err, "Try: reeve%s%s%s%s --help\n", cli->noun != NULL ? " " : "",

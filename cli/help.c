@@ -50,6 +50,12 @@ static void print_row(FILE *out, const char *left, const char *right)
     print_wrapped(out, right, SUMMARY_COLUMN);
 }
 
+size_t cli_first_sentence(const char *text)
+{
+    const char *end = strstr(text, ". ");
+    return end != NULL ? (size_t)(end + 1 - text) : strlen(text);
+}
+
 static void print_verb_row(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     char left[128];
@@ -57,11 +63,9 @@ static void print_verb_row(FILE *out, const struct cli_noun *noun, const struct 
     snprintf(left, sizeof(left), "%s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
              verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
              verb->arguments != NULL ? verb->arguments : "");
-    /* The first sentence: the help of the verb has all of them. */
-    snprintf(summary, sizeof(summary), "%s", verb->summary);
-    char *end = strstr(summary, ". ");
-    if (end != NULL)
-        end[1] = '\0';
+    /* The help of the verb has all sentences. */
+    snprintf(summary, sizeof(summary), "%.*s", (int)cli_first_sentence(verb->summary),
+             verb->summary);
     print_row(out, left, summary);
 }
 
@@ -74,8 +78,10 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
                  flag->value != NULL ? flag->value : "");
         print_row(out, left, flag->doc);
     }
-    if (!verb->plain)
-        print_row(out, "--output FORMAT", "table (the default), json or jsonl.");
+    if (!verb->plain) {
+        print_row(out, "--output FORMAT", CLI_OUTPUT_HELP);
+        print_row(out, "--fields NAME,...", CLI_FIELDS_HELP);
+    }
     print_row(out, "--help", "Prints this help.");
 }
 
@@ -108,6 +114,13 @@ void cli_help_noun(FILE *out, const struct cli_noun *noun)
     fprintf(out, "\n`reeve %s COMMAND --help` explains one of them.\n", noun->name);
 }
 
+void cli_print_exit_codes(FILE *out)
+{
+    fputs("0 success; 1 the answer is no; 64 command line; 65 input; 69 Kafka or a service does\n"
+          "not answer; 70 internal; 77 not permitted; 78 configuration.\n",
+          out);
+}
+
 void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
 {
     print_examples(out, "reeve dev examples/workflows/three-steps.yaml\n"
@@ -121,10 +134,9 @@ void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
         for (size_t i = 0; i < nouns[n]->verb_count; i++)
             print_verb_row(out, nouns[n], &nouns[n]->verbs[i]);
     }
-    fputs("\nExit codes: 0 success; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
-          "a service does\nnot answer; 70 internal; 77 not permitted; 78 configuration.\n"
-          "`reeve help COMMAND` explains one command, with examples.\n",
-          out);
+    fputs("\nExit codes: ", out);
+    cli_print_exit_codes(out);
+    fputs("`reeve help COMMAND` explains one command, with examples.\n", out);
 }
 
 static void markdown_flags(FILE *out, const struct cli_verb *verb)
@@ -133,7 +145,9 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
         fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
                 flag->value != NULL ? flag->value : "", flag->doc);
     if (!verb->plain)
-        fputs("- `--output FORMAT`: table (the default), json or jsonl.\n", out);
+        fputs("- `--output FORMAT`: " CLI_OUTPUT_HELP "\n- `--fields NAME,...`: " CLI_FIELDS_HELP
+              "\n",
+              out);
 }
 
 /* All commands, for docs/. */
@@ -159,14 +173,19 @@ static int run(struct cli *cli)
         write_markdown(cli->out, cli->nouns);
         return EXIT_CODE_OK;
     }
-    if (cli->argument_count == 0) {
+    const struct cli_noun *noun =
+        cli->argument_count > 0 ? cli_find_noun(cli->nouns, cli->arguments[0]) : NULL;
+    if (cli->argument_count > 0 && noun == NULL)
+        return cli_usage(cli, "unknown command \"%.60s\": `reeve help` lists all",
+                         cli->arguments[0]);
+    if (cli_flag_given(cli, "man")) {
+        cli_man(cli->out, cli->nouns, noun);
+        return EXIT_CODE_OK;
+    }
+    if (noun == NULL) {
         cli_help_all(cli->out, cli->nouns);
         return EXIT_CODE_OK;
     }
-    const struct cli_noun *noun = cli_find_noun(cli->nouns, cli->arguments[0]);
-    if (noun == NULL)
-        return cli_usage(cli, "unknown command \"%.60s\": `reeve help` lists all",
-                         cli->arguments[0]);
     const char *name = cli->argument_count > 1 ? cli->arguments[1] : NULL;
     const struct cli_verb *verb = cli_find_verb(noun, name);
     if (verb == NULL && name != NULL)
@@ -180,6 +199,7 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"markdown", NULL, "Prints all commands as Markdown."},
+    {"man", NULL, "Prints the page for man(1) of the command, or of reeve itself."},
     {NULL, NULL, NULL},
 };
 
@@ -191,6 +211,7 @@ static const struct cli_verb verbs[] = {
         .flags = flags,
         .plain = true,
         .settings = CLI_SETTINGS_NONE,
+        .of_commands = true,
         .run = run,
     },
 };

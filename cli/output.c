@@ -4,6 +4,9 @@
 
 #include "base/rfc3339.h"
 #include "base/utf8.h"
+#include "cli/output_chosen.h"
+#include "cli/output_csv.h"
+#include "cli/output_yaml.h"
 #include "platform/clock.h"
 #include "platform/json_tree.h"
 
@@ -21,7 +24,9 @@ enum {
 
 struct output {
     FILE *out;
+    const struct cli *cli;
     enum cli_output format;
+    struct output_chosen *chosen; /* `columns` are of these; NULL: the command gave them */
     const struct output_column *columns;
     size_t column_count;
     bool single;
@@ -34,6 +39,11 @@ struct output {
     size_t owed;         /* blanks before the next cell of the line that is not empty */
     json_t *pending;     /* of a table: lists of cells, which are safe texts */
 };
+
+static bool is_table(const struct output *output)
+{
+    return output->format == CLI_OUTPUT_TABLE || output->format == CLI_OUTPUT_FIELDS;
+}
 
 static bool is_continuation(unsigned char c)
 {
@@ -53,12 +63,17 @@ struct output *output_new(const struct cli *cli, const struct output_column *col
     size_t count = 0;
     struct output *output = calloc(1, sizeof(*output));
     assert(output != NULL && (columns != NULL || cli->output != CLI_OUTPUT_TABLE));
+    struct output_chosen *chosen = cli->fields != NULL ? output_chosen_new(cli->fields) : NULL;
+    if (chosen != NULL)
+        columns = chosen->columns;
     while (columns != NULL && columns[count].title != NULL)
         count++;
     *output = (struct output){.out = cli->out,
+                              .cli = cli,
                               .format = cli->output,
                               .columns = columns,
                               .column_count = count,
+                              .chosen = chosen,
                               .widths = calloc(count + 1, sizeof(size_t)),
                               .hidden = calloc(count + 1, sizeof(bool)),
                               .pending = json_array()};
@@ -84,19 +99,24 @@ static size_t find_column(const struct output *output, const char *title)
 void output_hide(struct output *output, const char *title)
 {
     size_t at = find_column(output, title);
-    assert(at < output->column_count || output->columns == NULL);
-    output->hidden[at] = true;
+    assert(at < output->column_count || output->columns == NULL || output->chosen != NULL);
+    if (output->chosen == NULL)
+        output->hidden[at] = true;
 }
 
 void output_width(struct output *output, const char *title, size_t width)
 {
     size_t at = find_column(output, title);
+    if (output->chosen != NULL)
+        return;
     assert(at < output->column_count && !output->titled);
     widen(output, at, width);
 }
 
 void output_columns(struct output *output, const struct output_column *columns)
 {
+    if (output->chosen != NULL)
+        return;
     assert(columns[output->column_count].title == NULL);
     output->columns = columns;
 }
@@ -206,7 +226,7 @@ void output_quoted(FILE *out, const char *text)
 
 /* ---- cells ---- */
 
-static const json_t *find(const json_t *row, const char *path)
+const json_t *output_at(const json_t *row, const char *path)
 {
     const json_t *at = row;
     while (at != NULL && *path != '\0') {
@@ -262,7 +282,7 @@ static void print_value(const json_t *value, char ret_cell[OUTPUT_CELL_SIZE])
 void output_cell(const struct output_column *column, const json_t *row,
                  char ret_cell[OUTPUT_CELL_SIZE])
 {
-    json_t *shown = column->format(find(row, column->path));
+    json_t *shown = column->format(output_at(row, column->path));
     print_value(shown, ret_cell);
     json_decref(shown);
 }
@@ -398,7 +418,7 @@ static void print_table(struct output *output)
 
 /* ---- rows ---- */
 
-static void print_json(struct output *output, const json_t *row)
+static void print_json(const struct output *output, const json_t *row)
 {
     bool list = output->format == CLI_OUTPUT_JSON && !output->single;
     if (list)
@@ -408,11 +428,38 @@ static void print_json(struct output *output, const json_t *row)
     free(text);
     if (!list)
         fputc('\n', output->out);
+}
+
+/* CSV and ids are of columns: where the command has none, of what the first row has. */
+static void print_columns(struct output *output, const json_t *row)
+{
+    if (output->columns == NULL) {
+        output->chosen = output_chosen_of(row);
+        output->columns = output->chosen->columns;
+    }
+    if (output->format == CLI_OUTPUT_ID) {
+        output_id(output->out, output->columns, row);
+        return;
+    }
+    if (output->written == 0)
+        output_csv_titles(output->out, output->columns);
+    output_csv_row(output->out, output->columns, row);
+}
+
+static void print_row(struct output *output, const json_t *row)
+{
+    if (output->format == CLI_OUTPUT_YAML)
+        output_yaml(output->out, row, !output->single);
+    else if (output->format == CLI_OUTPUT_CSV || output->format == CLI_OUTPUT_ID)
+        print_columns(output, row);
+    else
+        print_json(output, row);
     output->written++;
 }
 
 static void add_to_table(struct output *output, json_t *cells)
 {
+    output->written++;
     if (output->single)
         print_table_single(output, cells);
     else
@@ -426,10 +473,15 @@ void output_row(struct output *output, json_t *row)
 {
     if (row == NULL)
         row = json_object();
-    if (output->format == CLI_OUTPUT_TABLE)
+    /* An object of the chosen fields is for JSON and YAML; columns find theirs by themselves. */
+    json_t *chosen = output->cli->fields != NULL ? output_chosen_row(output->chosen, row) : NULL;
+    if (is_table(output))
         add_to_table(output, cells_of(output, row));
+    else if (output->format == CLI_OUTPUT_CSV || output->format == CLI_OUTPUT_ID || chosen == NULL)
+        print_row(output, row);
     else
-        print_json(output, row);
+        print_row(output, chosen);
+    json_decref(chosen);
     json_decref(row);
 }
 
@@ -443,9 +495,19 @@ void output_rows(struct output *output, const json_t *list)
 
 void output_flush(struct output *output)
 {
-    if (output->format == CLI_OUTPUT_TABLE && json_array_size(output->pending) > 0)
+    if (is_table(output) && json_array_size(output->pending) > 0)
         print_table(output);
     fflush(output->out);
+}
+
+/* There was no row. */
+static void print_nothing(const struct output *output)
+{
+    bool lists = output->format == CLI_OUTPUT_JSON || output->format == CLI_OUTPUT_YAML;
+    if (lists && !output->single)
+        fputs("[]\n", output->out);
+    if (output->format == CLI_OUTPUT_CSV && output->columns != NULL)
+        output_csv_titles(output->out, output->columns);
 }
 
 int output_finish(struct output *output, int code)
@@ -455,14 +517,16 @@ int output_finish(struct output *output, int code)
     bool lists = output->format == CLI_OUTPUT_JSON && !output->single;
     bool failed = code != EXIT_CODE_OK;
     bool titles = !output->titled && !failed && !output->omits_empty;
-    if (output->format == CLI_OUTPUT_TABLE && !output->single &&
-        (json_array_size(output->pending) > 0 || titles))
+    if (is_table(output) && !output->single && (json_array_size(output->pending) > 0 || titles))
         print_table(output);
     if (lists && output->written > 0)
         fputs("\n]\n", output->out);
-    else if (lists && !failed)
-        fputs("[]\n", output->out);
+    else if (output->written == 0 && !failed)
+        print_nothing(output);
+    if (output->written > 0 && output->cli->fields != NULL)
+        output_chosen_check(output->chosen, output->cli);
     bool written = fflush(output->out) == 0 && ferror(output->out) == 0;
+    output_chosen_free(output->chosen);
     json_decref(output->pending);
     free(output->hidden);
     free(output->widths);

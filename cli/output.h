@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands print: JSON or JSON lines for programs, and for operators a table of the same rows,
- * in which each column shows what is at its path. */
+/* What commands print: JSON, JSON lines, YAML, CSV or ids for programs, and for operators a table
+ * of the same rows, in which each column shows what is at its path. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -21,6 +21,8 @@ struct output_column {
     bool right; /* numbers are aligned to the right */
 };
 
+/* What is at the path, borrowed; NULL: nothing. */
+const json_t *output_at(const json_t *row, const char *path);
 /* As it is: text, a number, yes or no. */
 json_t *output_value(const json_t *value);
 /* As JSON in one line, with all its digits; an empty cell for an empty object. */
@@ -39,7 +41,8 @@ bool output_read_time(const json_t *time, int64_t *ret_ms);
 
 struct output;
 
-/* New. `columns` (borrowed) are what a table shows, NULL without one; JSON shows whole rows. */
+/* New. `columns` (borrowed) are what a table and CSV show, NULL without one; JSON and YAML show
+ * whole rows. With --fields, those are the columns, and the fields of rows. Borrows `cli`. */
 struct output *output_new(const struct cli *cli, const struct output_column *columns);
 /* The table leaves the column out. */
 void output_hide(struct output *output, const char *title);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROW(name) {#name, name##_main},
+#define CHOICE(name) "|" #name
 static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
@@ -34,6 +35,7 @@ static int run(struct cli *cli)
 static const struct cli_verb verbs[] = {
     {
         .arguments = "SERVICE",
+        .choices = &SERVICES(CHOICE)[1],
         .summary = "Runs submission, scheduler, agent, supervisor or console until SIGTERM.",
         .examples = "reeve run scheduler --config /etc/reeve.properties\n"
                     "reeve run agent --agent-name stock --agent-http-url http://127.0.0.1:8080\n"

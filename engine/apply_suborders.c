@@ -19,8 +19,9 @@ static struct suborders *changed(const struct apply_ctx *ctx, struct suborders *
     *suborders = *before;
     if (before->item_count == 0)
         return suborders;
-    suborders->items = ARENA_ARRAY(ctx->arena, struct suborder_item, before->item_count);
-    memcpy(suborders->items, before->items, sizeof(*before->items) * before->item_count);
+    size_t size = sizeof(*before->items) * before->item_count;
+    suborders->items = arena_aligned(ctx->arena, size);
+    memcpy(suborders->items, before->items, size);
     return suborders;
 }
 

@@ -2,6 +2,7 @@
 /* engine_decide(): one command, one Decision, without exception. */
 #include "engine/decide.h"
 
+#include "base/suggest.h"
 #include "engine/apply.h"
 #include "engine/message.h"
 
@@ -38,7 +39,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
     struct apply_ctx apply_ctx = {.order = ctx->order,
                                   .version = ctx->next_version,
                                   .decided_at = ctx->input->now,
-                                  .arena = ctx->arena,
+                                  .arena = ctx->scratch,
                                   .borrow = true};
     apply_event(&apply_ctx, event);
     assert(ctx->order->version == ctx->next_version);
@@ -147,17 +148,33 @@ bool decide_require_order(struct decide_ctx *ctx)
     return true;
 }
 
+int decide_find_step(struct decide_ctx *ctx, struct text name)
+{
+    const struct order *order = ctx->order;
+    int index = order_find_step(order, name);
+    if (index >= 0)
+        return index;
+    struct text *names = ARENA_ARRAY(ctx->arena, struct text, order->step_count);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        names[i] = order->steps[i].name;
+    const struct text *nearest = suggest_text(name, names, order->step_count);
+    if (nearest != NULL)
+        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s; did you mean %.*s?",
+                      TEXT_ARG(name), TEXT_ARG(*nearest));
+    else
+        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
+    return -1;
+}
+
 const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text name,
                                           enum direction direction, uint32_t attempt,
                                           uint32_t *ret_index)
 {
     if (!decide_require_order(ctx))
         return NULL;
-    int index = order_find_step(ctx->order, name);
-    if (index < 0) {
-        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
+    int index = decide_find_step(ctx, name);
+    if (index < 0)
         return NULL;
-    }
     assert((uint32_t)index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
@@ -260,10 +277,11 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              struct decision *ret_decision, struct order *ret_seen)
 {
     check_input(input);
+    struct arena *memory = input->scratch != NULL ? input->scratch : arena;
     struct order scratch = {0};
     if (order != NULL) {
         assert(order_problem(order) == NULL);
-        scratch = scratch_copy(order, arena);
+        scratch = scratch_copy(order, memory);
     }
     *ret_decision = (struct decision){.command_offset = input->command_offset,
                                       .command_time = input->command_time,
@@ -277,6 +295,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              .input = input,
                              .workflow = input->workflow,
                              .arena = arena,
+                             .scratch = memory,
                              .decision = ret_decision,
                              .capacity = EVENTS_AT_FIRST,
                              .next_version = scratch.version + 1};

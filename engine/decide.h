@@ -19,7 +19,8 @@ struct decide_ctx {
     const struct command *cmd;
     const struct decide_input *input;
     const struct workflow *workflow; /* NULL: see struct decide_input */
-    struct arena *arena;
+    struct arena *arena;             /* of what the Decision has */
+    struct arena *scratch;           /* of what `order` has, and the order before it had not */
     struct decision *decision;
     uint32_t capacity;     /* of decision->events */
     uint64_t next_version; /* of the order, if this Decision changes it */
@@ -28,6 +29,10 @@ struct decide_ctx {
     uint32_t units_used;
     struct expression_order_members order_members; /* that expressions have read */
     uint64_t item_bytes;                           /* that items have in the Decision */
+    /* Each change of a list makes a new one: the numbers of items, by state, of the one counted
+     * last. */
+    const struct suborders *counted;
+    uint32_t counts[ITEM_STATE_COUNT];
 };
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
@@ -53,6 +58,8 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);
 void decide_reject_unknown_order(struct decide_ctx *ctx);
 /* False after it rejected a command for an order that is unknown, or without its workflow. */
 bool decide_require_order(struct decide_ctx *ctx);
+/* The index of the step; -1 after it rejected the command, with the name that was perhaps meant. */
+int decide_find_step(struct decide_ctx *ctx, struct text name);
 /* The step that the command names, or NULL after it rejected, as above or because that attempt is
  * not current. */
 const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text name,

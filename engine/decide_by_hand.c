@@ -87,11 +87,9 @@ static const struct step *require_step(struct decide_ctx *ctx, struct text name,
     }
     if (!decide_is_free(ctx))
         return NULL;
-    int index = order_find_step(ctx->order, name);
-    if (index < 0) {
-        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
+    int index = decide_find_step(ctx, name);
+    if (index < 0)
         return NULL;
-    }
     const struct step *step = &ctx->order->steps[index];
     if (!may_end(ctx, step) || !has_its_turn(ctx, (uint32_t)index))
         return NULL;

@@ -252,11 +252,9 @@ void decide_fail_item(struct decide_ctx *ctx)
                       order_state_name(ctx->order->state));
         return;
     }
-    int place = order_find_step(ctx->order, cmd->step);
-    if (place < 0) {
-        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(cmd->step));
+    int place = decide_find_step(ctx, cmd->step);
+    if (place < 0)
         return;
-    }
     const struct suborders *suborders = ctx->order->steps[place].suborders;
     if (require_item(ctx, suborders) < 0)
         return;

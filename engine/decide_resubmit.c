@@ -20,11 +20,9 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
 {
     if (text_empty(name))
         return true;
-    int index = order_find_step(ctx->order, name);
-    if (index < 0) {
-        decide_reject(ctx, CODE_UNKNOWN_STEP, "the order has no step %.*s", TEXT_ARG(name));
+    int index = decide_find_step(ctx, name);
+    if (index < 0)
         return false;
-    }
     const struct step *step = &ctx->order->steps[index];
     if (!may_resubmit(ctx->order, step)) {
         decide_reject(ctx, CODE_STEP_NOT_IN_ERROR,

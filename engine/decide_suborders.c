@@ -65,15 +65,34 @@ static bool too_many_failed(const struct decide_ctx *ctx, uint32_t index, uint32
     return failed > decide_plan_of(ctx, index)->suborders.tolerated_failures;
 }
 
+/* A Decision asks several times, and a list may have a thousand items. */
+static uint32_t count(struct decide_ctx *ctx, const struct suborders *suborders,
+                      enum item_state state)
+{
+    if (ctx->counted != suborders) {
+        memset(ctx->counts, 0, sizeof(ctx->counts));
+        for (uint32_t i = 0; i < suborders->item_count; i++)
+            ctx->counts[suborders->items[i].state]++;
+        ctx->counted = suborders;
+    }
+    return ctx->counts[state];
+}
+
+static uint32_t count_unanswered(struct decide_ctx *ctx, const struct suborders *suborders)
+{
+    return count(ctx, suborders, ITEM_SUBMITTED) +
+           (suborders->recalled ? count(ctx, suborders, ITEM_HELD) : 0);
+}
+
 /* Whether items that are to do may still start, now or once the order goes on. */
-static bool may_start_more(const struct decide_ctx *ctx, uint32_t index)
+static bool may_start_more(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
     const struct suborders *suborders = step->suborders;
     return step->direction == DIRECTION_DO && !decide_is_undone(ctx->order) &&
            !suborders->recalled && !suborders->stopped && !suborders->failed &&
            ctx->input->now < suborders->times_out_at &&
-           !too_many_failed(ctx, index, suborders_count(suborders, ITEM_FAILED));
+           !too_many_failed(ctx, index, count(ctx, suborders, ITEM_FAILED));
 }
 
 /* ---- recalling ---- */
@@ -97,20 +116,20 @@ void decide_recall(struct decide_ctx *ctx, uint32_t index, enum direction direct
 }
 
 /* Its time is over, and not all of its items have begun. */
-static bool is_late(const struct decide_ctx *ctx, uint32_t index)
+static bool is_late(struct decide_ctx *ctx, uint32_t index)
 {
     const struct suborders *suborders = ctx->order->steps[index].suborders;
     return !suborders->recalled && !suborders->stopped &&
-           ctx->input->now >= suborders->times_out_at && suborders_count(suborders, ITEM_TO_DO) > 0;
+           ctx->input->now >= suborders->times_out_at && count(ctx, suborders, ITEM_TO_DO) > 0;
 }
 
 /* Why the sub-orders are to be undone; false: they are not. */
-static bool find_fault(const struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
+static bool find_fault(struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
 {
     const struct order *order = ctx->order;
     const struct suborders *suborders = order->steps[index].suborders;
     *ret_fault = (struct decide_fault){suborders->error_name, suborders->error_message};
-    if (suborders->failed || too_many_failed(ctx, index, suborders_count(suborders, ITEM_FAILED)))
+    if (suborders->failed || too_many_failed(ctx, index, count(ctx, suborders, ITEM_FAILED)))
         return true;
     if (decide_is_undone(order))
         *ret_fault = (struct decide_fault){order->reason_code, order->reason};
@@ -127,8 +146,7 @@ static void recall_if_needed(struct decide_ctx *ctx, uint32_t index)
     const struct step *step = &ctx->order->steps[index];
     const struct suborders *suborders = step->suborders;
     struct decide_fault fault;
-    uint32_t there =
-        suborders_count(suborders, ITEM_SUBMITTED) + suborders_count(suborders, ITEM_HELD);
+    uint32_t there = count(ctx, suborders, ITEM_SUBMITTED) + count(ctx, suborders, ITEM_HELD);
     if (step->direction == DIRECTION_UNDO || suborders->recalled || there == 0 ||
         !decide_may_recall(ctx, index) || !find_fault(ctx, index, &fault))
         return;
@@ -211,14 +229,14 @@ static void submit(struct decide_ctx *ctx, uint32_t index)
     const struct order *order = ctx->order;
     const struct step *step = &order->steps[index];
     const struct suborders *suborders = step->suborders;
-    uint32_t to_do = suborders_count(suborders, ITEM_TO_DO);
+    uint32_t to_do = count(ctx, suborders, ITEM_TO_DO);
     int64_t now = ctx->input->now;
     if (to_do == 0 || order->state != ORDER_PROCESSING || order->paused_at != 0 ||
         !may_start_more(ctx, index))
         return;
     struct batch batch = {.items = ARENA_ARRAY(ctx->arena, struct submitted_item, to_do),
-                          .unanswered = suborders_unanswered(suborders),
-                          .failed = suborders_count(suborders, ITEM_FAILED)};
+                          .unanswered = count_unanswered(ctx, suborders),
+                          .failed = count(ctx, suborders, ITEM_FAILED)};
     list_items(ctx, index, &batch);
     if (batch.count == 0 && (!batch.more || step->complete_by == now))
         return;
@@ -239,8 +257,8 @@ static struct text list_output(struct decide_ctx *ctx, const struct suborders *s
 {
     struct json_writer writer;
     struct text json = {0};
-    uint32_t failed = suborders_count(suborders, ITEM_FAILED);
-    uint32_t to_do = suborders_count(suborders, ITEM_TO_DO);
+    uint32_t failed = count(ctx, suborders, ITEM_FAILED);
+    uint32_t to_do = count(ctx, suborders, ITEM_TO_DO);
     json_writer_init(&writer, 2 * ORDER_OUTPUTS_BYTES_MAX, ctx->arena);
     json_write_map(&writer);
     json_write_name(&writer, TEXT("failed"));
@@ -336,7 +354,7 @@ static void fail_undo(struct decide_ctx *ctx, uint32_t index)
 }
 
 /* Why the step has failed; false: it is done. */
-static bool has_failed(const struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
+static bool has_failed(struct decide_ctx *ctx, uint32_t index, struct decide_fault *ret_fault)
 {
     bool failed = find_fault(ctx, index, ret_fault);
     if (text_empty(ret_fault->error_name))
@@ -359,8 +377,7 @@ static void end_step(struct decide_ctx *ctx, uint32_t index)
         succeed(ctx, index);
         return;
     }
-    bool remains =
-        suborders_count(suborders, ITEM_HELD) > 0 || suborders_count(suborders, ITEM_FINAL) > 0;
+    bool remains = count(ctx, suborders, ITEM_HELD) > 0 || count(ctx, suborders, ITEM_FINAL) > 0;
     fail(ctx, index, &fault,
          remains && !decide_may_recall(ctx, index) ? EFFECT_APPLIED : EFFECT_NONE);
     decide_give_up(ctx, index, fault.error_name);
@@ -374,7 +391,7 @@ void decide_go_on_suborders(struct decide_ctx *ctx, uint32_t index)
     recall_if_needed(ctx, index);
     submit(ctx, index);
     recall_if_needed(ctx, index);
-    bool waits = may_start_more(ctx, index) && suborders_count(step->suborders, ITEM_TO_DO) > 0;
-    if (suborders_unanswered(step->suborders) == 0 && !waits)
+    bool waits = may_start_more(ctx, index) && count(ctx, step->suborders, ITEM_TO_DO) > 0;
+    if (count_unanswered(ctx, step->suborders) == 0 && !waits)
         end_step(ctx, index);
 }

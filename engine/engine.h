@@ -55,6 +55,8 @@ struct decide_input {
     bool no_expressions;
     int64_t command_offset;
     int64_t command_time;
+    /* What is of no use after the call, such as a copy of a thousand items; NULL: `arena`. */
+    struct arena *scratch;
 };
 
 /* `order` NULL: there is none of this id. The decision's texts borrow from order, command, workflow

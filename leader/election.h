@@ -150,7 +150,7 @@ struct election {
     struct election_log log;
     enum election_state state;
     int64_t arrived_ms;       /* when the newest record that counted was read */
-    int64_t displaced_until;  /* a leader whose term a later one displaced may trust its lease */
+    int64_t displaced_until;  /* until when a displaced leader may trust its lease */
     int64_t listen_until;     /* ranked: time to hear of better ones before the first claim */
     int64_t claim_not_before; /* after a refusal, a failure, an end */
     int64_t announce_at;

@@ -26,8 +26,12 @@ usage_of() {
     awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$1"
 }
 
+# have_package NAME[:ARCHITECTURE]: of this machine's architecture, or of none.
 have_package() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+    local architecture=${1##*:}
+    [ "$architecture" != "$1" ] || architecture=$(dpkg --print-architecture)
+    dpkg-query -W -f '${db:Status-Status} ${Architecture}\n' "${1%%:*}" 2>/dev/null |
+        grep -Eqx "installed ($architecture|all)"
 }
 
 # wait_until SECONDS COMMAND...: runs COMMAND until it succeeds; fails after SECONDS.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/bulk.h"
 
+#include "cli/context.h"
 #include "cli/progress.h"
 #include "platform/clock.h"
 
@@ -112,8 +113,9 @@ static bool confirm(const struct bulk *bulk, const char *verb, int *ret_code)
                               name_of(bulk));
         return false;
     }
-    fprintf(cli->err, "%c%s %zu %s? [y/N] ", verb[0] - 'a' + 'A', verb + 1, bulk->count,
-            name_of(bulk));
+    const char *context = context_name(cli);
+    fprintf(cli->err, "%c%s %zu %s%s%s? [y/N] ", verb[0] - 'a' + 'A', verb + 1, bulk->count,
+            name_of(bulk), context[0] != '\0' ? " of the context " : "", context);
     fflush(cli->err);
     if (fgets(line, sizeof(line), stdin) != NULL && (line[0] == 'y' || line[0] == 'Y'))
         return true;

@@ -125,6 +125,10 @@ enum error_class config_set(struct config *config, const char *name, const char 
                             struct error *ret_error);
 /* A default that only the program knows (weaker than all origins). */
 void config_set_default(struct config *config, const char *name, const char *value);
+/* Whether --config or the environment names a properties file. */
+bool config_has_file(const struct config *config);
+/* The properties file, where neither names one. Before config_finish(). */
+void config_set_file(struct config *config, const char *path);
 /* Reads the file that --config or the environment names, then the KEY.file values, checks the
  * pass-through settings, and calls the schema's complete(). Call it once, last. */
 enum error_class config_finish(struct config *config, struct error *ret_error);
@@ -170,7 +174,11 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
 void config_each(const struct config *config, unsigned readers,
                  void (*visit)(void *ctx, const char *name, const char *value, const char *origin),
                  void *ctx);
-/* The same as text. */
+/* Calls `visit` with each value that a flag has set, secrets included; of KEY.file with the path.
+ * All borrowed during the call. */
+void config_each_flag(const struct config *config,
+                      void (*visit)(void *ctx, const char *name, const char *value), void *ctx);
+/* The same as config_each() as text. */
 void config_show(const struct config *config, FILE *out, unsigned readers);
 
 #endif

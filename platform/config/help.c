@@ -149,6 +149,21 @@ void config_each(const struct config *config, unsigned readers,
     }
 }
 
+void config_each_flag(const struct config *config,
+                      void (*visit)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    char name[2 * CONFIG_NAME_SIZE];
+    for (size_t i = 0; i < config->count; i++) {
+        const struct config_entry *entry = &config->entries[i];
+        if (entry->file != NULL && entry->file_rank == CONFIG_RANK_FLAG) {
+            snprintf(name, sizeof(name), "%s" CONFIG_FILE_SUFFIX, entry->name);
+            visit(ctx, name, entry->file);
+        } else if (entry->rank == CONFIG_RANK_FLAG) {
+            visit(ctx, entry->name, entry->text);
+        }
+    }
+}
+
 static void show_entry(void *ctx, const char *name, const char *value, const char *origin)
 {
     fprintf(ctx, "%s = %s   # %s\n", name, value, origin);

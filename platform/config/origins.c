@@ -23,6 +23,17 @@ static void set_path(struct config *config, const char *path, enum config_rank r
     config->path_rank = rank;
 }
 
+bool config_has_file(const struct config *config)
+{
+    return config->path != NULL;
+}
+
+void config_set_file(struct config *config, const char *path)
+{
+    assert(!config->finished && config->path == NULL);
+    set_path(config, path, CONFIG_RANK_DEFAULT);
+}
+
 static enum error_class take_set(struct config *config, const char *pair, struct error *ret_error)
 {
     char name[CONFIG_NAME_SIZE];

@@ -55,6 +55,7 @@ void service_about_respond(struct http_exchange *exchange, const struct service_
     json_codec_put(body, "instance", json_codec_text(text_of(about->context->instance_id)));
     json_codec_put(body, "version", json_string(service_version()));
     json_codec_put(body, "started_at", json_codec_time(about->started_ms));
+    json_codec_put(body, "time", json_codec_time(clock_wall_ms(about->context->clock)));
     json_codec_put(body, "ready", json_boolean(about->ready));
     json_codec_put(body, "reason", json_codec_text_or_null(text_of(about->reason)));
     json_codec_put(body, "configuration",

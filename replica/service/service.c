@@ -8,6 +8,7 @@
 #include "replica/service/about.h"
 #include "replica/service/access.h"
 #include "replica/service/settings.h"
+#include "replica/service/systemd.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,6 +31,7 @@ struct service_process {
     struct error failure; /* class OK = none */
     struct loop_timer deadline;
     struct memory_guard memory;
+    struct systemd_link systemd;
     int lock;
     char data_dir[PATH_MAX];
     char port_file[PATH_MAX];
@@ -59,6 +61,12 @@ static bool is_degraded(void *ctx, char *ret_reason, size_t reason_size)
     struct service_process *process = ctx;
     return process->started && process->service->degraded != NULL &&
            process->service->degraded(process->state, ret_reason, reason_size);
+}
+
+/* What /readyz says, but for "ok". */
+static bool has_trouble(void *ctx, char *ret_reason, size_t reason_size)
+{
+    return !is_ready(ctx, ret_reason, reason_size) || is_degraded(ctx, ret_reason, reason_size);
 }
 
 static void serve_about(struct http_exchange *exchange, void *userdata)
@@ -110,6 +118,7 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     }
     log_info("draining", LOG_STR("signal", name));
     process->draining = true;
+    systemd_draining(&process->systemd);
     http_server_drain(process->context.http);
     loop_timer_after(loop, &process->deadline,
                      config_ms(process->context.config, "drain.timeout.ms"));
@@ -313,8 +322,10 @@ static enum error_class run_service(struct service_process *process, struct erro
     if (class != ERROR_OK)
         return class;
     process->started = true;
+    systemd_begin(&process->systemd, process->context.loop, has_trouble, process);
     loop_run(process->context.loop);
     loop_timer_cancel(process->context.loop, &process->deadline);
+    systemd_end(&process->systemd);
     if (process->service->stop != NULL)
         process->service->stop(process->state);
     log_info("stopped");

@@ -378,6 +378,9 @@ static const struct config_key keys[] = {
     {"console.services.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
      SETTINGS_CONSOLE,
      "Path of a PEM file with the unencrypted private key of console.services.tls.cert."},
+    {"context", CONFIG_NAME, "", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "The context of `reeve context` whose settings the command reads, unless --config names a "
+     "file. Empty: the one that `reeve context use` has chosen."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
      "Base URL at which the CLI calls the console. Empty: the URL that a console of this user or "
      "root wrote to http.url below data.dir (or reeve-data), else http://127.0.0.1:8080."},

@@ -124,8 +124,8 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     struct console *console = calloc(1, sizeof(*console));
     assert(console != NULL);
     console->service = service;
-    enum error_class class =
-        service_list_new(service->loop, service->config, &console->services, ret_error);
+    enum error_class class = service_list_new(service->loop, service->clock, service->config,
+                                              &console->services, ret_error);
     if (class == ERROR_OK)
         class = open_cluster(console, broker, ret_error);
     if (class != ERROR_OK) {

@@ -50,7 +50,7 @@ FOREIGN_HOMES = {
     r"librdkafka/": {"kafka", "tools"},  # the bench compares reeve with the bare library
     r"rocksdb/": {"statestore"},
     r"avro(/|\.h)": {"schemas"},
-    r"yaml\.h": {"workflow"},
+    r"yaml\.h": {"workflow", "cli"},
     r"microhttpd\.h": {"platform"},
 }
 

@@ -28,7 +28,7 @@ ARROWS = {
 LAYERS = tuple(ARROWS)
 # What other layers may include of a layer, where that is not all of it.
 OFFERED = {"services": {"services/services.h"}}
-FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
+FOLDERS = LAYERS + ("include", "tests", "examples", "packaging", "scripts", ".ci")
 
 checks = []
 

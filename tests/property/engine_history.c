@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_history.h"
 
+#include "base/heap_arena.h"
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_print.h"
@@ -34,7 +35,7 @@ static void check_request(const struct step_request *request)
 
 /* ---- requests made again ---- */
 
-enum { SENT_MAX = 512 };
+enum { SENT_MAX = 512, SCRATCH_BYTES = 16 * 1024 };
 
 /* As it was made when its Decision was the newest. */
 static struct {
@@ -223,6 +224,8 @@ void history_command(const struct command *cmd)
         history.wrong = "the history never ends";
         return;
     }
+    struct heap_arena scratch;
+    heap_arena_init(&scratch, SCRATCH_BYTES);
     struct decide_input input = {.now = history.now,
                                  .margin_ms = 250,
                                  .instance = TEXT("scheduler-1"),
@@ -232,7 +235,8 @@ void history_command(const struct command *cmd)
                                  .routing = agents_routing(&history.agents),
                                  .no_expressions = dice_percent(&history.dice, 2),
                                  .command_offset = history.count,
-                                 .command_time = history.now};
+                                 .command_time = history.now,
+                                 .scratch = &scratch.arena};
     history.commands[history.count] = *cmd;
     struct decision *decision = &history.log[history.count++];
     struct order before; /* lasting: the kept Decisions borrow from it */
@@ -255,6 +259,7 @@ void history_command(const struct command *cmd)
     history_expect(wrong == NULL, wrong);
     history_expect(order_difference(&seen, &history.order) == NULL,
                    "the fold is not what engine_decide() saw");
+    heap_arena_deinit(&scratch); /* the Decision has nothing of it */
     if (decision->events[0].kind == EVENT_ORDER_MIGRATED) {
         history.workflow = history.target;
         services_migrate(&history.services, history.workflow);

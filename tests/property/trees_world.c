@@ -2,6 +2,7 @@
 /* See trees_world.h. */
 #include "tests/property/trees_world.h"
 
+#include "base/heap_arena.h"
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_print.h"
@@ -13,6 +14,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { SCRATCH_BYTES = 16 * 1024 };
 
 struct world world;
 
@@ -133,7 +136,7 @@ static struct logged *add_logged(uint32_t number, const struct command *cmd)
     return logged;
 }
 
-static void decide(uint32_t number, const struct command *cmd)
+static void decide_in(struct arena *scratch, uint32_t number, const struct command *cmd)
 {
     struct arena *arena = &world.memory.arena;
     struct partition *partition = &world.partitions[number];
@@ -146,7 +149,8 @@ static void decide(uint32_t number, const struct command *cmd)
                                  .instance = TEXT("scheduler-1"),
                                  .submission_age_ms_max = SUBMISSION_DAYS * DAY_MS,
                                  .command_offset = partition->decided,
-                                 .command_time = world.now};
+                                 .command_time = world.now,
+                                 .scratch = scratch};
     if (member != NULL)
         input.workflow = member->workflow;
     else if (submits)
@@ -176,6 +180,15 @@ static void decide(uint32_t number, const struct command *cmd)
     if ((problem = order_problem(&member->order)) != NULL)
         world_say("a row that cannot be read: %s", problem);
     trees_follow(member, before, logged);
+}
+
+/* The Decision has nothing of the scratch. */
+static void decide(uint32_t number, const struct command *cmd)
+{
+    struct heap_arena scratch;
+    heap_arena_init(&scratch, SCRATCH_BYTES);
+    decide_in(&scratch.arena, number, cmd);
+    heap_arena_deinit(&scratch);
 }
 
 bool world_decide(uint32_t number)

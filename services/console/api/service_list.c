@@ -3,6 +3,7 @@
  * address that begins with "dns:" is a name of several instances, which are looked up each time. */
 #include "services/console/api/service_list.h"
 
+#include "base/rfc3339.h"
 #include "platform/http/client.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
@@ -26,6 +27,7 @@ struct listed_instance {
     struct listed_service *service;
     char ip[INET6_ADDRSTRLEN]; /* of a name; "": the configured address is the instance's own */
     json_t *found;             /* NULL: it has not answered yet */
+    int64_t asked_ms;          /* wall clock */
 };
 
 /* What one address of the configuration names. */
@@ -41,6 +43,7 @@ struct listed_service {
 
 struct service_list {
     struct loop *loop;
+    const struct clock *clock;
     struct http_client *client;
     char authorization[SERVICE_AUTHORIZATION_SIZE]; /* the header; "": no token is sent */
     struct loop_timer timer; /* the round goes on without the lookups that are still under way */
@@ -144,7 +147,21 @@ static const char *advice(const struct service_list *list, const struct http_res
     return "is it a reeve service of this version?";
 }
 
-static json_t *read_answer(const struct service_list *list, const char *address,
+/* How far its clock is ahead of this one: it is read at some time between question and answer.
+ * Null: it is a service of an older version, which does not say. */
+static json_t *clock_off(const json_t *about, int64_t asked_ms, int64_t answered_ms)
+{
+    int64_t time;
+    const json_t *text = json_object_get(about, "time");
+    if (!json_is_string(text) ||
+        !rfc3339_parse((struct text){json_string_value(text), (uint32_t)json_string_length(text)},
+                       &time))
+        return json_null();
+    int64_t off = time < asked_ms ? time - asked_ms : time > answered_ms ? time - answered_ms : 0;
+    return json_integer(off);
+}
+
+static json_t *read_answer(const struct service_list *list, const char *address, int64_t asked_ms,
                            const struct http_result *result)
 {
     char message[ERROR_MESSAGE_SIZE];
@@ -157,9 +174,13 @@ static json_t *read_answer(const struct service_list *list, const char *address,
     }
     json_t *about = json_loadb(result->body.data, result->body.size, 0, NULL);
     json_t *row = result->body_cut ? NULL : copy_fields(about);
+    json_t *off = clock_off(about, asked_ms, clock_wall_ms(list->clock));
     json_decref(about);
-    if (row == NULL)
+    if (row == NULL) {
+        json_decref(off);
         return failed(address, "the answer to GET /about is not that of a reeve service");
+    }
+    json_codec_put(row, "clock_off_ms", off);
     json_codec_put(row, "address", json_codec_text(text_of(address)));
     json_codec_put(row, "error", json_null());
     return row;
@@ -218,7 +239,7 @@ static void on_answer(const struct http_result *result, void *userdata)
     struct service_list *list = instance->service->list;
     assert(instance->found == NULL && list->outstanding > 0);
     write_address(instance, address);
-    instance->found = read_answer(list, address, result);
+    instance->found = read_answer(list, address, instance->asked_ms, result);
     if (--list->outstanding == 0)
         end_round(list);
 }
@@ -251,6 +272,7 @@ static void ask(struct listed_instance *instance)
         return;
     }
     snprintf(url, sizeof(url), "%s/about", base);
+    instance->asked_ms = clock_wall_ms(list->clock);
     if (http_client_send(list->client, &request, on_answer, instance, &error) == ERROR_OK)
         list->outstanding++;
     else
@@ -380,8 +402,9 @@ static enum error_class open_client(struct service_list *list, const struct conf
     return http_client_new(list->loop, &options, &list->client, ret_error);
 }
 
-enum error_class service_list_new(struct loop *loop, const struct config *config,
-                                  struct service_list **ret_list, struct error *ret_error)
+enum error_class service_list_new(struct loop *loop, const struct clock *clock,
+                                  const struct config *config, struct service_list **ret_list,
+                                  struct error *ret_error)
 {
     const char *const *addresses = NULL;
     size_t count = config_list(config, "console.services", &addresses);
@@ -395,6 +418,7 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
     struct service_list *list = calloc(1, sizeof(*list));
     assert(list != NULL);
     list->loop = loop;
+    list->clock = clock;
     http_pendings_init(&list->waiting, &waiting_kind, loop, NULL, NULL);
     loop_timer_init(&list->timer, on_timeout, list);
     enum error_class class = open_client(list, config, ret_error);

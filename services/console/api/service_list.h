@@ -3,6 +3,7 @@
 #ifndef SERVICES_CONSOLE_API_SERVICE_LIST_H
 #define SERVICES_CONSOLE_API_SERVICE_LIST_H
 
+#include "platform/clock.h"
 #include "platform/config/config.h"
 #include "platform/http/server.h"
 
@@ -10,8 +11,9 @@ struct service_list;
 
 /* New. REJECT "Config": an address is neither a base URL, HOST:PORT, one of these after "dns:" nor
  * an absolute path, or a credential is malformed; RETRY or FATAL: no HTTP client. */
-enum error_class service_list_new(struct loop *loop, const struct config *config,
-                                  struct service_list **ret_list, struct error *ret_error);
+enum error_class service_list_new(struct loop *loop, const struct clock *clock,
+                                  const struct config *config, struct service_list **ret_list,
+                                  struct error *ret_error);
 /* Answers the outstanding requests with 503. NULL does nothing. */
 void service_list_free(struct service_list *list);
 /* Answers the exchange once every service has answered, within SERVICE_LIST_LOOKUP_MS and

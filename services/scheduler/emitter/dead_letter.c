@@ -291,9 +291,14 @@ static void drop_old_requests(struct emitter *emitter, struct effect_target *tar
 static void drop_stale_messages(struct emitter *emitter, struct effect_target *target)
 {
     assert(target->messages && !target->given_up);
-    for (struct emission *effect = target->first; effect != NULL; effect = effect->next)
-        if (effect->state == EFFECT_SENT && emitter_is_stale(emitter, target, &effect->place))
+    for (struct emission *effect = target->first; effect != NULL; effect = effect->next) {
+        if (!emitter_is_stale(emitter, target, &effect->place))
+            continue;
+        if (effect == target->paced)
+            emitter_drop_paced(effect);
+        else if (effect->state == EFFECT_SENT)
             effect->state = EFFECT_DONE;
+    }
     emitter_pop_done(emitter, target);
     target->sweep = target->behind && emitter_is_stale(emitter, target, &target->from);
 }

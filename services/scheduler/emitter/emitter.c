@@ -365,6 +365,7 @@ void emitter_progressed(struct emitter *emitter, struct effect_target *target)
     if (!emitter->running)
         return;
     assert(!emitter->freed);
+    emitter_send_paced(emitter, target);
     if (all_emitted(emitter))
         view_set_emitted_through(emitter->view, emitter_through(emitter));
     else if (target->behind && emitter->reader == NULL && emitter_target_ready(emitter, target))
@@ -386,6 +387,8 @@ static void on_timer(void *ctx)
     if (emitter->unknown > 0)
         emitter_look_up_topics(emitter, false);
     emitter_check_targets(emitter);
+    for (struct effect_target *target = emitter->targets; target != NULL; target = target->next)
+        emitter_send_paced(emitter, target);
     if (emitter->refused > 0)
         emitter_send_dead_letters(emitter);
     read_if_ready(emitter);

@@ -17,9 +17,11 @@ enum {
     GIVE_UP_MS = 15 * 60 * 1000,
     LOOK_UP_MS = 50,       /* again, how many partitions a topic has */
     RESUME_MS = 30 * 1000, /* without an acknowledgement: everything may have been away */
-    PACE_MS = 100,         /* in which a partition of `commands` takes no more than */
+    PACE_MS = 10,          /* in which a partition of `commands` takes no more than */
     PACE_MESSAGES = 64
 };
+/* What is over the pace waits here with this many bytes, and beyond that in the log. */
+#define PACED_BYTES ((size_t)256 * 1024)
 #define SHARE_BYTES ((size_t)8 * 1024 * 1024)
 #define SHARE_BYTES_CROWDED ((size_t)256 * 1024)
 /* Of a process: the producer takes 500,000 records. */
@@ -35,6 +37,7 @@ struct effect_place {
 };
 
 enum effect_state {
+    EFFECT_PACED,         /* waits, as do all that follow it on its target */
     EFFECT_SENT,          /* to its target */
     EFFECT_REFUSED,       /* is to become a dead letter */
     EFFECT_DEAD_LETTERED, /* the dead letter is with the producer */
@@ -78,11 +81,13 @@ struct effect_target {
     int64_t quiet_since; /* the last acknowledgement, or the first effect after all were; 0: none
                             is outstanding */
     int64_t retry_at;
-    bool proven;    /* has acknowledged lately */
-    bool requests;  /* StepRequests go here */
-    bool messages;  /* of orders to other orders */
-    uint32_t paced; /* messages since paced_since */
-    int64_t paced_since;
+    bool proven;      /* has acknowledged lately */
+    bool requests;    /* StepRequests go here */
+    bool messages;    /* of orders to other orders */
+    uint32_t in_pace; /* messages since in_pace_since */
+    int64_t in_pace_since;
+    struct emission *paced; /* of those listed, the first that waits for the pace; NULL: none */
+    size_t paced_bytes;
     bool behind;   /* does not follow; it is read again from `from` */
     bool reading;  /* behind, and part of the present reading */
     bool sweep;    /* behind with requests: their attempts may be over */
@@ -182,6 +187,10 @@ bool emitter_target_quiet(const struct emitter *emitter, const struct effect_tar
 bool emitter_target_has_room(const struct emitter *emitter, const struct effect_target *target);
 /* Behind, and could take something now. */
 bool emitter_target_ready(const struct emitter *emitter, const struct effect_target *target);
+/* Sends what has waited for the pace, as far as it may go now. */
+void emitter_send_paced(struct emitter *emitter, struct effect_target *target);
+/* The first effect that waits is not sent any more. */
+void emitter_drop_paced(struct emission *effect);
 void emitter_unlist_all(struct emitter *emitter, struct effect_target *target);
 /* Takes off the list what is done at its beginning. */
 void emitter_pop_done(struct emitter *emitter, struct effect_target *target);

@@ -202,9 +202,29 @@ static void list(struct emission *effect)
     effect->emitter->listed++;
 }
 
+/* It is the first that waits, and waits no longer. */
+static void end_pacing(struct emission *effect, enum effect_state state)
+{
+    struct effect_target *target = effect->target;
+    assert(effect->state == EFFECT_PACED && effect == target->paced);
+    assert(target->paced_bytes >= effect->bytes.size);
+    effect->state = state;
+    target->paced = effect->next;
+    target->paced_bytes -= effect->bytes.size;
+    effect->emitter->cluster->effect_bytes -= effect->bytes.size;
+    assert(target->paced != NULL || target->paced_bytes == 0);
+}
+
+void emitter_drop_paced(struct emission *effect)
+{
+    end_pacing(effect, EFFECT_DONE);
+}
+
 static void unlist_first(struct emitter *emitter, struct effect_target *target)
 {
     struct emission *effect = target->first;
+    if (effect->state == EFFECT_PACED)
+        emitter_drop_paced(effect);
     assert(effect->listed);
     assert(target->count > 0 && emitter->listed >= target->count);
     assert(effect->state != EFFECT_REFUSED || emitter->refused > 0);
@@ -248,6 +268,13 @@ bool emitter_target_quiet(const struct emitter *emitter, const struct effect_tar
            cluster_now_ms(emitter->cluster) - target->quiet_since >= QUIET_MS;
 }
 
+static bool is_crowded(const struct emitter *emitter)
+{
+    return broker_outstanding(emitter->cluster->broker, BROKER_PRODUCER_EFFECTS) >
+               CROWDED_EFFECTS ||
+           emitter->cluster->effect_bytes > CROWDED_BYTES;
+}
+
 /* How many effects of the target the producer may hold. */
 static uint32_t share_of(const struct emitter *emitter, const struct effect_target *target)
 {
@@ -256,10 +283,7 @@ static uint32_t share_of(const struct emitter *emitter, const struct effect_targ
         return 1;
     if (!target->proven)
         return SHARE_UNPROVEN;
-    bool crowded =
-        broker_outstanding(emitter->cluster->broker, BROKER_PRODUCER_EFFECTS) > CROWDED_EFFECTS ||
-        emitter->cluster->effect_bytes > CROWDED_BYTES;
-    if (crowded)
+    if (is_crowded(emitter))
         return target->held_bytes < SHARE_BYTES_CROWDED ? SHARE_CROWDED : 1;
     return target->held_bytes < SHARE_BYTES ? SHARE_EFFECTS : 1;
 }
@@ -276,6 +300,8 @@ bool emitter_target_ready(const struct emitter *emitter, const struct effect_tar
         return false;
     if (emitter_is_given_up(emitter, target, &target->from) || target->sweep)
         return true;
+    if (target->paced_bytes > PACED_BYTES / 2)
+        return false;
     return cluster_now_ms(emitter->cluster) >= target->retry_at &&
            target->held <= share_of(emitter, target) / 2;
 }
@@ -332,10 +358,18 @@ void emitter_acknowledged(struct emitter *emitter, struct effect_target *target)
 
 /* ---- sending ---- */
 
+/* The timer comes back by then, for whichever target is first. */
+static void wake_after(struct emitter *emitter, int64_t delay_ms)
+{
+    int64_t due_ms = clock_mono_ms(emitter->cluster->service->clock) + delay_ms;
+    if (!loop_timer_armed(&emitter->timer) || emitter->timer.due_ms > due_ms)
+        loop_timer_set(cluster_loop(emitter->cluster), &emitter->timer, due_ms);
+}
+
 static void retry_later(struct emitter *emitter, struct effect_target *target)
 {
     target->retry_at = cluster_now_ms(emitter->cluster) + RETRY_MS;
-    loop_timer_after(cluster_loop(emitter->cluster), &emitter->timer, RETRY_MS);
+    wake_after(emitter, RETRY_MS);
 }
 
 /* This effect and what follows it on its target are read and sent again. */
@@ -431,17 +465,46 @@ static bool keeps_pace(struct emitter *emitter, struct effect_target *target)
     int64_t now = cluster_now_ms(emitter->cluster);
     if (!target->messages)
         return true;
-    if (now - target->paced_since >= PACE_MS || now < target->paced_since) {
-        target->paced_since = now;
-        target->paced = 0;
+    if (now - target->in_pace_since >= PACE_MS || now < target->in_pace_since) {
+        target->in_pace_since = now;
+        target->in_pace = 0;
     }
-    if (target->paced < PACE_MESSAGES) {
-        target->paced++;
+    if (target->in_pace < PACE_MESSAGES) {
+        target->in_pace++;
         return true;
     }
-    target->retry_at = target->paced_since + PACE_MS;
-    loop_timer_after(cluster_loop(emitter->cluster), &emitter->timer, target->retry_at - now);
+    target->retry_at = target->in_pace_since + PACE_MS;
+    wake_after(emitter, target->retry_at - now);
     return false;
+}
+
+/* Reading the log again for a few messages costs more than keeping them. False: they are many. */
+static bool wait_for_pace(struct emitter *emitter, struct effect_target *target,
+                          const struct effect_record *record)
+{
+    if (target->paced_bytes >= PACED_BYTES || is_crowded(emitter))
+        return false;
+    struct emission *effect = list_effect(emitter, target, record);
+    effect->state = EFFECT_PACED;
+    if (target->paced == NULL)
+        target->paced = effect;
+    target->paced_bytes += effect->bytes.size;
+    emitter->cluster->effect_bytes += effect->bytes.size;
+    return true;
+}
+
+void emitter_send_paced(struct emitter *emitter, struct effect_target *target)
+{
+    while (target->paced != NULL && emitter_target_has_room(emitter, target) &&
+           keeps_pace(emitter, target)) {
+        struct emission *effect = target->paced;
+        if (append(effect) != ERROR_OK) {
+            retry_later(emitter, target);
+            return;
+        }
+        end_pacing(effect, EFFECT_SENT);
+        emitter_hold(effect, target);
+    }
 }
 
 static bool take(struct emitter *emitter, struct effect_target *target,
@@ -449,7 +512,7 @@ static bool take(struct emitter *emitter, struct effect_target *target,
 {
     assert(target->count <= SHARE_EFFECTS);
     if (target->partition < 0) {
-        loop_timer_after(cluster_loop(emitter->cluster), &emitter->timer, LOOK_UP_MS);
+        wake_after(emitter, LOOK_UP_MS);
         return false;
     }
     if (target->count >= SHARE_EFFECTS)
@@ -460,8 +523,11 @@ static bool take(struct emitter *emitter, struct effect_target *target,
     }
     if (emitter_is_stale(emitter, target, &record->place))
         return true;
-    return emitter_target_has_room(emitter, target) && keeps_pace(emitter, target) &&
-           send(emitter, target, record);
+    if (!emitter_target_has_room(emitter, target))
+        return false;
+    if (target->paced != NULL || !keeps_pace(emitter, target))
+        return wait_for_pace(emitter, target, record);
+    return send(emitter, target, record);
 }
 
 bool emitter_is_due(const struct effect_target *target, const struct effect_record *record,

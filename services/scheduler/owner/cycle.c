@@ -18,9 +18,10 @@
 #include <stdlib.h>
 
 enum {
-    QUEUE_FULL_MS = 5,        /* the producer's queue is full: try again after */
-    BLOCKED_MS = 1000,        /* disk or clock: check again after */
-    BATCH_BYTES = 256 * 1024, /* of the memory's first block */
+    QUEUE_FULL_MS = 5,          /* the producer's queue is full: try again after */
+    BLOCKED_MS = 1000,          /* disk or clock: check again after */
+    BATCH_BYTES = 256 * 1024,   /* of the memory's first block */
+    SCRATCH_BYTES = 128 * 1024, /* a copy of the largest list of items, and of all steps */
     /* A batch that has come to one of these ends: expressions may take a Decision 65 ms, and
      * megabytes. */
     BATCH_US_MAX = 100 * 1000,
@@ -73,7 +74,8 @@ static enum decide_result decide_head(struct owner *owner)
                                  .submission_age_ms_max = SUBMISSIONS_KEPT_MS,
                                  .instance = text_of(owner->cluster->service->instance_id),
                                  .command_offset = pending->offset,
-                                 .command_time = pending->timestamp};
+                                 .command_time = pending->timestamp,
+                                 .scratch = &owner->batch.scratch.arena};
     assert(owner->batch.count < owner->options.batch_max);
     assert(owner->batch.refreshing == NULL);
     item->begun_us = clock_mono_us(owner->cluster->service->clock);
@@ -99,6 +101,7 @@ static enum decide_result decide_head(struct owner *owner)
     }
     input.routing = owner_route_routing(owner, &cmd, order,
                                         input.target != NULL ? input.target : input.workflow);
+    heap_arena_reset(&owner->batch.scratch);
     engine_decide(order, &cmd, &input, &owner->batch.memory.arena, &item->decision);
     outcomes_of(owner->metrics->outcomes, &item->decision, order, input.workflow,
                 &owner->batch.memory.arena, &item->outcomes);
@@ -249,12 +252,14 @@ void owner_cycle_init(struct owner *owner)
     owner->batch.items = calloc(owner->options.batch_max, sizeof(owner->batch.items[0]));
     assert(owner->batch.items != NULL);
     heap_arena_init(&owner->batch.memory, BATCH_BYTES);
+    heap_arena_init(&owner->batch.scratch, SCRATCH_BYTES);
 }
 
 void owner_cycle_free(struct owner *owner)
 {
     assert(owner_cycle_has_ended(owner));
     heap_arena_deinit(&owner->batch.memory);
+    heap_arena_deinit(&owner->batch.scratch);
     free(owner->batch.items);
 }
 
@@ -262,7 +267,9 @@ void owner_batch_shrink(struct owner *owner)
 {
     assert(owner->batch.count == 0);
     heap_arena_deinit(&owner->batch.memory);
+    heap_arena_deinit(&owner->batch.scratch);
     heap_arena_init(&owner->batch.memory, BATCH_BYTES);
+    heap_arena_init(&owner->batch.scratch, SCRATCH_BYTES);
 }
 
 void owner_cycle_begin(struct owner *owner, uint32_t careful)

@@ -144,7 +144,8 @@ struct owner_queue {
 struct owner_batch {
     struct loop_deferred stepping;
     struct heap_arena memory;
-    struct batch_item *items; /* batch_max of them */
+    struct heap_arena scratch; /* of one Decision */
+    struct batch_item *items;  /* batch_max of them */
     uint32_t count;
     size_t encoded;   /* bytes of their Decisions */
     bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */

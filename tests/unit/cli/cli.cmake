@@ -8,8 +8,11 @@ reeve_test(cli
         agents_test.c
         amend_test.c
         cli_kit.c
+        completion_test.c
+        context_test.c
         csv_test.c
         deploy_test.c
+        doctor_test.c
         drafts_test.c
         export_test.c
         export_trimmed_test.c
@@ -20,6 +23,7 @@ reeve_test(cli
         migrate_test.c
         old_data_test.c
         order_filter_test.c
+        output_forms_test.c
         output_test.c
         partition_test.c
         reasons_test.c
@@ -31,6 +35,7 @@ reeve_test(cli
         status_rows_test.c
         step_test.c
         tree_test.c
+        table_kit.c
         table_test.c
         token_test.c
         verify_fold_test.c

@@ -27,7 +27,8 @@ static void tear_down(void)
 
 static struct output *new_output(FILE *file, enum cli_output format)
 {
-    struct cli cli = {.out = file, .output = format};
+    static struct cli cli;
+    cli = (struct cli){.out = file, .output = format};
     return output_new(&cli, columns);
 }
 

@@ -1,53 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands: parsing, help, mistakes, exit codes. */
-#include "tools/tools.h"
+#include "tests/unit/cli/table_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char *out_text, *err_text;
-static char *const no_environment[] = {NULL};
-
-/* The table of main.c. */
-#define CLI_NOUN(name) &cli_##name,
-#define TOOLS_NOUN(name) &tools_##name,
-static const struct cli_noun *const nouns[] = {CLI_NOUNS(CLI_NOUN) TOOLS_NOUNS(TOOLS_NOUN)
-                                                   CLI_PROGRAM_NOUNS(CLI_NOUN) NULL};
-enum { NOUNS = sizeof(nouns) / sizeof(nouns[0]) - 1 };
-
-/* Runs a command line of at most 15 words. */
-static int reeve(const char *line)
-{
-    static char words[1024];
-    char *argv[16] = {NULL};
-    int argc = 0;
-    size_t out_size = 0, err_size = 0;
-    free(out_text);
-    free(err_text);
-    out_text = err_text = NULL;
-    FILE *out = open_memstream(&out_text, &out_size);
-    FILE *err = open_memstream(&err_text, &err_size);
-    snprintf(words, sizeof(words), "%s", line);
-    char *rest = words;
-    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
-        if (*word != '\0' && argc < 15)
-            argv[argc++] = word;
-    }
-    int code = cli_main(argc, argv, no_environment, nouns, out, err);
-    fclose(out);
-    fclose(err);
-    return code;
-}
-
-static void tear_down(void)
-{
-    free(out_text);
-    free(err_text);
-}
-
-TestSuite(cli_table, .fini = tear_down);
+TestSuite(cli_table, .fini = table_kit_tear_down);
 
 /* The first words, of the first sentence: help breaks lines, and lists have no more than that. */
 static bool shows(const char *text, const char *summary)
@@ -88,11 +48,11 @@ static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
 
 Test(cli_table, has_complete_rows)
 {
-    for (size_t n = 0; n < NOUNS; n++) {
-        const struct cli_noun *noun = nouns[n];
+    for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
+        const struct cli_noun *noun = table_kit_nouns[n];
         cr_assert(is_lower(noun->name) && noun->summary != NULL && noun->verb_count > 0, "%s",
                   noun->name);
-        cr_assert(cli_find_noun(nouns, noun->name) == noun, "%s twice", noun->name);
+        cr_assert(cli_find_noun(table_kit_nouns, noun->name) == noun, "%s twice", noun->name);
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
             check_verb(noun, verb);
@@ -106,9 +66,10 @@ Test(cli_table, has_complete_rows)
 Test(cli_table, lists_every_command_in_the_help)
 {
     cr_assert(reeve("--help") == EXIT_CODE_OK);
-    for (size_t n = 0; n < NOUNS; n++) {
-        for (size_t i = 0; i < nouns[n]->verb_count; i++)
-            cr_assert(shows(out_text, nouns[n]->verbs[i].summary), "%s", nouns[n]->name);
+    for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
+        for (size_t i = 0; i < table_kit_nouns[n]->verb_count; i++)
+            cr_assert(shows(out_text, table_kit_nouns[n]->verbs[i].summary), "%s",
+                      table_kit_nouns[n]->name);
     }
     char *all = strdup(out_text);
     cr_assert(reeve("help") == EXIT_CODE_OK);
@@ -121,8 +82,8 @@ Test(cli_table, lists_every_command_in_the_help)
 Test(cli_table, begins_the_help_of_a_command_with_examples)
 {
     char line[128];
-    for (size_t n = 0; n < NOUNS; n++) {
-        const struct cli_noun *noun = nouns[n];
+    for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
+        const struct cli_noun *noun = table_kit_nouns[n];
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
             snprintf(line, sizeof(line), "%s %s --help", noun->name,
@@ -155,9 +116,10 @@ Test(cli_table, prefers_help_over_everything_else)
 Test(cli_table, fits_the_help_into_100_columns)
 {
     char line[128];
-    for (size_t n = 0; n < NOUNS; n++) {
-        snprintf(line, sizeof(line), "help %s %s", nouns[n]->name,
-                 nouns[n]->verbs[0].name != NULL ? nouns[n]->verbs[0].name : "");
+    for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
+        snprintf(line, sizeof(line), "help %s %s", table_kit_nouns[n]->name,
+                 table_kit_nouns[n]->verbs[0].name != NULL ? table_kit_nouns[n]->verbs[0].name
+                                                           : "");
         cr_assert(reeve(line) == EXIT_CODE_OK);
         for (const char *at = out_text; *at != '\0'; at += strcspn(at, "\n") + 1)
             cr_assert(strcspn(at, "\n") <= 100, "%s: %.*s", line, (int)strcspn(at, "\n"), at);
@@ -198,7 +160,7 @@ Test(cli_table, explains_mistakes)
         {"import a.csv --map order_id=A", "the orders name no workflow"},
         {"import a.jsonl --map order_id=A", "--map is for CSV files"},
         {"submit x --wait=yes", "--wait takes no value"},
-        {"submit x --output xml", "--output xml: expected table, json or jsonl"},
+        {"submit x --output xml", "--output xml: expected table, json, jsonl, yaml, csv or id"},
         {"submit x -q", "unknown flag -q"},
         {"config --log-level loud", "log.level"},
         {"run schedular", "unknown service \"schedular\": did you mean \"scheduler\"?"},
@@ -296,9 +258,9 @@ Test(cli_table, takes_configuration_flags_anywhere)
 Test(cli_table, names_every_command_in_the_markdown)
 {
     cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
-    for (size_t n = 0; n < NOUNS; n++) {
+    for (size_t n = 0; table_kit_nouns[n] != NULL; n++) {
         char heading[64];
-        snprintf(heading, sizeof(heading), "### `reeve %s", nouns[n]->name);
+        snprintf(heading, sizeof(heading), "### `reeve %s", table_kit_nouns[n]->name);
         cr_assert(strstr(out_text, heading) != NULL, "%s", heading);
     }
 }

@@ -149,6 +149,28 @@ Test(console_services, does_not_wait_for_a_name_server_that_is_silent)
     SHOWS(world_get(world, 200, "/api/services"), {"services.0.error", "~the name has no address"});
 }
 
+/* The time is read between question and answer, so it is at least as far off as it says. */
+Test(console_services, says_how_far_a_clock_is_off)
+{
+    static const char form[] =
+        "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": "
+        "\"2010-12-01T08:26:00.000Z\", \"configuration\": [], \"ready\": true, \"reason\": null%s}";
+    static char body[512];
+    open_with(http_server_url(other));
+    json_t *answer = world_get(world, 200, "/api/services");
+    cr_assert_eq(json_integer_value(world_at(answer, "services.0.clock_off_ms")), 0);
+    json_decref(answer);
+    snprintf(body, sizeof(body), form, "");
+    about = body;
+    answer = world_get(world, 200, "/api/services");
+    cr_assert(json_is_null(world_at(answer, "services.0.clock_off_ms")), "of an older version");
+    json_decref(answer);
+    snprintf(body, sizeof(body), form, ", \"time\": \"2010-12-01T08:26:00.000Z\"");
+    answer = world_get(world, 200, "/api/services");
+    cr_assert_lt(json_integer_value(world_at(answer, "services.0.clock_off_ms")), -1000000);
+    json_decref(answer);
+}
+
 Test(console_services, names_the_services_that_do_not_answer)
 {
     open_with("127.0.0.1:1,/nowhere");
@@ -259,7 +281,7 @@ static void expect_refused(const char *key, const char *value, const char *expec
     struct config *config = config_new(&settings_schema);
     cr_assert(config_set(config, key, value, &error) == ERROR_OK);
     cr_assert(config_finish(config, &error) == ERROR_OK);
-    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(service_list_new(world->loop, clock_real(), config, &list, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, expected) != NULL, "%s", error.message);
     cr_assert(strstr(error.message, "canary") == NULL, "%s", error.message);
     config_free(config);
@@ -285,14 +307,14 @@ Test(console_services, refuses_addresses_of_no_known_form)
     struct config *config = config_new(&settings_schema);
     cr_assert(config_set(config, "console.services", "a:1,ftp://b:2", &error) == ERROR_OK);
     cr_assert(config_finish(config, &error) == ERROR_OK);
-    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(service_list_new(world->loop, clock_real(), config, &list, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "\"ftp://b:2\" must be HOST:PORT") != NULL, "%s",
               error.message);
     config_free(config);
     config = config_new(&settings_schema);
     cr_assert(config_set(config, "console.services", "dns:b:1,dns:/a", &error) == ERROR_OK);
     cr_assert(config_finish(config, &error) == ERROR_OK);
-    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(service_list_new(world->loop, clock_real(), config, &list, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "\"dns:/a\" must be HOST:PORT") != NULL, "%s", error.message);
     config_free(config);
     open_with(NULL);

@@ -90,6 +90,15 @@ Test(engine_by_hand, keeps_the_order_of_the_steps)
          "complete B => CommandRejected(NotItsTurn)\n");
 }
 
+Test(engine_by_hand, names_the_step_that_was_perhaps_meant)
+{
+    TELL("Reserve Ship<-Reserve", "submit => OrderAccepted OrderStarted StepStarted(Reserve do 1)\n"
+                                  "complete Shpi => CommandRejected(UnknownStep)\n"
+                                  "said the order has no step Shpi; did you mean Ship?\n"
+                                  "complete Refund => CommandRejected(UnknownStep)\n"
+                                  "said the order has no step Refund\n");
+}
+
 Test(engine_by_hand, stays_in_error_until_no_step_is)
 {
     TELL("A{e} B{e}",

@@ -50,9 +50,9 @@ class Install(unittest.TestCase):
         cls.flags = run("pkg-config", "--cflags", "--libs", "reeve", env=cls.env).split()
         # A library that was built with a sanitizer is only usable by a program that has it as well.
         cache = (BUILD / "CMakeCache.txt").read_text()
-        sanitizers = re.search(r"^REEVE_SANITIZE:\w+=(.+)$", cache, re.M)
-        if sanitizers:
-            cls.flags.append(f"-fsanitize={sanitizers.group(1)}")
+        cls.sanitizers = re.search(r"^REEVE_SANITIZE:\w+=(.+)$", cache, re.M)
+        if cls.sanitizers:
+            cls.flags.append(f"-fsanitize={cls.sanitizers.group(1)}")
 
     def declared(self):
         """The functions that the headers declare."""
@@ -66,14 +66,34 @@ class Install(unittest.TestCase):
         run(*compiler, named, *self.flags, "-o", program, cwd=self.folder)
         return program
 
-    def test_installs_the_program_the_headers_and_the_shared_library_only(self):
+    def pages(self):
+        """What the program prints of itself, which one with a sanitizer is not asked for."""
+        if self.sanitizers:
+            return set()
+        nouns = [line.split("\t")[0] for line in
+                 run(self.prefix / "bin" / "reeve", "completion", "words", "--", "").splitlines()]
+        return {f"share/man/man1/{name}.1.gz"
+                for name in ["reeve"] + [f"reeve-{noun}" for noun in nouns]} | {
+                    "share/bash-completion/completions/reeve",
+                    "share/zsh/vendor-completions/_reeve",
+                    "share/fish/vendor_completions.d/reeve.fish"}
+
+    def test_installs_what_an_installation_needs_and_nothing_else(self):
         found = {str(p.relative_to(self.prefix)) for p in self.prefix.rglob("*") if not p.is_dir()}
         headers = {f"include/reeve/{h.name}" for h in (ROOT / "include" / "reeve").glob("*.h")}
         lib = self.library.parent.relative_to(self.prefix)
         version = run("pkg-config", "--modversion", "reeve", env=self.env).strip()
         names = {"libreeve.so", f"libreeve.so.{version.split('.')[0]}", f"libreeve.so.{version}",
                  "pkgconfig/reeve.pc"}
-        self.assertEqual(found, {"bin/reeve"} | headers | {f"{lib}/{name}" for name in names})
+        units = {f"lib/systemd/system/reeve-{name}.service"
+                 for name in ("agent", "console", "scheduler", "submission", "supervisor")}
+        workflows = {f"share/reeve/workflows/{path.name}"
+                     for path in (ROOT / "examples" / "workflows").iterdir()}
+        licences = {f"share/doc/{package}/copyright"
+                    for package in ("reeve", "libreeve0", "libreeve-dev")}
+        self.assertEqual(found, {"bin/reeve", "etc/reeve/reeve.properties",
+                                 "lib/systemd/system/reeve.target"} | headers | units | workflows
+                         | licences | self.pages() | {f"{lib}/{name}" for name in names})
 
     def test_names_its_major_version_in_the_soname(self):
         soname = re.search(r"SONAME.*\[(.+)\]", run("readelf", "-d", self.library)).group(1)

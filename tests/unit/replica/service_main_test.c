@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { TRACE_SIZE = 512 };
@@ -28,6 +30,7 @@ static struct http_client *client;
 static struct error start_error;
 static bool warm;
 static bool slow;
+static const char *slow_reason = "slow";
 static bool drains;
 static bool ask_when_draining;
 static void (*script)(void); /* runs once the loop does */
@@ -101,7 +104,7 @@ static void drain(void *state)
 static bool degraded(void *state, char *ret_reason, size_t reason_size)
 {
     (void)state;
-    snprintf(ret_reason, reason_size, "slow");
+    snprintf(ret_reason, reason_size, "%s", slow_reason);
     return slow;
 }
 
@@ -295,4 +298,84 @@ Test(service_main, starts_nothing_on_usage_errors_or_a_busy_directory)
     cr_assert(run("--http-host=nowhere.invalid") == EXIT_CODE_CONFIG);
     cr_assert(run("--help") == EXIT_CODE_OK);
     cr_assert_str_eq(trace, "");
+}
+
+/* ---- under systemd ---- */
+
+static int manager; /* its end of NOTIFY_SOCKET */
+
+static void be_managed(const char *watchdog_us)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", folder);
+    manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    cr_assert(manager >= 0);
+    cr_assert(bind(manager, (struct sockaddr *)&address, sizeof(address)) == 0);
+    cr_assert(setenv("NOTIFY_SOCKET", address.sun_path, true) == 0);
+    cr_assert(setenv("WATCHDOG_USEC", watchdog_us, true) == 0);
+}
+
+/* The next message, "" if there is none. */
+static const char *told(void)
+{
+    static char message[TRACE_SIZE];
+    ssize_t size = recv(manager, message, sizeof(message) - 1, 0);
+    message[size > 0 ? size : 0] = '\0';
+    return message;
+}
+
+static void end_managed_life(void *ctx)
+{
+    (void)ctx;
+    cr_assert(kill(getpid(), SIGTERM) == 0);
+}
+
+static struct loop_timer managed_life;
+
+static void live_managed(void)
+{
+    warm = true;
+    loop_timer_init(&managed_life, end_managed_life, NULL);
+    loop_timer_after(context->loop, &managed_life, 50);
+}
+
+/* A watchdog of 20 ms hears of it each 10 ms. */
+Test(service_main, tells_systemd_how_it_is_doing)
+{
+    script = live_managed;
+    drains = true;
+    be_managed("20000");
+    cr_assert_eq(run(NULL), EXIT_CODE_OK);
+    cr_assert_str_eq(told(), "READY=1");
+    cr_assert_str_eq(told(), "WATCHDOG=1");
+    cr_assert_str_eq(told(), "STATUS=warming up");
+    cr_assert_str_eq(told(), "WATCHDOG=1");
+    cr_assert_str_eq(told(), "STATUS=ready");
+    cr_assert_str_eq(told(), "WATCHDOG=1", "each status is sent once");
+    const char *last = told();
+    while (strcmp(last, "WATCHDOG=1") == 0)
+        last = told();
+    cr_assert_str_eq(last, "STOPPING=1\nSTATUS=draining");
+    cr_assert_str_eq(told(), "");
+}
+
+/* Each line would be an assignment, such as MAINPID=1. */
+Test(service_main, tells_systemd_the_first_line_of_a_status)
+{
+    script = signal_once;
+    drains = warm = slow = true;
+    slow_reason = "away\nMAINPID=1";
+    be_managed("0");
+    cr_assert_eq(run(NULL), EXIT_CODE_OK);
+    cr_assert_str_eq(told(), "READY=1");
+    cr_assert_str_eq(told(), "WATCHDOG=1");
+    cr_assert_str_eq(told(), "STATUS=away");
+}
+
+Test(service_main, tells_systemd_nothing_of_a_failed_start)
+{
+    error_set(&start_error, CODE_TOPICS_MISSING, "no");
+    be_managed("0");
+    cr_assert_eq(run(NULL), EXIT_CODE_DATA);
+    cr_assert_str_eq(told(), "");
 }

@@ -172,32 +172,46 @@ Test(owner_suborders, survive_a_takeover_between_submission_and_end)
 
 /* ---- many ---- */
 
-static struct text thousand_items(void)
+static struct text many_items(int count)
 {
     static char text[8192];
     size_t size = (size_t)snprintf(text, sizeof(text), "{\"l\":[0");
-    for (int i = 1; i < SUBORDERS_MAX; i++)
+    for (int i = 1; i < count; i++)
         size += (size_t)snprintf(text + size, sizeof(text) - size, ",%d", i);
     size += (size_t)snprintf(text + size, sizeof(text) - size, "]}");
     return (struct text){text, (uint32_t)size};
 }
 
-Test(owner_suborders, of_a_fan_out_arrive_64_each_100_ms)
+Test(owner_suborders, of_a_fan_out_arrive_64_each_10_ms)
 {
     begin(1);
-    submit("o", "wide", thousand_items());
+    submit("o", "wide", many_items(SUBORDERS_MAX));
     int64_t before = owner_kit_end(&kit, "p.commands", 0);
     int64_t submitted = before;
-    for (int i = 0; i < 60 && submitted < before + SUBORDERS_MAX; i++) {
-        owner_kit_run(&kit, 100);
+    for (int i = 0; i < 600 && submitted < before + SUBORDERS_MAX; i++) {
+        owner_kit_run(&kit, 10);
         int64_t end = owner_kit_end(&kit, "p.commands", 0);
-        cr_assert_leq(end - submitted, 2 * 64, "in a span of 100 ms that meets two");
+        cr_assert_leq(end - submitted, 2 * 64, "in a span of 10 ms that meets two");
         submitted = end;
     }
     owner_kit_run(&kit, 5000);
     cr_assert_eq(commands(RECORD_SUBMIT_ORDER), 1 + SUBORDERS_MAX);
     cr_assert_eq(owner_kit_count(&kit, "p.requests.agent", 0, RECORD_STEP_REQUEST), SUBORDERS_MAX);
     cr_assert_eq(state_of("o~W~999"), ORDER_PROCESSING);
+}
+
+Test(owner_suborders, of_a_small_fan_out_wait_without_the_log)
+{
+    enum { ITEMS = 400 };
+    struct owner_kit_process *process = begin(1);
+    submit("o", "wide", many_items(ITEMS));
+    for (int i = 0; i < 1000 && commands(RECORD_SUBMIT_ORDER) < 1 + ITEMS; i++) {
+        owner_kit_run(&kit, 1);
+        cr_assert_not(broker_memory_reads(process->broker, "p.events", 0));
+    }
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(commands(RECORD_SUBMIT_ORDER), 1 + ITEMS);
+    cr_assert_eq(owner_kit_count(&kit, "p.requests.agent", 0, RECORD_STEP_REQUEST), ITEMS);
 }
 
 /* ---- a partition that takes nothing ---- */
