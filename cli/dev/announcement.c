@@ -33,10 +33,10 @@ enum error_class dev_write_client_config(struct dev *dev, struct error *ret_erro
     char content[1024];
     snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
     int size = snprintf(content, sizeof(content),
-                        "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\nembedded = %s\n"
+                        "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\n"
                         "console.url = %s\n",
                         dev->bootstrap, dev->topics.prefix,
-                        dev->embedded != NULL ? "true" : "false", console_url(dev));
+                        console_url(dev));
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 

@@ -7,7 +7,8 @@
 #include "base/names.h"
 #include "cli/dev/child_processes.h"
 #include "cli/session.h"
-#include "kafka/embedded.h"
+#include "kafka/embedded/embedded.h"
+#include "kafka/topics/topics.h"
 
 #include <limits.h>
 

@@ -8,8 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-enum { EMBEDDED_SESSION_MS = 3500 /* its rebalances last nearly as long: 3000 is too short */ };
-
 /* ---- broker and topics ---- */
 
 static void warn_of_difference(void *ctx, enum topics_finding finding, const char *topic,
@@ -38,9 +36,9 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
         .apps = dev->apps,
         .app_count = dev->app_count,
     };
-    if (dev->embedded != NULL)
-        return topics_embed(&plan, dev->embedded, ret_error);
     enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
+    if (class == ERROR_OK)
+        kafka.options.bootstrap_servers = dev->bootstrap;
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
 }
 
@@ -49,7 +47,7 @@ enum error_class dev_start_broker(struct dev *dev, struct error *ret_error)
     enum error_class class = ERROR_OK;
     if (dev->directory_is_temporary ||
         !config_is_set(dev->cli->config, "kafka.bootstrap.servers")) {
-        class = embedded_new(&dev->embedded, ret_error);
+        class = embedded_new(&(struct embedded_options){0}, &dev->embedded, ret_error);
         if (class == ERROR_OK)
             dev->bootstrap = embedded_bootstrap(dev->embedded);
     } else {
@@ -95,11 +93,6 @@ static void add_common(struct dev *dev, struct command_line *line)
     if (dev->embedded == NULL)
         return;
     add_set(line, "kafka.bootstrap.servers", dev->bootstrap);
-    add_set(line, "embedded", "true");
-    if (!config_is_set(cli->config, "session.timeout.ms")) {
-        add_word(line, "--set");
-        add_word(line, "session.timeout.ms=%d", EMBEDDED_SESSION_MS);
-    }
 }
 
 static enum error_class start_line(struct dev *dev, const char *name, struct command_line *line,

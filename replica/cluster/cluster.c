@@ -211,7 +211,6 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
                   .timeout_ms = config_ms(config, "kafka.sasl.oauthbearer.token.timeout.ms")},
         .client_id = config_string(config, "instance.id"),
         .session_timeout_ms = config_ms(config, "session.timeout.ms"),
-        .embedded = config_bool(config, "embedded"),
     };
     return ERROR_OK;
 }

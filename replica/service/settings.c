@@ -42,9 +42,6 @@ static const struct config_key keys[] = {
      "claim exp."},
     {"kafka.sasl.oauthbearer.token.timeout.ms", CONFIG_DURATION_MS, "10s", 100, 60000, "ms",
      NO_CHOICES, SETTINGS_ALL, "When a token command that has not ended is killed."},
-    {"embedded", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
-     "true: the brokers are the embedded ones of `reeve dev`, which keep records in memory and "
-     "have no append times. For trying reeve out and for tests."},
     {"topics.prefix", CONFIG_NAME, "orders", 1, 100, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
      "Prefix of all topic names: <prefix>.events and so on. Two prefixes are two separate "
      "installations on one cluster."},

@@ -104,21 +104,6 @@ Test(cli_deploy, accepts_what_is_deployed_already)
     cr_assert_str_eq(result, "already deployed, active");
 }
 
-Test(cli_deploy, says_how_an_agent_gets_a_topic_of_the_embedded_broker)
-{
-    struct error error = {0};
-    session_kit_open(&kit, CLUSTER_FOLLOWS_WORKFLOWS);
-    config_free((struct config *)(uintptr_t)kit.session.context.config);
-    struct config *config = config_new(&settings_schema);
-    cr_assert_eq(config_set(config, "embedded", "true", &error), ERROR_OK);
-    cr_assert_eq(config_finish(config, &error), ERROR_OK);
-    kit.session.context.config = config;
-    cr_assert_eq(workflow_make_topics(&kit.session, file.workflow, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.message,
-                     "agent bank has no topic of requests, and the embedded broker makes topics "
-                     "only when it starts: start `reeve dev` again, with this file");
-}
-
 /* Deploys the file, without activating it; what the command prints on stderr. */
 static const char *deploy(void)
 {
