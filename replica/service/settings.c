@@ -240,6 +240,10 @@ static const struct config_key keys[] = {
      "deletes what is older. At least orders.retention.ms; a day more spares restating orders that "
      "are about to expire. All instances must be of a version that reads Statements. 0: the log is "
      "kept for ever."},
+    {"replies.json", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES,
+     SETTINGS_SCHEDULER | SETTINGS_SUBMISSION,
+     "Applications, separated by commas, that get their StatusUpdates as JSON and not as Avro, on "
+     "<prefix>.replies.<application>. The same on all instances."},
     {"events.trim.groups", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Consumer groups of the log, separated by commas, such as that of `reeve export events "
      "--group`. The scheduler deletes only what all of them have read; while one has no committed "
