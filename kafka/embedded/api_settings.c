@@ -227,7 +227,7 @@ enum api_result api_describe_acls(struct call *call)
 
 enum api_result api_create_acls(struct call *call)
 {
-    int32_t count = wire_count(&call->in, 10);
+    int32_t count = wire_count(&call->in, 9);
     wire_put_i32(call->out, 0); /* throttled for */
     wire_put_i32(call->out, count);
     for (int32_t i = 0; i < count; i++) {

@@ -151,7 +151,7 @@ static rd_kafka_resp_err_t create(struct broker *broker, struct new_topic *new, 
 enum api_result api_create_topics(struct call *call)
 {
     struct wire whole = call->in;
-    int32_t count = wire_count(&call->in, 18);
+    int32_t count = wire_count(&call->in, 16);
     for (int32_t i = 0; i < count; i++)
         take_new_topic(&call->in);
     wire_i32(&call->in); /* how long it may take */
@@ -160,7 +160,7 @@ enum api_result api_create_topics(struct call *call)
         return API_ANSWERED;
     if (call->version >= 2)
         wire_put_i32(call->out, 0); /* throttled for */
-    wire_put_i32(call->out, wire_count(&whole, 18));
+    wire_put_i32(call->out, wire_count(&whole, 16));
     for (int32_t i = 0; i < count; i++) {
         struct new_topic new = take_new_topic(&whole);
         wire_put_string(call->out, new.name);
