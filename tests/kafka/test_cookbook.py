@@ -17,6 +17,7 @@ from lib.remote import RemoteServices
 
 TIMEOUT_SECONDS = 420
 AGENTS = ("one", "two", "three")
+OPEN = ("Pending", "Processing", "Waiting")  # states of a step that has not ended
 COPIES = 3  # of each case
 KILLS = (["scheduler-1"], ["supervisor-1", "scheduler-2"], ["scheduler-1", "scheduler-2"],
          ["supervisor-1"])
@@ -71,7 +72,7 @@ class CookbookTest(CrowdTest):
             while signals:
                 below, step = cookbook.place_of(signals[0].step)
                 state = self.state_of(name + below, step)
-                if state is None or (signals[0].late and state == "Waiting"):
+                if state is None or (signals[0].late and state in OPEN):
                     break
                 self.send(name + below, step, signals.pop(0))
 

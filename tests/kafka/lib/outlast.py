@@ -121,7 +121,7 @@ class OutlastTest(unittest.TestCase):
 
     def submit(self, kind):
         longest = LONG_MS if kind == PAUSED else SPAN_MS
-        least = LONG_MS if kind == PAUSED else 0
+        least = LONG_MS if kind == PAUSED else 1  # a wait of no time is none
         order = Order(f"{kind}-{len(self.orders)}", kind,
                       self.dice.randint(least, longest) / 1000,
                       round(time.time() * 1000) + self.dice.randint(least - 500, longest))
