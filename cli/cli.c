@@ -234,6 +234,32 @@ static void set_log_level(const struct cli *cli)
     log_set_level(level);
 }
 
+static bool is_of_client(const char *variable)
+{
+    return string_starts_with(variable, CLI_CLIENT_CONFIG "=") ||
+           string_starts_with(variable, CLI_CLIENT_KAFKA);
+}
+
+/* Often left over from another terminal or installation. */
+static void leave_out_client_settings(struct cli *cli)
+{
+    size_t count = 0;
+    while (cli->environment != NULL && cli->environment[count] != NULL)
+        count++;
+    cli->own_environment = calloc(count + 1, sizeof(*cli->own_environment));
+    assert(cli->own_environment != NULL);
+    for (size_t i = 0, kept = 0; i < count; i++) {
+        char *variable = cli->environment[i];
+        if (!is_of_client(variable))
+            cli->own_environment[kept++] = variable;
+        else
+            cli_warn(cli, CODE_IGNORED_VARIABLE,
+                     "%.*s is set, and ignored: `reeve %s` reads --config and flags",
+                     (int)strcspn(variable, "="), variable, cli->noun->name);
+    }
+    cli->environment = cli->own_environment;
+}
+
 /* Everything after the verb. */
 static int parse(struct cli *cli, int argc, char **argv)
 {
@@ -257,6 +283,8 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
+    if (cli->verb->without_client_settings)
+        leave_out_client_settings(cli);
     bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
     if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
         (takes_context && context_apply(cli, &error) != ERROR_OK) ||
@@ -306,6 +334,7 @@ static int run_verb(struct cli *cli, int argc, char **argv)
         code = cli->verb->run(cli);
     if (fflush(cli->out) != 0 && code == EXIT_CODE_OK)
         code = EXIT_CODE_INTERNAL;
+    free(cli->own_environment);
     free(cli->config_flags);
     free(cli->given);
     free(cli->arguments);

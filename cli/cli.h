@@ -63,6 +63,10 @@ struct cli;
 /* The keys of the configuration that --help points to. */
 enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
 
+/* Variables of the environment that say where the brokers are. */
+#define CLI_CLIENT_CONFIG "REEVE_CONFIG"
+#define CLI_CLIENT_KAFKA "REEVE_KAFKA_"
+
 struct cli_verb {
     const char *name; /* NULL: the noun itself is the command */
     /* "FILE [ORDER...|-]": words in brackets may be left out, "..." stands for any number. NULL:
@@ -75,6 +79,7 @@ struct cli_verb {
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
     bool without_context;        /* it reads no settings of contexts */
+    bool without_client_settings; /* nor REEVE_CONFIG and REEVE_KAFKA_..., which it names */
     int (*run)(struct cli *cli); /* an exit code */
     const void *of;      /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
@@ -126,6 +131,8 @@ struct cli {
     char **config_flags; /* the configuration's flags as given, for processes that get the same */
     int config_flag_count;
     char *const *environment;
+    char **own_environment; /* .environment without what the verb leaves out; NULL: it is that of
+                               the process */
     FILE *out;
     FILE *err;
 };

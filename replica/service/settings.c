@@ -100,6 +100,8 @@ static const struct config_key keys[] = {
      "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses a port. "
      "The service writes its port to <data.dir>/http.port, and the URL by which programs on this "
      "machine reach it to <data.dir>/http.url."},
+    {"http.port.fallback", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "true: where http.port is taken, the system chooses a port."},
     {"clock.skew.max.ms", CONFIG_DURATION_MS, "1000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
      "Largest error of any clock in the installation. A step times out this long after its "
