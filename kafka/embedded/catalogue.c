@@ -187,8 +187,10 @@ static void fold_topic(struct catalogue *catalogue, const json_t *line)
         set(topic, string_of(line, "setting"), string_of(line, "value"));
     else if (has(line, "start"))
         fold_partition(topic, line);
-    else if (has(line, "deleted"))
+    else if (has(line, "deleted")) {
+        offsets_forget(&catalogue->offsets, (struct text){0}, name);
         remove_topic(catalogue, topic);
+    }
 }
 
 static void fold_line(void *ctx, const json_t *line)

@@ -92,7 +92,15 @@ static const struct record_binding *status_binding(void)
 
 json_t *kafka_json_status(const struct status_update *status)
 {
-    return json_codec_encode(status_binding(), status, JSON_CODEC_NULLS);
+    json_t *object = json_codec_encode(status_binding(), status, JSON_CODEC_NULLS);
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, name, value) {
+        if (json_is_null(value))
+            json_object_del(object, name);
+    }
+    return object;
 }
 
 enum error_class kafka_json_read_status(struct text json, struct arena *arena,

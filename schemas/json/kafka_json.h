@@ -7,7 +7,7 @@
  *     CancelOrder   {"order_id": ..., "reason": ..., "by": ..., "reply_to": ...}
  *     SignalOrder   {"order_id": ..., "step": ..., "id": ..., "reply_to": ...}, with `payload`, or
  *                   `choice` and `comment`, as in signal_json.h
- *     StatusUpdate  the fields of StatusUpdate.avsc; null where there is nothing
+ *     StatusUpdate  the fields of StatusUpdate.avsc, but for those that hold nothing
  */
 #ifndef SCHEMAS_JSON_KAFKA_JSON_H
 #define SCHEMAS_JSON_KAFKA_JSON_H

@@ -77,7 +77,7 @@ void lab_open_with(struct lab *lab, struct kafka_client_options options)
     lab->broker = lab_connect(lab, options);
 }
 
-void lab_open_mock(struct lab *lab)
+void lab_open_mock_with(struct lab *lab, struct kafka_client_options options)
 {
     *lab = (struct lab){0};
     begin(lab);
@@ -85,7 +85,12 @@ void lab_open_mock(struct lab *lab)
     lab->bootstrap = rd_kafka_mock_cluster_bootstraps(lab->mock.cluster);
     mock_cluster_topic(&lab->mock, lab->topics.events, LAB_PARTITIONS);
     mock_cluster_topic(&lab->mock, lab->topics.commands, LAB_PARTITIONS);
-    lab->broker = lab_connect(lab, (struct kafka_client_options){.client_id = "lab"});
+    lab->broker = lab_connect(lab, options);
+}
+
+void lab_open_mock(struct lab *lab)
+{
+    lab_open_mock_with(lab, (struct kafka_client_options){.client_id = "lab"});
 }
 
 void lab_open(struct lab *lab)

@@ -31,6 +31,7 @@ void lab_open(struct lab *lab);
 void lab_open_with(struct lab *lab, struct kafka_client_options options);
 /* On a mock cluster, with events and commands alone. */
 void lab_open_mock(struct lab *lab);
+void lab_open_mock_with(struct lab *lab, struct kafka_client_options options);
 void lab_close(struct lab *lab);
 /* Another connection, on the same loop, to be freed by broker_free. */
 struct broker *lab_connect(struct lab *lab, struct kafka_client_options options);

@@ -118,7 +118,7 @@ static rd_kafka_resp_err_t sync(int peer, int count)
     struct identity identity = identity_of(peer);
     wire_put_i32(&assignments, count);
     for (int i = 0; i < count; i++) {
-        char number[8];
+        char number[16];
         snprintf(number, sizeof(number), "%d", i);
         wire_put_string(&assignments, text_of(answers[i].member));
         wire_put_bytes(&assignments, text_of(number));
