@@ -234,10 +234,13 @@ static void set_log_level(const struct cli *cli)
     log_set_level(level);
 }
 
-static bool is_of_client(const char *variable)
+bool cli_is_client_setting(const char *variable)
 {
     return string_starts_with(variable, CLI_CLIENT_CONFIG "=") ||
-           string_starts_with(variable, CLI_CLIENT_KAFKA);
+           string_starts_with(variable, "REEVE_KAFKA_BOOTSTRAP_SERVERS") ||
+           string_starts_with(variable, "REEVE_KAFKA_SECURITY_") ||
+           string_starts_with(variable, "REEVE_KAFKA_SASL_") ||
+           string_starts_with(variable, "REEVE_KAFKA_SSL_");
 }
 
 /* Often left over from another terminal or installation. */
@@ -250,7 +253,7 @@ static void leave_out_client_settings(struct cli *cli)
     assert(cli->own_environment != NULL);
     for (size_t i = 0, kept = 0; i < count; i++) {
         char *variable = cli->environment[i];
-        if (!is_of_client(variable))
+        if (!cli_is_client_setting(variable))
             cli->own_environment[kept++] = variable;
         else
             cli_warn(cli, CODE_IGNORED_VARIABLE,

@@ -63,9 +63,10 @@ struct cli;
 /* The keys of the configuration that --help points to. */
 enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
 
-/* Variables of the environment that say where the brokers are. */
 #define CLI_CLIENT_CONFIG "REEVE_CONFIG"
-#define CLI_CLIENT_KAFKA "REEVE_KAFKA_"
+/* Whether a variable of the environment, "NAME=VALUE", says where the brokers are, or how to reach
+ * them. */
+bool cli_is_client_setting(const char *variable);
 
 struct cli_verb {
     const char *name; /* NULL: the noun itself is the command */
@@ -78,9 +79,9 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
-    bool without_context;        /* it reads no settings of contexts */
-    bool without_client_settings; /* nor REEVE_CONFIG and REEVE_KAFKA_..., which it names */
-    int (*run)(struct cli *cli); /* an exit code */
+    bool without_context;         /* it reads no settings of contexts */
+    bool without_client_settings; /* nor those of cli_is_client_setting(), which it names */
+    int (*run)(struct cli *cli);  /* an exit code */
     const void *of;      /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
     bool of_commands;    /* its arguments are a noun and a verb */

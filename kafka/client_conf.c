@@ -113,7 +113,7 @@ static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "topic.metadata.refresh.fast.interval.ms", "100");
     kafka_conf_set(conf, "linger.ms", "0");
     kafka_conf_set(conf, "compression.codec", "lz4");
-    /* A fetch that waits at the end of some partitions also delays the broker's other partitions. */
+    /* A fetch that waits at the end of some partitions delays the broker's other ones. */
     kafka_conf_set(conf, "fetch.wait.max.ms", "50");
     kafka_conf_set(conf, "fetch.error.backoff.ms", "50");
     kafka_conf_set(conf, "check.crcs", "true");

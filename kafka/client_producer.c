@@ -133,8 +133,7 @@ static void on_delivery(struct kafka_handle *handle, const rd_kafka_message_t *m
             fail_without_offset(producer, append, message);
             return;
         }
-        answer(producer, &producer->sent, append, offset, append_time_of(message),
-               &ok);
+        answer(producer, &producer->sent, append, offset, append_time_of(message), &ok);
         return;
     }
     if (message->err == RD_KAFKA_RESP_ERR__FATAL ||

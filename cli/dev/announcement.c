@@ -13,7 +13,8 @@ static const char *agent_note(const struct dev *dev, const char *name)
 {
     for (size_t i = 0; i < dev->agent_count; i++) {
         if (strncmp(name, "agent-", 6) == 0 && strcmp(name + 6, dev->agents[i].name) == 0)
-            return dev->agents[i].url != NULL ? dev->agents[i].url : "simulated";
+            return strcmp(dev->agents[i].url, DEV_SIMULATED) == 0 ? "simulated"
+                                                                  : dev->agents[i].url;
     }
     return "";
 }
@@ -35,8 +36,7 @@ enum error_class dev_write_client_config(struct dev *dev, struct error *ret_erro
     int size = snprintf(content, sizeof(content),
                         "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\n"
                         "console.url = %s\n",
-                        dev->bootstrap, dev->topics.prefix,
-                        console_url(dev));
+                        dev->bootstrap, dev->topics.prefix, console_url(dev));
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 
@@ -53,12 +53,29 @@ static void announce_tokens(struct dev *dev)
             file[0] != '\0' ? file : "FILE, and start this with --http-tokens-file FILE");
 }
 
+static void announce_environment(struct dev *dev)
+{
+    FILE *out = dev->cli->out;
+    const char *set = config_string(dev->cli->config, "data.dir");
+    fputs("In another terminal:\n  ", out);
+    if (dev->directory_is_temporary) {
+        fprintf(out, "export " CLI_CLIENT_CONFIG "=%s/client.properties\n", dev->directory);
+        return;
+    }
+    fputs("eval \"$(reeve dev env", out);
+    if (set[0] != '\0') {
+        fputs(" --data-dir ", out);
+        output_quoted(out, set);
+    }
+    fputs(")\"\n", out);
+}
+
 void dev_announce(struct dev *dev)
 {
     FILE *out = dev->cli->out;
     double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
     fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
-            dev->embedded != NULL ? "  embedded: its records are lost when it stops" : "");
+            dev->embedded != NULL ? "  embedded" : "");
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
         const char *note = agent_note(dev, child_name(child));
         if (*child_url(child) != '\0')
@@ -66,13 +83,14 @@ void dev_announce(struct dev *dev)
                     (int)child_pid(child), *note != '\0' ? "  " : "", note);
     }
     fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
+    if (dev->directory_is_temporary)
+        fprintf(out, "  %-20s in memory: orders end with it\n", "state");
+    else
+        fprintf(out, "  %-20s %s: kept until --fresh\n", "state", dev->directory);
     if (dev->cli->argument_count == 0)
         fprintf(out, "No workflow is deployed: `reeve dev FILE.yaml` deploys one and "
                      "simulates its agents.\n");
-    fprintf(out,
-            "In another terminal:\n"
-            "  export REEVE_CONFIG=%s/client.properties\n",
-            dev->directory);
+    announce_environment(dev);
     announce_tokens(dev);
     if (dev->example != NULL) {
         fputs("  echo ", out);

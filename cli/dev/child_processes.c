@@ -14,7 +14,13 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { POLL_MS = 100, POLL_TIMEOUT_MS = 2000 };
+enum {
+    POLL_MS = 100,
+    POLL_TIMEOUT_MS = 2000,
+    RESTART_MS = 1000,
+    RESTART_MS_MAX = 30000,
+    LASTED_MS = 10000 /* what lasts longer does not keep ending */
+};
 
 struct child {
     struct child *prev;
@@ -24,6 +30,12 @@ struct child {
     char *directory;
     struct program *program; /* NULL: it has ended */
     pid_t pid;
+    char **arguments; /* ends with NULL */
+    bool to_stderr;
+    bool replaced;      /* it is being stopped, to be started with other arguments */
+    int64_t started_ms; /* monotonic */
+    int64_t restart_ms; /* how long it waited for its last start; 0: it did not */
+    struct loop_timer restart;
     bool is_task;
     bool ready;
     bool polling;
@@ -52,9 +64,32 @@ struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
     return children;
 }
 
+static void free_arguments(struct child *child)
+{
+    for (size_t i = 0; child->arguments != NULL && child->arguments[i] != NULL; i++)
+        free(child->arguments[i]);
+    free(child->arguments);
+}
+
+static void keep_arguments(struct child *child, char *const arguments[])
+{
+    size_t count = 0;
+    while (arguments[count] != NULL)
+        count++;
+    free_arguments(child);
+    child->arguments = calloc(count + 1, sizeof(*child->arguments));
+    assert(child->arguments != NULL && count <= CHILD_ARGUMENTS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        child->arguments[i] = strdup(arguments[i]);
+        assert(child->arguments[i] != NULL);
+    }
+}
+
 static void child_free(struct child *child)
 {
+    loop_timer_cancel(child->children->loop, &child->restart);
     program_free(child->program);
+    free_arguments(child);
     free(child->name);
     free(child->directory);
     free(child);
@@ -92,6 +127,8 @@ static void stopped(struct children *children)
     done(children->ctx);
 }
 
+static void on_restart(void *ctx);
+
 static void on_end(void *ctx, const struct program_result *result)
 {
     struct child *child = ctx;
@@ -105,10 +142,15 @@ static void on_end(void *ctx, const struct program_result *result)
         snprintf(child->reason, sizeof(child->reason), "was killed by signal %d", result->signal);
     else
         snprintf(child->reason, sizeof(child->reason), "ended, and it is not known how");
-    if (children->stopped == NULL)
+    if (children->stopped != NULL) {
+        if (!any_runs(children))
+            stopped(children);
+    } else if (child->replaced) {
+        child->replaced = false;
+        on_restart(child);
+    } else {
         children->ended(children->ctx, child, result->exit_code);
-    else if (!any_runs(children))
-        stopped(children);
+    }
 }
 
 static const struct program_ops program_ops = {.ended = on_end};
@@ -139,17 +181,24 @@ static int open_log(const char *directory, bool to_stderr)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
-static enum error_class start(struct child *child, char *const arguments[], bool to_stderr,
-                              struct error *ret_error)
+/* Of an earlier process: it must not be taken for the port of this one. */
+static void forget_port(struct child *child)
+{
+    char port_file[PATH_MAX];
+    snprintf(port_file, sizeof(port_file), "%s/http.port", child->directory);
+    unlink(port_file);
+    child->url[0] = '\0';
+    child->ready = false;
+}
+
+static enum error_class start(struct child *child, struct error *ret_error)
 {
     struct error error;
     char *argv[CHILD_ARGUMENTS_MAX + 2] = {(char[]){"reeve"}};
-    size_t count = 0;
-    for (; arguments[count] != NULL; count++) {
-        assert(count < CHILD_ARGUMENTS_MAX);
-        argv[count + 1] = arguments[count];
-    }
-    int log = open_log(child->directory, to_stderr);
+    for (size_t i = 0; child->arguments[i] != NULL; i++)
+        argv[i + 1] = child->arguments[i];
+    forget_port(child);
+    int log = open_log(child->directory, child->to_stderr);
     if (log < 0)
         return error_set(ret_error, CODE_NO_LOG, "cannot open the log of %s in %s: %s", child->name,
                          child->directory, strerror(errno));
@@ -163,25 +212,70 @@ static enum error_class start(struct child *child, char *const arguments[], bool
         return error_set(ret_error, CODE_NO_PROCESS, "cannot start %s: %s", child->name,
                          error.message);
     child->pid = program_pid(child->program);
+    child->started_ms = loop_now_ms(child->children->loop);
     return ERROR_OK;
+}
+
+static void on_restart(void *ctx)
+{
+    struct child *child = ctx;
+    struct error error = {0};
+    if (child->children->stopped == NULL && start(child, &error) != ERROR_OK) {
+        snprintf(child->reason, sizeof(child->reason), "%.190s", error.message);
+        loop_timer_after(child->children->loop, &child->restart, RESTART_MS_MAX);
+    }
+}
+
+int child_restart(struct child *child)
+{
+    struct loop *loop = child->children->loop;
+    bool lasted = loop_now_ms(loop) - child->started_ms >= LASTED_MS;
+    assert(child->program == NULL);
+    child->restart_ms = lasted || child->restart_ms == 0 ? RESTART_MS : 2 * child->restart_ms;
+    if (child->restart_ms > RESTART_MS_MAX)
+        child->restart_ms = RESTART_MS_MAX;
+    loop_timer_after(loop, &child->restart, child->restart_ms);
+    return (int)(child->restart_ms / 1000);
+}
+
+void child_replace(struct child *child, char *const arguments[])
+{
+    keep_arguments(child, arguments);
+    if (child->program == NULL) {
+        loop_timer_after(child->children->loop, &child->restart, 0);
+        return;
+    }
+    child->replaced = true;
+    program_stop(child->program);
+}
+
+void children_remove(struct children *children, struct child *child)
+{
+    assert(child->program == NULL);
+    DL_DELETE(children->list, child);
+    child_free(child);
+}
+
+bool child_runs(const struct child *child)
+{
+    return child->program != NULL;
 }
 
 enum error_class children_start(struct children *children, const char *name, const char *directory,
                                 char *const arguments[], bool to_stderr, struct child **ret_child,
                                 struct error *ret_error)
 {
-    char port_file[PATH_MAX];
     struct child *child = calloc(1, sizeof(*child));
     assert(child != NULL && children->stopped == NULL);
     child->children = children;
+    child->to_stderr = to_stderr;
+    loop_timer_init(&child->restart, on_restart, child);
+    keep_arguments(child, arguments);
     child->name = strdup(name);
     child->directory = strdup(directory);
     assert(child->name != NULL && child->directory != NULL);
     snprintf(child->reason, sizeof(child->reason), "starting");
-    /* Of an earlier process: it must not be taken for the port of this one. */
-    snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
-    unlink(port_file);
-    enum error_class class = start(child, arguments, to_stderr, ret_error);
+    enum error_class class = start(child, ret_error);
     if (class != ERROR_OK) {
         child_free(child);
         return class;
@@ -194,6 +288,11 @@ enum error_class children_start(struct children *children, const char *name, con
 void child_is_task(struct child *child)
 {
     child->is_task = true;
+}
+
+bool child_is_a_task(const struct child *child)
+{
+    return child->is_task;
 }
 
 /* ---- readiness ---- */

@@ -30,6 +30,13 @@ void children_free(struct children *children);
 enum error_class children_start(struct children *children, const char *name, const char *directory,
                                 char *const arguments[], bool to_stderr, struct child **ret_child,
                                 struct error *ret_error);
+/* Starts a child again that has ended: after a second, and later each time that it has not lasted
+ * ten, up to 30 s. Returns in how many seconds. */
+int child_restart(struct child *child);
+/* Stops it if it runs, and starts it at once with other arguments. */
+void child_replace(struct child *child, char *const arguments[]);
+/* Of a task that has ended. */
+void children_remove(struct children *children, struct child *child);
 /* SIGTERM to all; `done` when the last one has ended. */
 void children_stop(struct children *children, void (*done)(void *ctx));
 
@@ -43,11 +50,13 @@ const char *child_directory(const struct child *child);
 pid_t child_pid(const struct child *child);
 /* It has no HTTP port: it is ready when it has ended with exit code 0. */
 void child_is_task(struct child *child);
+bool child_is_a_task(const struct child *child);
 bool child_is_ready(const struct child *child);
 /* "http://127.0.0.1:PORT", or with https; "" while unknown. */
 const char *child_url(const struct child *child);
 /* The last answer of /readyz, or what else it waits for. */
 const char *child_reason(const struct child *child);
+bool child_runs(const struct child *child);
 /* In the order of their start: NULL begins, NULL ends. */
 struct child *children_next(const struct children *children, const struct child *after);
 bool children_are_ready(const struct children *children);

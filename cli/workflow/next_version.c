@@ -82,8 +82,8 @@ static void replace(struct workflow_file *file, char *text, size_t size)
     file->text = text;
     file->size = size;
     heap_arena_reset(&file->heap);
-    bool good = workflow_parse((struct text){text, (uint32_t)size}, file->format,
-                               &file->heap.arena, &file->problems, &file->workflow);
+    bool good = workflow_parse((struct text){text, (uint32_t)size}, file->format, &file->heap.arena,
+                               &file->problems, &file->workflow);
     assert(good); /* text_with() has tried */
     (void)good;
 }

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-struct api {
+struct api_row {
     int16_t key;
     int16_t first; /* versions */
     int16_t last;
@@ -21,7 +21,7 @@ enum {
 static enum api_result api_versions(struct call *call);
 
 /* In the order of their keys. */
-static const struct api apis[] = {
+static const struct api_row apis[] = {
     {0, 0, 8, "Produce", api_produce},
     {1, 4, 11, "Fetch", api_fetch},
     {2, 0, 5, "ListOffsets", api_list_offsets},
@@ -51,7 +51,7 @@ static const struct api apis[] = {
 
 enum { API_COUNT = sizeof(apis) / sizeof(apis[0]) };
 
-static const struct api *find(int16_t key)
+static const struct api_row *find(int16_t key)
 {
     for (size_t i = 0; i < API_COUNT; i++) {
         if (apis[i].key == key)
@@ -66,8 +66,8 @@ static enum api_result api_versions(struct call *call)
 {
     bool known = call->version <= API_VERSIONS_LAST;
     bool flexible = known && call->version >= API_VERSIONS_FLEXIBLE;
-    wire_put_i16(call->out, known ? RD_KAFKA_RESP_ERR_NO_ERROR
-                                  : RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION);
+    wire_put_i16(call->out,
+                 known ? RD_KAFKA_RESP_ERR_NO_ERROR : RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION);
     if (flexible)
         wire_put_i8(call->out, API_COUNT + 1);
     else
@@ -88,7 +88,8 @@ static enum api_result api_versions(struct call *call)
 
 _Static_assert(API_COUNT < 127, "the length is a varint of one byte");
 
-static void answer(struct peer *peer, struct call *call, const struct api *api, int32_t correlation)
+static void answer(struct peer *peer, struct call *call, const struct api_row *api,
+                   int32_t correlation)
 {
     call->out = peer_answer(peer);
     wire_put_i32(call->out, correlation);
@@ -110,14 +111,14 @@ static void answer(struct peer *peer, struct call *call, const struct api *api, 
     }
 }
 
-void api_handle(struct broker *broker, struct peer *peer)
+void api_handle(struct embedded_node *broker, struct peer *peer)
 {
     struct call call = {.broker = broker, .peer = peer, .in = {.rest = peer->request}};
     int16_t key = wire_i16(&call.in);
     call.version = wire_i16(&call.in);
     int32_t correlation = wire_i32(&call.in);
     call.client = wire_string(&call.in);
-    const struct api *api = find(key);
+    const struct api_row *api = find(key);
     bool known = api != NULL && call.version >= api->first &&
                  (call.version <= api->last || key == KEY_API_VERSIONS);
     if (call.in.bad || !known)

@@ -13,7 +13,7 @@
 struct groups;
 
 /* All of it belongs to the broker's thread. */
-struct broker {
+struct embedded_node {
     struct loop *loop;
     struct catalogue *catalogue;
     struct peers *peers;
@@ -31,7 +31,7 @@ enum {
 #define NODE_HOST TEXT("127.0.0.1")
 
 struct call {
-    struct broker *broker;
+    struct embedded_node *broker;
     struct peer *peer;
     int16_t version;
     struct text client; /* id */
@@ -49,7 +49,7 @@ enum api_result {
 typedef enum api_result (*api_handler)(struct call *call);
 
 /* The request of `peer` from its beginning, also when it waited and may be answered now. */
-void api_handle(struct broker *broker, struct peer *peer);
+void api_handle(struct embedded_node *broker, struct peer *peer);
 /* The answer to a request that waited; its body follows, in the version of the request. Borrowed
  * until peer_answered(). */
 struct buffer *api_answer_later(struct peer *peer, int16_t *ret_version);

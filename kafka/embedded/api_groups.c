@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Consumer groups on the wire. */
-#include "kafka/embedded/api.h"
 #include "kafka/embedded/api_groups.h"
+#include "kafka/embedded/api.h"
 
 #include <assert.h>
 
@@ -31,8 +31,8 @@ static void on_joined(struct peer *peer, const struct member *member, const char
     const struct group *group = member->group;
     struct buffer *out = api_answer_later(peer, &version);
     bool leads = strcmp(leader, member->id) == 0;
-    put_joined(out, version, RD_KAFKA_RESP_ERR_NO_ERROR, group->generation, group->protocol,
-               leader, member->id);
+    put_joined(out, version, RD_KAFKA_RESP_ERR_NO_ERROR, group->generation, group->protocol, leader,
+               member->id);
     wire_put_i32(out, leads ? (int32_t)group->member_count : 0);
     for (const struct member *each = leads ? group->members : NULL; each != NULL;
          each = each->next) {
@@ -81,8 +81,8 @@ enum api_result api_find_coordinator(struct call *call)
     bool transactional = call->version >= 1 && wire_i8(&call->in) != 0;
     if (call->version >= 1)
         wire_put_i32(call->out, 0); /* throttled for */
-    wire_put_i16(call->out, transactional ? RD_KAFKA_RESP_ERR_INVALID_REQUEST
-                                          : RD_KAFKA_RESP_ERR_NO_ERROR);
+    wire_put_i16(call->out,
+                 transactional ? RD_KAFKA_RESP_ERR_INVALID_REQUEST : RD_KAFKA_RESP_ERR_NO_ERROR);
     if (call->version >= 1)
         wire_put_string(call->out, (struct text){0});
     wire_put_i32(call->out, NODE_ID);
@@ -238,10 +238,10 @@ static void describe_member(struct call *call, const struct member *member)
     wire_put_bytes(call->out, protocol != NULL && member->group->state == GROUP_STABLE
                                   ? member_protocol(member, protocol)
                                   : TEXT(""));
-    wire_put_bytes(call->out, (struct text){member->assignment.size > 0
-                                                ? (const char *)member->assignment.data
-                                                : "",
-                                            (uint32_t)member->assignment.size});
+    wire_put_bytes(
+        call->out,
+        (struct text){member->assignment.size > 0 ? (const char *)member->assignment.data : "",
+                      (uint32_t)member->assignment.size});
 }
 
 static void describe_group(struct call *call, struct text name)
@@ -272,7 +272,7 @@ enum api_result api_describe_groups(struct call *call)
     return API_ANSWERED;
 }
 
-static rd_kafka_resp_err_t delete_group(struct broker *broker, struct text name)
+static rd_kafka_resp_err_t delete_group(struct embedded_node *broker, struct text name)
 {
     struct group *group = groups_find(broker->groups, name);
     if (group == NULL)

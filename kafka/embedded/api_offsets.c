@@ -5,8 +5,9 @@
 
 enum { METADATA_MAX = 4096, NO_LEADER_EPOCH = -1 };
 
-static rd_kafka_resp_err_t commit(struct broker *broker, struct text group, struct text topic,
-                                  int32_t partition, int64_t offset, struct text metadata)
+static rd_kafka_resp_err_t commit(struct embedded_node *broker, struct text group,
+                                  struct text topic, int32_t partition, int64_t offset,
+                                  struct text metadata)
 {
     if (catalogue_partition(broker->catalogue, topic, partition) == NULL)
         return RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;

@@ -14,14 +14,14 @@ enum {
     REPORT_INTERVAL_MS = 60000,
 };
 
-static int64_t now_ms(const struct broker *broker)
+static int64_t now_ms(const struct embedded_node *broker)
 {
     return clock_wall_ms(loop_clock(broker->loop));
 }
 
 /* ---- Produce ---- */
 
-static void report_full(struct broker *broker, const struct topic *topic, int32_t partition)
+static void report_full(struct embedded_node *broker, const struct topic *topic, int32_t partition)
 {
     char line[512];
     int64_t now = loop_now_ms(broker->loop);
@@ -31,8 +31,9 @@ static void report_full(struct broker *broker, const struct topic *topic, int32_
         return;
     broker->reported_ms = now;
     snprintf(line, sizeof(line),
-             "the embedded broker cannot append to partition %" PRId32 " of %s, which holds %" PRId64
-             " records (%" PRIu64 " MiB): it is full, or the disk is. Nothing is lost, and nothing "
+             "the embedded broker cannot append to partition %" PRId32
+             " of %s, which holds %" PRId64 " records (%" PRIu64
+             " MiB): it is full, or the disk is. Nothing is lost, and nothing "
              "more is accepted there",
              partition, topic->name, partition_log_end(log) - partition_log_start(log).offset,
              partition_log_bytes(log) >> 20);
@@ -46,7 +47,7 @@ static size_t batch_max(const struct topic *topic)
     return size > 0 ? (size_t)size : 0;
 }
 
-static rd_kafka_resp_err_t append(struct broker *broker, struct text name, int32_t partition,
+static rd_kafka_resp_err_t append(struct embedded_node *broker, struct text name, int32_t partition,
                                   struct text records, int64_t *ret_offset, int64_t *ret_time_ms)
 {
     struct partition_log *log = catalogue_partition(broker->catalogue, name, partition);
@@ -88,9 +89,8 @@ static void produce_partition(struct call *call, struct text topic, bool transac
         wire_put_i64(call->out, log != NULL ? partition_log_start(log).offset : -1);
     if (call->version >= 8) {
         wire_put_i32(call->out, 0); /* errors of single records */
-        wire_put_string(call->out,
-                        transactional ? TEXT("the embedded broker has no transactions")
-                                      : (struct text){0});
+        wire_put_string(call->out, transactional ? TEXT("the embedded broker has no transactions")
+                                                 : (struct text){0});
     }
 }
 
@@ -116,15 +116,15 @@ enum api_result api_produce(struct call *call)
 
 /* ---- Fetch ---- */
 
-struct fetch {
+struct fetch_answer {
     struct call *call;
     size_t left; /* bytes that the answer may still hold */
     size_t found;
-    bool failed; /* an error is told at once */
+    bool failed; /* an error is answered at once */
 };
 
 /* Finds out whether there is something to read, or writes it. */
-static void fetch_partition(struct fetch *fetch, struct text topic, bool write)
+static void fetch_partition(struct fetch_answer *fetch, struct text topic, bool write)
 {
     struct call *call = fetch->call;
     int32_t partition = wire_i32(&call->in);
@@ -168,7 +168,7 @@ static void fetch_partition(struct fetch *fetch, struct text topic, bool write)
         wire_set_i32(call->out, at, 0);
 }
 
-static void fetch_topics(struct fetch *fetch, bool write)
+static void fetch_topics(struct fetch_answer *fetch, bool write)
 {
     struct call *call = fetch->call;
     int32_t topics = wire_count(&call->in, 6);
@@ -193,7 +193,7 @@ static void on_fetch_time(void *ctx)
 }
 
 /* Waits until there are `min_bytes`, or the time is up. */
-static bool must_wait(const struct call *call, const struct fetch *fetch, int32_t wait_ms,
+static bool must_wait(const struct call *call, const struct fetch_answer *fetch, int32_t wait_ms,
                       int32_t min_bytes)
 {
     struct peer *peer = call->peer;
@@ -222,7 +222,7 @@ enum api_result api_fetch(struct call *call)
         wire_i64(&call->in); /* a session's id and epoch: there are none */
     struct wire topics = call->in;
     size_t left = max_bytes < 0 ? 0 : max_bytes < FETCH_MAX ? (size_t)max_bytes : FETCH_MAX;
-    struct fetch fetch = {.call = call, .left = left};
+    struct fetch_answer fetch = {.call = call, .left = left};
     fetch_topics(&fetch, false);
     if (must_wait(call, &fetch, wait_ms, min_bytes))
         return API_LATER;
@@ -235,7 +235,7 @@ enum api_result api_fetch(struct call *call)
     }
     bool bad = call->in.bad;
     call->in = topics;
-    fetch = (struct fetch){.call = call, .left = left};
+    fetch = (struct fetch_answer){.call = call, .left = left};
     fetch_topics(&fetch, true);
     call->in.bad = bad;
     return API_ANSWERED;
@@ -243,7 +243,7 @@ enum api_result api_fetch(struct call *call)
 
 void api_serve_fetches(void *ctx)
 {
-    struct broker *broker = ctx;
+    struct embedded_node *broker = ctx;
     struct peer *next;
     for (struct peer *peer = peers_next(broker->peers, NULL); peer != NULL; peer = next) {
         next = peers_next(broker->peers, peer);
@@ -349,8 +349,8 @@ enum api_result api_init_producer(struct call *call)
 {
     bool transactional = wire_string(&call->in).data != NULL;
     wire_put_i32(call->out, 0); /* throttled for */
-    wire_put_i16(call->out, transactional ? RD_KAFKA_RESP_ERR_INVALID_REQUEST
-                                          : RD_KAFKA_RESP_ERR_NO_ERROR);
+    wire_put_i16(call->out,
+                 transactional ? RD_KAFKA_RESP_ERR_INVALID_REQUEST : RD_KAFKA_RESP_ERR_NO_ERROR);
     wire_put_i64(call->out, transactional ? -1 : call->broker->next_producer++);
     wire_put_i16(call->out, transactional ? -1 : 0);
     return API_ANSWERED;

@@ -128,7 +128,8 @@ static struct new_topic take_new_topic(struct wire *in)
     return new;
 }
 
-static rd_kafka_resp_err_t create(struct broker *broker, struct new_topic *new, bool only_check)
+static rd_kafka_resp_err_t create(struct embedded_node *broker, struct new_topic *new,
+                                  bool only_check)
 {
     rd_kafka_resp_err_t code = catalogue_check_new(broker->catalogue, new->name, new->partitions);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && new->replicas > 1)
@@ -171,7 +172,7 @@ enum api_result api_create_topics(struct call *call)
     return API_ANSWERED;
 }
 
-static rd_kafka_resp_err_t grow(struct broker *broker, struct text name, int32_t partitions,
+static rd_kafka_resp_err_t grow(struct embedded_node *broker, struct text name, int32_t partitions,
                                 bool only_check)
 {
     struct topic *topic = catalogue_topic(broker->catalogue, name);
@@ -219,9 +220,9 @@ enum api_result api_delete_topics(struct call *call)
         struct text name = wire_string(&call->in);
         struct topic *topic = catalogue_topic(call->broker->catalogue, name);
         wire_put_string(call->out, name);
-        wire_put_i16(call->out, (int16_t)(topic != NULL
-                                              ? catalogue_delete(call->broker->catalogue, topic)
-                                              : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+        wire_put_i16(call->out,
+                     (int16_t)(topic != NULL ? catalogue_delete(call->broker->catalogue, topic)
+                                             : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
     }
     return API_ANSWERED;
 }

@@ -90,8 +90,7 @@ static void unset(struct topic *topic, size_t index)
 static size_t find_setting(const struct topic *topic, struct text name)
 {
     size_t index = 0;
-    while (index < topic->setting_count &&
-           !text_equal(text_of(topic->settings[index].name), name))
+    while (index < topic->setting_count && !text_equal(text_of(topic->settings[index].name), name))
         index++;
     return index;
 }
@@ -165,9 +164,8 @@ static void fold_partition(struct topic *topic, const json_t *line)
     int64_t partition = number_of(line, "partition");
     if (partition < 0 || partition >= topic->partition_count)
         return;
-    topic->partitions[partition].start =
-        (struct partition_log_start){.offset = number_of(line, "start"),
-                                     .position = (uint64_t)number_of(line, "position")};
+    topic->partitions[partition].start = (struct partition_log_start){
+        .offset = number_of(line, "start"), .position = (uint64_t)number_of(line, "position")};
 }
 
 static void fold_topic(struct catalogue *catalogue, const json_t *line)
@@ -175,8 +173,8 @@ static void fold_topic(struct catalogue *catalogue, const json_t *line)
     struct text name = string_of(line, "topic");
     struct topic *topic = catalogue_topic(catalogue, name);
     int64_t count = number_of(line, "partitions");
-    bool may_grow = count > (topic != NULL ? topic->partition_count : 0) &&
-                    count <= CATALOGUE_PARTITIONS_MAX;
+    bool may_grow =
+        count > (topic != NULL ? topic->partition_count : 0) && count <= CATALOGUE_PARTITIONS_MAX;
     if (may_grow && topic == NULL && name.size > 0 && name.size <= CATALOGUE_TOPIC_NAME_MAX)
         topic = add_topic(catalogue, name);
     if (topic == NULL)
@@ -245,7 +243,7 @@ static void print_topic(struct buffer *lines, const struct topic *topic)
         journal_print(lines, setting_line(topic, text_of(topic->settings[i].name),
                                           text_of(topic->settings[i].value)));
     for (int32_t i = 0; i < topic->partition_count; i++) {
-        const struct topic_partition *partition = &topic->partitions[i];
+        const struct kept_partition *partition = &topic->partitions[i];
         struct partition_log_start start =
             partition->log != NULL ? partition_log_start(partition->log) : partition->start;
         if (start.offset > 0)
@@ -312,7 +310,7 @@ static enum error_class open_logs(struct catalogue *catalogue, struct topic *top
 {
     enum error_class class = ERROR_OK;
     for (int32_t i = 0; i < topic->partition_count && class == ERROR_OK; i++) {
-        struct topic_partition *partition = &topic->partitions[i];
+        struct kept_partition *partition = &topic->partitions[i];
         char *path = log_path(catalogue, topic, i);
         if (partition->log == NULL)
             class = partition_log_open(path, partition->start, catalogue->partition_bytes_max,
@@ -471,8 +469,8 @@ rd_kafka_resp_err_t catalogue_set(struct catalogue *catalogue, struct topic *top
 
 rd_kafka_resp_err_t catalogue_delete(struct catalogue *catalogue, struct topic *topic)
 {
-    rd_kafka_resp_err_t code = record(
-        catalogue, json_pack("{s:s, s:b}", "topic", topic->name, "deleted", 1));
+    rd_kafka_resp_err_t code =
+        record(catalogue, json_pack("{s:s, s:b}", "topic", topic->name, "deleted", 1));
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return code;
     delete_logs(catalogue, topic);
@@ -530,6 +528,6 @@ rd_kafka_resp_err_t catalogue_forget_group(struct catalogue *catalogue, struct t
 {
     if (!offsets_forget(&catalogue->offsets, group, (struct text){0}))
         return RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND;
-    return record(catalogue, json_pack("{s:o, s:b}", "group",
-                                       json_stringn(group.data, group.size), "deleted", 1));
+    return record(catalogue, json_pack("{s:o, s:b}", "group", json_stringn(group.data, group.size),
+                                       "deleted", 1));
 }

@@ -23,14 +23,14 @@ struct topic_setting {
     char *value;
 };
 
-struct topic_partition {
+struct kept_partition {
     struct partition_log *log;
     struct partition_log_start start; /* where it is opened */
 };
 
 struct topic {
     char name[CATALOGUE_TOPIC_NAME_MAX + 1];
-    struct topic_partition *partitions;
+    struct kept_partition *partitions;
     int32_t partition_count;
     struct topic_setting settings[CATALOGUE_SETTINGS_MAX];
     size_t setting_count;

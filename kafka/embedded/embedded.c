@@ -16,7 +16,7 @@
 enum { EXPIRE_MS = 60000, ADDRESS_SIZE = 32 };
 
 struct embedded {
-    struct broker broker;
+    struct embedded_node broker;
     struct loop_wakeup stop;
     struct loop_timer expire;
     char address[ADDRESS_SIZE];
@@ -31,7 +31,7 @@ static void on_request(void *ctx, struct peer *peer)
 
 static void on_closed(void *ctx, struct peer *peer)
 {
-    struct broker *broker = ctx;
+    struct embedded_node *broker = ctx;
     groups_forget_peer(broker->groups, peer);
 }
 
@@ -46,7 +46,7 @@ static void on_stop(void *ctx)
 static void on_expire(void *ctx)
 {
     struct embedded *embedded = ctx;
-    struct broker *broker = &embedded->broker;
+    struct embedded_node *broker = &embedded->broker;
     catalogue_expire(broker->catalogue, clock_wall_ms(loop_clock(broker->loop)));
     loop_timer_after(broker->loop, &embedded->expire, EXPIRE_MS);
 }
@@ -73,7 +73,7 @@ static enum error_class start(struct embedded *embedded, struct error *ret_error
 }
 
 /* They can be listed and described, though no member has come yet. */
-static void add_groups(struct broker *broker)
+static void add_groups(struct embedded_node *broker)
 {
     const struct offsets *offsets = catalogue_offsets(broker->catalogue);
     for (const struct offset_row *row = NULL; (row = offsets_next(offsets, row)) != NULL;)
@@ -93,7 +93,7 @@ static void allow_descriptors(void)
 static enum error_class open_parts(struct embedded *embedded,
                                    const struct embedded_options *options, struct error *ret_error)
 {
-    struct broker *broker = &embedded->broker;
+    struct embedded_node *broker = &embedded->broker;
     uint64_t max = options->partition_bytes_max;
     allow_descriptors();
     broker->report = options->report;
@@ -103,8 +103,8 @@ static enum error_class open_parts(struct embedded *embedded,
         class = catalogue_open(options->directory, max != 0 ? max : EMBEDDED_PARTITION_BYTES_MAX,
                                &broker->catalogue, ret_error);
     if (class == ERROR_OK)
-        class = peers_new(broker->loop, options->port, &peers_ops, broker, &broker->peers,
-                          ret_error);
+        class =
+            peers_new(broker->loop, options->port, &peers_ops, broker, &broker->peers, ret_error);
     if (class == ERROR_OK)
         class = loop_wakeup_open(broker->loop, &embedded->stop, on_stop, embedded, ret_error);
     if (class != ERROR_OK)
@@ -147,7 +147,7 @@ void embedded_free(struct embedded *embedded)
 {
     if (embedded == NULL)
         return;
-    struct broker *broker = &embedded->broker;
+    struct embedded_node *broker = &embedded->broker;
     if (embedded->running) {
         loop_wakeup_send(&embedded->stop);
         pthread_join(embedded->thread, NULL);

@@ -186,10 +186,8 @@ static void answer_sync(struct member *member, rd_kafka_resp_err_t code)
     struct peer *peer = member->syncing;
     member->syncing = NULL;
     keep_alive(member);
-    member->group->groups->ops->synced(peer, code,
-                                       code == RD_KAFKA_RESP_ERR_NO_ERROR
-                                           ? text_in(&member->assignment)
-                                           : TEXT(""));
+    member->group->groups->ops->synced(
+        peer, code, code == RD_KAFKA_RESP_ERR_NO_ERROR ? text_in(&member->assignment) : TEXT(""));
 }
 
 /* Without those who have not joined. */
@@ -289,7 +287,7 @@ static struct member *find_instance(const struct group *group, struct text insta
     return NULL;
 }
 
-/* A new id, which nobody else had: the name that the user knows it by, and a number. */
+/* A new id, which no other member had: the name that the user knows it by, and a number. */
 static char *new_id(const struct join *join)
 {
     char *id = NULL;
@@ -447,8 +445,7 @@ static rd_kafka_resp_err_t identify(const struct groups *groups, const struct id
 }
 
 static rd_kafka_resp_err_t identify_now(const struct groups *groups,
-                                        const struct identity *identity,
-                                        struct member **ret_member)
+                                        const struct identity *identity, struct member **ret_member)
 {
     rd_kafka_resp_err_t code = identify(groups, identity, ret_member);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR &&

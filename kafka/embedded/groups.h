@@ -38,7 +38,7 @@ struct member {
     char *client;
     struct buffer protocols; /* an array as on the wire: name, metadata; the preferred one first */
     int32_t session_ms;
-    int32_t round_ms; /* the time that it takes to join */
+    int32_t round_ms;     /* the time that it takes to join */
     struct peer *joining; /* waits for the round's first half; NULL: does not */
     struct peer *syncing; /* for its second half */
     struct buffer assignment;
@@ -58,7 +58,7 @@ struct group {
     struct member *members;
     size_t member_count;
     bool first_round;
-    struct loop_timer round; /* its end, whoever is missing */
+    struct loop_timer round; /* its end, even if members are missing */
     struct groups *groups;
     UT_hash_handle hh;
 };

@@ -68,8 +68,8 @@ bool journal_add(struct journal *journal, json_t *line)
 {
     struct buffer text = {0};
     journal_print(&text, line);
-    bool done = journal->path == NULL ||
-                write(journal->fd, text.data, text.size) == (ssize_t)text.size;
+    bool done =
+        journal->path == NULL || write(journal->fd, text.data, text.size) == (ssize_t)text.size;
     if (done)
         journal->size += text.size;
     else if (ftruncate(journal->fd, (off_t)journal->size) != 0)

@@ -36,7 +36,7 @@ enum {
     CONTROL = 1 << 5,
 };
 
-struct batch {
+struct log_batch {
     int64_t offset;
     uint64_t position;
     int64_t max_time_ms;
@@ -45,7 +45,7 @@ struct batch {
 struct partition_log {
     char *path; /* NULL: none */
     int fd;
-    struct batch *batches; /* [first, count) are in the log */
+    struct log_batch *batches; /* [first, count) are in the log */
     size_t first;
     size_t count;
     size_t capacity;
@@ -91,10 +91,10 @@ static void add(struct partition_log *log, const void *batch, size_t size)
         log->batches = realloc(log->batches, log->capacity * sizeof(*log->batches));
         assert(log->batches != NULL);
     }
-    log->batches[log->count++] = (struct batch){.offset = (int64_t)field(batch, AT_OFFSET, 8),
-                                                .position = log->end_position,
-                                                .max_time_ms =
-                                                    (int64_t)field(batch, AT_MAX_TIME, 8)};
+    log->batches[log->count++] =
+        (struct log_batch){.offset = (int64_t)field(batch, AT_OFFSET, 8),
+                           .position = log->end_position,
+                           .max_time_ms = (int64_t)field(batch, AT_MAX_TIME, 8)};
     producers_add(&log->producers, sequence_of(batch));
     log->end = (int64_t)field(batch, AT_OFFSET, 8) + last_delta(batch) + 1;
     log->end_position += size;
@@ -164,10 +164,9 @@ static enum error_class read_batches(struct partition_log *log, struct error *re
     if (fstat(log->fd, &status) != 0)
         return failed(log, "read", ret_error);
     while (class == ERROR_OK && size > 0) {
-        uint64_t left =
-            (uint64_t)status.st_size - (log->end_position < (uint64_t)status.st_size
-                                            ? log->end_position
-                                            : (uint64_t)status.st_size);
+        uint64_t left = (uint64_t)status.st_size - (log->end_position < (uint64_t)status.st_size
+                                                        ? log->end_position
+                                                        : (uint64_t)status.st_size);
         class = read_batch(log, left, &buffer, &size, ret_error);
         if (class == ERROR_OK && size > 0)
             add(log, buffer.data, size);
@@ -347,8 +346,7 @@ bool partition_log_read(const struct partition_log *log, int64_t offset, size_t 
     if (size == 0)
         return true;
     buffer_reserve(buffer, size);
-    if (!read_at(log, buffer->data + buffer->size, size,
-                 log->batches[find(log, offset)].position))
+    if (!read_at(log, buffer->data + buffer->size, size, log->batches[find(log, offset)].position))
         return false;
     buffer->size += size;
     return true;
@@ -358,7 +356,7 @@ int64_t partition_log_at_time(const struct partition_log *log, int64_t time_ms,
                               int64_t *ret_time_ms)
 {
     for (size_t i = log->first; i < log->count; i++) {
-        const struct batch *batch = &log->batches[i];
+        const struct log_batch *batch = &log->batches[i];
         if (batch->max_time_ms < time_ms)
             continue;
         *ret_time_ms = batch->max_time_ms;

@@ -92,8 +92,8 @@ static void on_resume(void *ctx)
 static bool send_some(struct peer *peer)
 {
     while (peer->sent < peer->out.size) {
-        ssize_t size = send(peer->fd, peer->out.data + peer->sent, peer->out.size - peer->sent,
-                            MSG_NOSIGNAL);
+        ssize_t size =
+            send(peer->fd, peer->out.data + peer->sent, peer->out.size - peer->sent, MSG_NOSIGNAL);
         if (size < 0 && errno == EINTR)
             continue;
         if (size < 0)

@@ -21,10 +21,10 @@ enum {
 struct peers;
 
 struct peer {
-    struct text request; /* without its size: begun, and not yet answered; no data: none */
-    void *owner;         /* of whoever answers later; NULL at first */
+    struct text request;     /* without its size: begun, and not yet answered; no data: none */
+    void *owner;             /* for the handler that answers later; NULL at first */
     struct loop_timer timer; /* for the same */
-    struct peer *next;   /* these are for peers.c alone */
+    struct peer *next;       /* these are for peers.c alone */
     struct peer *prev;
     struct peers *peers;
     int fd;

@@ -39,8 +39,7 @@ static int32_t next_sequence(const struct producer_batch *batch)
 rd_kafka_resp_err_t producers_check(const struct producers *producers, struct producer_batch batch,
                                     int64_t *ret_offset)
 {
-    const struct producer *producer =
-        batch.producer >= 0 ? find(producers, batch.producer) : NULL;
+    const struct producer *producer = batch.producer >= 0 ? find(producers, batch.producer) : NULL;
     if (producer == NULL)
         return RD_KAFKA_RESP_ERR_NO_ERROR;
     if (batch.epoch < producer->epoch)

@@ -87,9 +87,9 @@ typedef void (*topics_report)(void *ctx, enum topics_finding finding, const char
 
 /* Creates missing topics and corrects settings, also those of existing requests and replies topics
  * that are not in the plan. Never changes a number of partitions or replicas; reports these as
- * differences. OK even with differences; RETRY if the brokers do not answer. REJECT "WeakerDurability", before anything is changed:
- * min.insync.replicas would become lower, or a new topic would have fewer replicas than commands
- * has. `report` may be NULL. */
+ * differences. OK even with differences; RETRY if the brokers do not answer. REJECT
+ * "WeakerDurability", before anything is changed: min.insync.replicas would become lower, or a new
+ * topic would have fewer replicas than commands has. `report` may be NULL. */
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
 /* Creates the requests and replies topics of the plan that are missing, and changes no other topic.

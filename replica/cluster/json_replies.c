@@ -23,8 +23,8 @@ enum error_class cluster_json_replies_begin(struct cluster *cluster, struct erro
     for (size_t i = 0; i < cluster->json_reply_count; i++) {
         if (!name_valid_new(text_of(cluster->json_replies[i])))
             return error_set(ret_error, CODE_CONFIG,
-                             "replies.json: \"%.80s\" is not the name of an application; expected "
-                             NAME_NEW_EXPECTED,
+                             "replies.json: \"%.80s\" is not the name of an application; "
+                             "expected " NAME_NEW_EXPECTED,
                              cluster->json_replies[i]);
     }
     return ERROR_OK;

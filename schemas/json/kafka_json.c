@@ -90,16 +90,27 @@ static const struct record_binding *status_binding(void)
     return record_kind_info(RECORD_STATUS_UPDATE)->binding;
 }
 
-json_t *kafka_json_status(const struct status_update *status)
+/* Of the object, and of the objects in its lists. */
+static void leave_out_nulls(json_t *object)
 {
-    json_t *object = json_codec_encode(status_binding(), status, JSON_CODEC_NULLS);
     const char *name;
     json_t *value;
+    json_t *element;
+    size_t index;
     void *next;
-    json_object_foreach_safe(object, next, name, value) {
+    json_object_foreach_safe(object, next, name, value)
+    {
+        json_array_foreach(value, index, element)
+            leave_out_nulls(element);
         if (json_is_null(value))
             json_object_del(object, name);
     }
+}
+
+json_t *kafka_json_status(const struct status_update *status)
+{
+    json_t *object = json_codec_encode(status_binding(), status, JSON_CODEC_NULLS);
+    leave_out_nulls(object);
     return object;
 }
 
@@ -108,7 +119,7 @@ enum error_class kafka_json_read_status(struct text json, struct arena *arena,
 {
     struct json_value object;
     enum error_class class = json_codec_parse(json, "status", arena, &object, ret_error);
-    return class != ERROR_OK ? class
-                             : json_codec_decode(status_binding(), NULL, 0, object, arena,
-                                                 ret_status, ret_error);
+    return class != ERROR_OK
+               ? class
+               : json_codec_decode(status_binding(), NULL, 0, object, arena, ret_status, ret_error);
 }

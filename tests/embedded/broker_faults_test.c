@@ -95,7 +95,8 @@ Test(broker_faults, fails_duplicates_whose_offset_is_unknown)
     struct lab_appends appends;
     struct kafka_setting linger = {"linger.ms", "100"};
     enum { COUNT = 1500 };
-    lab_open_mock_with(&lab, (struct kafka_client_options){.settings = &linger, .setting_count = 1});
+    lab_open_mock_with(&lab,
+                       (struct kafka_client_options){.settings = &linger, .setting_count = 1});
     lab_appends_init(&appends, COUNT + 1);
     rd_kafka_mock_push_request_errors(mock_of(&lab), API_PRODUCE, 1,
                                       RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER);

@@ -93,7 +93,7 @@ class JsonRecordsTest(unittest.TestCase):
         environment = {**os.environ, "REEVE_CONFIG": str(self.dev.data / "client.properties")}
 
         def codes():
-            done = subprocess.run([REEVE, "dead-letters", "list", "--output", "json"],
+            done = subprocess.run([REEVE, "dead-letters", "list", "--output", "jsonl"],
                                   capture_output=True, text=True, check=True, env=environment,
                                   timeout=60)
             return sorted(json.loads(line)["code"] for line in done.stdout.splitlines())

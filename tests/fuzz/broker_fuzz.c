@@ -21,7 +21,7 @@ enum { TURNS_MAX = 1000, PASS_MS = 700, LENGTH = 2, SIZE = 4, HEAD = 8, ANSWER_M
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct clock_manual manual;
-static struct broker broker;
+static struct embedded_node broker;
 static int client;
 static uint8_t answer[ANSWER_MAX];
 
@@ -41,7 +41,7 @@ static const struct peers_ops peers_ops = {.request = on_request, .closed = on_c
 static void open_broker(void)
 {
     struct error error;
-    broker = (struct broker){.next_producer = 1};
+    broker = (struct embedded_node){.next_producer = 1};
     clock_manual_init(&manual, 1000000);
     enum error_class class = loop_new(&manual.clock, &broker.loop, &error);
     assert(class == ERROR_OK);

@@ -107,7 +107,8 @@ Test(cli_deploy, accepts_what_is_deployed_already)
 /* Deploys the file, without activating it; what the command prints on stderr. */
 static const char *deploy(void)
 {
-    const struct cli_flag flags[] = {{.name = "no-agent-check"}, {.name = "no-activate"}, {.name = "next-version"}, {0}};
+    const struct cli_flag flags[] = {
+        {.name = "no-agent-check"}, {.name = "no-activate"}, {.name = "next-version"}, {0}};
     struct cli_given given[] = {{&flags[0], ""}, {&flags[1], ""}};
     struct agent_check agents = {.table = NULL};
     size_t warned = kit.err_size;

@@ -58,9 +58,9 @@ Test(embedded_catalogue, keeps_topics_with_their_settings)
     snprintf(id, sizeof(id), "%s", catalogue_cluster_id(catalogue));
     cr_assert_eq(strlen(id), 22);
     struct topic *topic = create("orders.events", 3);
-    cr_assert_eq(catalogue_set(catalogue, topic, TEXT("message.timestamp.type"),
-                               TEXT("LogAppendTime")),
-                 RD_KAFKA_RESP_ERR_NO_ERROR);
+    cr_assert_eq(
+        catalogue_set(catalogue, topic, TEXT("message.timestamp.type"), TEXT("LogAppendTime")),
+        RD_KAFKA_RESP_ERR_NO_ERROR);
     cr_assert_eq(catalogue_set(catalogue, topic, TEXT("retention.ms"), TEXT("5")),
                  RD_KAFKA_RESP_ERR_NO_ERROR);
     cr_assert_eq(catalogue_set(catalogue, topic, TEXT("retention.ms"), (struct text){0}),
@@ -99,9 +99,9 @@ Test(embedded_catalogue, refuses_names_that_kafka_refuses)
 
 static void commit(const char *group, const char *topic, int64_t offset)
 {
-    cr_assert_eq(catalogue_commit(catalogue, text_of(group), text_of(topic), 0, offset,
-                                  TEXT("a \"note\"")),
-                 RD_KAFKA_RESP_ERR_NO_ERROR);
+    cr_assert_eq(
+        catalogue_commit(catalogue, text_of(group), text_of(topic), 0, offset, TEXT("a \"note\"")),
+        RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
 Test(embedded_catalogue, keeps_offsets)

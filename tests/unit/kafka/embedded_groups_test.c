@@ -123,8 +123,7 @@ static rd_kafka_resp_err_t sync(int peer, int count)
         wire_put_string(&assignments, text_of(answers[i].member));
         wire_put_bytes(&assignments, text_of(number));
     }
-    struct wire wire = {
-        .rest = {(const char *)assignments.data, (uint32_t)assignments.size}};
+    struct wire wire = {.rest = {(const char *)assignments.data, (uint32_t)assignments.size}};
     rd_kafka_resp_err_t code = groups_sync(groups, &identity, wire, &peers[peer]);
     buffer_deinit(&assignments);
     return code;

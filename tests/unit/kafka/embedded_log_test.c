@@ -165,9 +165,9 @@ Test(embedded_log, reports_damage)
     close(fd);
     partition_log_close(partition);
     partition = NULL;
-    cr_assert_eq(partition_log_open(path, (struct partition_log_start){0}, BYTES_MAX, &partition,
-                                    &error),
-                 ERROR_FATAL);
+    cr_assert_eq(
+        partition_log_open(path, (struct partition_log_start){0}, BYTES_MAX, &partition, &error),
+        ERROR_FATAL);
     cr_assert_not_null(strstr(error.message, "is damaged at byte 0"), "%s", error.message);
 }
 

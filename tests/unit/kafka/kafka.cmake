@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The client over librdkafka where it needs no broker, the names of topics, the broker in memory, the
-# parts of the embedded broker.
+# The client over librdkafka where it needs no broker, the names of topics, the broker in memory,
+# the parts of the embedded broker.
 
 reeve_test(kafka SOURCES append_flow_test.c client_health_test.c client_job_test.c
     client_stats_test.c clock_guard_test.c fences_test.c oauth_token_test.c rights_test.c

@@ -21,6 +21,7 @@ Test(kafka_json, reads_the_statuses_that_it_writes)
     struct heap_arena heap;
     struct status_update read;
     struct error error = {0};
+    struct step_change step = {.step = TEXT("A"), .state = STEP_PROCESSED, .attempt = 1};
     const struct status_update status = {.order_id = TEXT("o\"1"),
                                          .kind = STATUS_REJECTED,
                                          .order_state = ORDER_PENDING,
@@ -30,7 +31,9 @@ Test(kafka_json, reads_the_statuses_that_it_writes)
                                          .command_offset = 5,
                                          .decision_offset = -1,
                                          .code = TEXT("BadJson"),
-                                         .message = TEXT("no")};
+                                         .message = TEXT("no"),
+                                         .steps = &step,
+                                         .step_count = 1};
     heap_arena_init(&heap, 1 << 14);
     json_t *object = kafka_json_status(&status);
     cr_assert_str_eq(json_string_value(json_object_get(object, "kind")), "Rejected");
@@ -45,6 +48,8 @@ Test(kafka_json, reads_the_statuses_that_it_writes)
     cr_assert_eq(read.decided_at, status.decided_at);
     cr_assert_eq(read.command_partition, -1);
     cr_assert(text_equal(read.code, status.code));
+    cr_assert_eq(read.step_count, 1);
+    cr_assert(text_equal(read.steps[0].step, TEXT("A")));
     free(text);
     json_decref(object);
     heap_arena_deinit(&heap);

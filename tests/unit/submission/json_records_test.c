@@ -53,8 +53,8 @@ static void expect_refused(const char *name, const char *json, enum error_code c
 {
     struct validation validation = validate(name, json);
     cr_assert_eq(validation.outcome, VALIDATION_REFUSE, "%s", json);
-    cr_assert_eq(validation.error.code, code, "%s: %s: %s", json,
-                 error_name_of(&validation.error), validation.error.message);
+    cr_assert_eq(validation.error.code, code, "%s: %s: %s", json, error_name_of(&validation.error),
+                 validation.error.message);
     cr_assert(text_equal(validation.reply_to, text_of(reply_to)), "%s", json);
 }
 
@@ -91,8 +91,8 @@ Test(json_records, are_the_same_orders_as_by_avro)
 
 Test(json_records, cancel_orders)
 {
-    struct validation validation = validate(
-        "CancelOrder", "{\"order_id\": \"o1\", \"reason\": \"late\", \"by\": \"shop\"}");
+    struct validation validation =
+        validate("CancelOrder", "{\"order_id\": \"o1\", \"reason\": \"late\", \"by\": \"shop\"}");
     cr_assert_eq(validation.outcome, VALIDATION_ACCEPT, "%s", validation.error.message);
     cr_assert_eq(validation.command.kind, COMMAND_CANCEL_ORDER);
     cr_assert(text_equal(validation.command.cancel_order.reason, TEXT("late")));
