@@ -76,7 +76,7 @@ bool groups_add(struct groups *groups, struct text name)
 {
     if (groups_find(groups, name) != NULL)
         return true;
-    if (HASH_COUNT(groups->table) == GROUPS_MAX)
+    if (HASH_COUNT(groups->table) == GROUPS_MAX || memchr(name.data, '\0', name.size) != NULL)
         return false;
     struct group *group = calloc(1, sizeof(*group));
     assert(group != NULL);
@@ -331,7 +331,7 @@ static rd_kafka_resp_err_t who_joins(const struct group *group, const struct joi
 
 static rd_kafka_resp_err_t check_join(const struct join *join)
 {
-    if (text_empty(join->group))
+    if (text_empty(join->group) || memchr(join->group.data, '\0', join->group.size) != NULL)
         return RD_KAFKA_RESP_ERR_INVALID_GROUP_ID;
     if (join->session_ms < GROUP_SESSION_MS_MIN || join->session_ms > GROUP_SESSION_MS_MAX ||
         join->round_ms < 0)

@@ -95,7 +95,8 @@ void groups_free(struct groups *groups);
 struct group *groups_find(const struct groups *groups, struct text name);
 /* NULL begins, NULL ends. */
 struct group *groups_next(const struct groups *groups, const struct group *after);
-/* A group that has, or may have, committed offsets; false: there are too many. */
+/* A group that has, or may have, committed offsets; false: there are too many, or the name has a
+ * NUL. */
 bool groups_add(struct groups *groups, struct text name);
 /* It is empty. */
 void groups_remove(struct groups *groups, struct group *group);

@@ -151,6 +151,7 @@ class World {
       await body({ page, context, world: this, open: (where) => this.open(page, where) });
       if (problems.length) throw new Error(problems.join('\n'));
     } finally {
+      await page.unrouteAll({ behavior: 'ignoreErrors' }); // a handler may await an answer
       await context.close();
     }
   }

@@ -299,6 +299,10 @@ Test(embedded_groups, refuses_members_without_a_common_protocol)
                  RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL);
     join.session_ms = GROUP_SESSION_MS_MIN - 1;
     cr_assert_eq(groups_join(groups, &join, &peers[3]), RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT);
+    join.session_ms = SESSION_MS;
+    join.group = TEXT("a\0b");
+    cr_assert_eq(groups_join(groups, &join, &peers[3]), RD_KAFKA_RESP_ERR_INVALID_GROUP_ID);
+    cr_assert_not(groups_add(groups, join.group));
     join.group = TEXT("");
     cr_assert_eq(groups_join(groups, &join, &peers[3]), RD_KAFKA_RESP_ERR_INVALID_GROUP_ID);
     buffer_deinit(&protocols);
