@@ -234,33 +234,13 @@ static void set_log_level(const struct cli *cli)
     log_set_level(level);
 }
 
-bool cli_is_client_setting(const char *variable)
+static enum error_class load_environment(struct cli *cli, struct error *ret_error)
 {
-    return string_starts_with(variable, CLI_CLIENT_CONFIG "=") ||
-           string_starts_with(variable, "REEVE_KAFKA_BOOTSTRAP_SERVERS") ||
-           string_starts_with(variable, "REEVE_KAFKA_SECURITY_") ||
-           string_starts_with(variable, "REEVE_KAFKA_SASL_") ||
-           string_starts_with(variable, "REEVE_KAFKA_SSL_");
-}
-
-/* Often left over from another terminal or installation. */
-static void leave_out_client_settings(struct cli *cli)
-{
-    size_t count = 0;
-    while (cli->environment != NULL && cli->environment[count] != NULL)
-        count++;
-    cli->own_environment = calloc(count + 1, sizeof(*cli->own_environment));
-    assert(cli->own_environment != NULL);
-    for (size_t i = 0, kept = 0; i < count; i++) {
-        char *variable = cli->environment[i];
-        if (!cli_is_client_setting(variable))
-            cli->own_environment[kept++] = variable;
-        else
-            cli_warn(cli, CODE_IGNORED_VARIABLE,
-                     "%.*s is set, and ignored: `reeve %s` reads --config and flags",
-                     (int)strcspn(variable, "="), variable, cli->noun->name);
-    }
-    cli->environment = cli->own_environment;
+    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
+    if (cli->verb->load != NULL)
+        return cli->verb->load(cli, ret_error);
+    enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
+    return class == ERROR_OK && takes_context ? context_apply(cli, ret_error) : class;
 }
 
 /* Everything after the verb. */
@@ -286,12 +266,7 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
-    if (cli->verb->without_client_settings)
-        leave_out_client_settings(cli);
-    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
-    if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
-        (takes_context && context_apply(cli, &error) != ERROR_OK) ||
-        config_finish(cli->config, &error) != ERROR_OK)
+    if (load_environment(cli, &error) != ERROR_OK || config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (config_hint(cli->config) != NULL)
         cli_warn(cli, CODE_UNKNOWN_VARIABLE, "%s", config_hint(cli->config));

@@ -63,11 +63,6 @@ struct cli;
 /* The keys of the configuration that --help points to. */
 enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
 
-#define CLI_CLIENT_CONFIG "REEVE_CONFIG"
-/* Whether a variable of the environment, "NAME=VALUE", says where the brokers are, or how to reach
- * them. */
-bool cli_is_client_setting(const char *variable);
-
 struct cli_verb {
     const char *name; /* NULL: the noun itself is the command */
     /* "FILE [ORDER...|-]": words in brackets may be left out, "..." stands for any number. NULL:
@@ -79,9 +74,11 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
-    bool without_context;         /* it reads no settings of contexts */
-    bool without_client_settings; /* nor those of cli_is_client_setting(), which it names */
-    int (*run)(struct cli *cli);  /* an exit code */
+    bool without_context; /* it reads no settings of contexts */
+    /* Takes the place of reading the environment and the context, after the flags and before files;
+     * it may replace `environment` by `own_environment`. NULL: the ordinary way. */
+    enum error_class (*load)(struct cli *cli, struct error *ret_error);
+    int (*run)(struct cli *cli); /* an exit code */
     const void *of;      /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
     bool of_commands;    /* its arguments are a noun and a verb */
@@ -132,8 +129,7 @@ struct cli {
     char **config_flags; /* the configuration's flags as given, for processes that get the same */
     int config_flag_count;
     char *const *environment;
-    char **own_environment; /* .environment without what the verb leaves out; NULL: it is that of
-                               the process */
+    char **own_environment; /* of a verb that leaves something out; freed after it; or NULL */
     FILE *out;
     FILE *err;
 };

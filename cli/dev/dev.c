@@ -6,9 +6,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { SHOW_MS = 100, LOOK_MS = 500, PATIENCE_MS = 30000, NAME_SIZE = 256 };
+enum { SHOW_MS = 100, PATIENCE_MS = 30000 };
 
 /* ---- the end ---- */
 
@@ -25,6 +24,7 @@ static void stop_all(struct dev *dev, int code)
     dev->stopping = true;
     dev->code = code;
     loop_timer_cancel(dev->loop, &dev->timer);
+    loop_timer_cancel(dev->loop, &dev->tick);
     children_stop(dev->children, on_stopped);
 }
 
@@ -40,22 +40,32 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     stop_all(dev, EXIT_CODE_OK);
 }
 
+/* After the announcement the others continue: a service that crashes is a test of them. */
+static void go_on_without(struct dev *dev, struct child *child)
+{
+    if (cli_flag_given(dev->cli, "no-restart")) {
+        cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s", child_name(child),
+                   (int)child_pid(child), child_reason(child));
+        return;
+    }
+    int pid = (int)child_pid(child);
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%s", child_reason(child));
+    int64_t delay_ms = child_start_again(child);
+    cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s; it starts again in %lld s",
+               child_name(child), pid, reason, (long long)(delay_ms / 1000));
+}
+
 static void on_ended(void *ctx, struct child *child, int exit_code)
 {
     struct dev *dev = ctx;
-    if (exit_code == 0 && child_is_ready(child)) { /* a task */
-        if (dev->announced)
-            dev_show_log(dev, child);
+    bool is_deploy = child_is_task(child);
+    if (dev->announced && is_deploy)
+        dev_deployed(dev); /* what is wrong is in what it printed */
+    if (is_deploy && (dev->announced || exit_code == 0))
         return;
-    }
-    if (dev->announced && child_is_a_task(child)) {
-        dev_show_log(dev, child);
-        return;
-    }
     if (dev->announced) {
-        int seconds = child_restart(child);
-        cli_warn(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s; it starts again in %d s",
-                 child_name(child), (int)child_pid(child), child_reason(child), seconds);
+        go_on_without(dev, child);
         return;
     }
     cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s", child_name(child),
@@ -64,20 +74,25 @@ static void on_ended(void *ctx, struct child *child, int exit_code)
     stop_all(dev, exit_code >= 0 ? exit_code : EXIT_CODE_INTERNAL);
 }
 
+/* ---- while it runs ---- */
+
+static void on_tick(void *ctx)
+{
+    struct dev *dev = ctx;
+    dev_check_workflows(dev);
+    dev_check_agents(dev);
+    loop_timer_after(dev->loop, &dev->tick, TICK_MS);
+}
+
 static void on_timer(void *ctx)
 {
     struct dev *dev = ctx;
     struct error error = {0};
-    if (dev->announced) {
-        dev_look(dev);
-        loop_timer_after(dev->loop, &dev->timer, LOOK_MS);
-        return;
-    }
     if (children_are_ready(dev->children)) {
         if (dev_write_client_config(dev, &error) != ERROR_OK)
             cli_fail(dev->cli, &error);
         dev_announce(dev);
-        loop_timer_after(dev->loop, &dev->timer, LOOK_MS);
+        loop_timer_after(dev->loop, &dev->tick, TICK_MS);
         return;
     }
     if (clock_mono_ms(clock_real()) - dev->began_ms < PATIENCE_MS) {
@@ -92,42 +107,30 @@ static void on_timer(void *ctx)
     stop_all(dev, EXIT_CODE_UNAVAILABLE);
 }
 
-/* Nor do the services read what this command leaves out. */
-static void leave_out_client_settings(void)
-{
-    size_t i = 0;
-    while (environ[i] != NULL) {
-        char name[NAME_SIZE];
-        bool whole = strcspn(environ[i], "=") < sizeof(name);
-        if (!whole || !cli_is_client_setting(environ[i])) {
-            i++;
-            continue;
-        }
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-        unsetenv(name); /* the next one takes its place */
-    }
-}
-
 static enum error_class begin(struct dev *dev, struct error *ret_error)
 {
-    bool added;
-    dev_watch_begin(dev);
     enum error_class class = dev_take_flags(dev, ret_error);
     if (class == ERROR_OK)
         class = dev_open_state(dev, ret_error);
-    if (class == ERROR_OK)
-        class = dev_take_kept(dev, &added, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    dev_take_kept_agents(dev);
+    class = dev_take_workflows(dev, ret_error);
     if (class == ERROR_OK)
         class = loop_new(clock_real(), &dev->loop, ret_error);
-    /* Before any thread begins: signals are for this loop. */
+    /* Before any thread begins: signals are for this loop, and the environment changes. */
     if (class == ERROR_OK)
         class = loop_on_signals(dev->loop, on_signal, dev, ret_error);
+    dev_clean_environment(dev->cli);
     if (class == ERROR_OK)
         class = dev_start_broker(dev, ret_error);
+    if (class == ERROR_OK)
+        class = dev_follow_workflows(dev, ret_error);
     if (class != ERROR_OK)
         return class;
     dev->children = children_new(dev->loop, on_ended, dev);
     loop_timer_init(&dev->timer, on_timer, dev);
+    loop_timer_init(&dev->tick, on_tick, dev);
     loop_timer_after(dev->loop, &dev->timer, SHOW_MS);
     return dev_start_services(dev, ret_error);
 }
@@ -135,22 +138,21 @@ static enum error_class begin(struct dev *dev, struct error *ret_error)
 static int run(struct cli *cli)
 {
     struct error error = {0};
-    if (cli->argument_count > FILES_MAX)
-        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[FILES_MAX]);
+    if (cli->argument_count > WORKFLOW_FILES_MAX)
+        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[WORKFLOW_FILES_MAX]);
     struct dev *dev = calloc(1, sizeof(*dev));
     assert(dev != NULL);
     dev->cli = cli;
     dev->lock = -1;
-    leave_out_client_settings();
     dev->began_ms = clock_mono_ms(clock_real());
     enum error_class class = begin(dev, &error);
     if (class == ERROR_OK)
         loop_run(dev->loop);
     children_free(dev->children);
+    dev_unfollow_workflows(dev);
     embedded_free(dev->embedded);
     loop_free(dev->loop);
     dev_close_state(dev);
-    dev_watch_free(dev->watch);
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
     free(dev->example);
     free(dev);
@@ -160,13 +162,15 @@ static int run(struct cli *cli)
 static const struct cli_flag flags[] = {
     {"agent", "NAME[=URL]",
      "An agent that calls URL; without URL it is simulated, as are all other agents that the "
-     "workflows name. NAME=kafka: only its topic is made, and you run it. May be repeated."},
+     "workflows name. NAME=kafka: your own program is the agent, and only its topic is made. May "
+     "be repeated."},
     {"app", "NAME", "An application that gets a replies topic; web by default. May be repeated."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
-    {"fresh", NULL, "Deletes what an earlier run has kept, first."},
-    {"in-memory", NULL, "Keeps nothing: orders end with it."},
-    {"watch", NULL, "Deploys a workflow file that changes, as the next version."},
+    {"watch", NULL, "Deploys a workflow file as the next version whenever it changes."},
+    {"fresh", NULL, "Deletes what earlier runs have left in the folder first."},
+    {"in-memory", NULL, "Keeps nothing: everything is lost when it stops."},
+    {"no-restart", NULL, "A service that ends is not started again."},
     {"logs", NULL, "Logs to stderr instead of files."},
     {NULL, NULL, NULL},
 };
@@ -174,38 +178,46 @@ static const struct cli_flag flags[] = {
 static const struct cli_verb verbs[] = {
     {
         .name = "env",
-        .summary =
-            "Prints what lets commands in another terminal reach the `reeve dev` whose state "
-            "is in this folder.",
-        .examples = "eval \"$(reeve dev env)\"",
+        .summary = "Prints what a shell evaluates so that commands reach the `reeve dev` that runs "
+                   "on this folder. Exit code 69: none runs.",
+        .examples = "eval \"$(reeve dev env)\"\n"
+                    "eval \"$(reeve dev env --data-dir /tmp/trial)\"",
         .settings = CLI_SETTINGS_ALL,
         .plain = true,
-        .run = dev_env,
+        .load = dev_load_running,
+        .run = dev_run_env,
     },
     {
         .name = "agent",
         .arguments = "NAME[=URL]",
-        .summary = "Adds an agent to the `reeve dev` that runs, or gives it another URL. Without a "
-                   "URL it is simulated; NAME=kafka makes its topic only, and you run it.",
-        .examples = "reeve dev agent payment=http://127.0.0.1:8001",
+        .summary = "Adds an agent to the `reeve dev` that runs on this folder, or changes it, also "
+                   "for its next start: it calls URL, or is simulated. NAME=kafka: your own "
+                   "program is the agent, and only its topic is made.",
+        .examples = "reeve dev agent payment=http://127.0.0.1:8001\n"
+                    "reeve dev agent payment\n"
+                    "reeve dev agent warehouse=kafka",
         .settings = CLI_SETTINGS_ALL,
         .plain = true,
-        .run = dev_add_agent,
+        .load = dev_load_running,
+        .run = dev_run_agent,
     },
     {
         .name = "app",
         .arguments = "NAME",
-        .summary = "Adds the replies topic of an application to the `reeve dev` that runs.",
+        .summary = "Makes the replies topic of another application, in the `reeve dev` that runs "
+                   "on this folder.",
         .examples = "reeve dev app shop",
         .settings = CLI_SETTINGS_ALL,
         .plain = true,
-        .run = dev_add_app,
+        .load = dev_load_running,
+        .run = dev_run_app,
     },
     {
         .arguments = "[WORKFLOW.yaml...]",
         .summary = "Runs all services on this machine, with an embedded broker, until Ctrl-C. What "
-                   "it keeps is in ./" DEV_FOLDER ", or in --data-dir. A workflow file that has "
-                   "changed since is deployed as the next version.",
+                   "it does is kept in the folder reeve-dev, or in that of --data-dir, for the "
+                   "next start. A workflow file that has changed since is deployed as the next "
+                   "version.",
         .examples = "reeve dev examples/workflows/three-steps.yaml --watch\n"
                     "# a real broker, and real services behind the agents\n"
                     "reeve dev examples/workflows/order-fulfilment.yaml \\\n"
@@ -214,7 +226,7 @@ static const struct cli_verb verbs[] = {
         .flags = flags,
         .settings = CLI_SETTINGS_ALL,
         .plain = true,
-        .without_client_settings = true,
+        .load = dev_load,
         .run = run,
     },
 };

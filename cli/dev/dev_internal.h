@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of `reeve dev`: dev.c (its life), options.c (what the user asked for),
- * state.c (its folder), services.c (the broker, the topics and the child processes), agents.c
- * (agents that come while it runs), watch.c (files that change), announcement.c (what it prints).
- *
- * Its folder holds
- *     reeve-dev           what marks it as one of `reeve dev`
- *     lock                held while it runs (files_lock)
- *     client.properties   for commands in another terminal
- *     broker/             the embedded broker's
- *     agents/NAME         an agent that was added by `reeve dev agent`: its URL, "sim" or "kafka"
- *     apps/NAME           an application that was added by `reeve dev app`
- *     SERVICE/            each service's store, log, http.port and http.url
- */
+ * leftovers.c (what it ignores), state.c (its folder), agents.c (which agents there are),
+ * services.c (the broker, the topics and the child processes), workflows.c (what is deployed, and
+ * what changes in the files), announcement.c (what it prints), running.c (the commands for one that
+ * runs). */
 #ifndef CLI_DEV_DEV_INTERNAL_H
 #define CLI_DEV_DEV_INTERNAL_H
 
@@ -20,95 +12,126 @@
 #include "cli/session.h"
 #include "kafka/embedded/embedded.h"
 #include "kafka/topics/topics.h"
+#include "platform/files.h"
 
 #include <limits.h>
 
 enum {
     AGENTS_MAX = 64,
     APPS_MAX = 64,
-    FILES_MAX = 16,
-    URL_SIZE = 1024,
-    DEV_NAME_SIZE = NAME_BYTES_MAX + 16 /* of a child */
+    AGENT_URL_BYTES_MAX = 500,
+    WORKFLOW_FILES_MAX = 16,
+    CONSOLE_PORT = 8080, /* as in production (packaging/) */
+    SUBMISSION_PORT = 8081,
+    TICK_MS = 500
 };
 
-#define DEV_FOLDER "reeve-dev" /* where data.dir names no other */
-#define DEV_MARK "reeve-dev"   /* a file in it */
-#define DEV_SIMULATED "sim"    /* these two in place of a URL */
-#define DEV_ON_KAFKA "kafka"
+#define DEV_DIRECTORY "reeve-dev"
+
+enum dev_agent_kind {
+    DEV_AGENT_SIMULATED,
+    DEV_AGENT_HTTP,
+    DEV_AGENT_KAFKA /* the user's own program: only its topic is made */
+};
 
 struct dev_agent {
     char name[NAME_BYTES_MAX + 1];
-    char url[URL_SIZE];          /* or DEV_SIMULATED, or DEV_ON_KAFKA: the user runs it */
-    bool given;                  /* by a flag, which counts more than what was kept */
-    char started_with[URL_SIZE]; /* that URL; "": not started */
-    struct child *child;         /* NULL: not started */
+    enum dev_agent_kind kind;
+    char url[AGENT_URL_BYTES_MAX + 1]; /* of DEV_AGENT_HTTP */
+    struct child *child;               /* borrowed; NULL: none was started */
+    bool failed;                       /* it could not be started, which was reported */
+    struct files_version seen;         /* its file in agents/ */
 };
+
+struct dev_workflows;
 
 struct dev {
     struct cli *cli;
     struct loop *loop;
     struct embedded *embedded; /* NULL: a real broker */
     struct children *children;
-    const char *bootstrap;
+    struct child *deploy;  /* borrowed; NULL: there are no workflow files */
+    const char *bootstrap; /* borrowed */
     char directory[PATH_MAX];
     bool directory_is_temporary;
-    int lock; /* of the directory; -1: none */
+    int lock; /* of the directory; -1: not locked */
+    int last_broker_port;
     struct topics topics;
     struct dev_agent agents[AGENTS_MAX];
     size_t agent_count;
-    char *example; /* JSON of an order that the first file's workflow takes; NULL: no file */
-    char apps[APPS_MAX][NAME_BYTES_MAX + 1];
+    bool agents_full; /* which was reported */
+    char *example;    /* JSON of an order that the first file's workflow takes; NULL: no file */
+    const char *apps[APPS_MAX];
     size_t app_count;
+    struct dev_workflows *workflows;
     int64_t schedulers;
     int64_t supervisors;
     int64_t began_ms;
     bool announced;
     bool stopping;
     int code;
-    struct loop_timer timer; /* until all are ready, then for what comes later */
-    struct dev_watch *watch; /* of the files; NULL: none */
+    struct loop_timer timer;
+    struct loop_timer tick;
 };
 
 /* options.c */
 enum error_class dev_take_flags(struct dev *dev, struct error *ret_error);
-/* "NAME", "NAME=URL", "NAME=sim" or "NAME=kafka". REJECT: something else, or too many. */
-enum error_class dev_take_agent(struct dev *dev, const char *pair, struct error *ret_error);
-enum error_class dev_take_app(struct dev *dev, const char *name, struct error *ret_error);
-/* The agents that the workflow of the file names are simulated, unless they are known. REJECT: the
- * file is not valid; the problems were printed. */
-enum error_class dev_take_workflow(struct dev *dev, const char *path, struct error *ret_error);
-/* NULL: there is none of that name. */
-struct dev_agent *dev_find_agent(struct dev *dev, struct text name);
+/* The agents that the files name, which are simulated if nothing else is known of them. */
+enum error_class dev_take_workflows(struct dev *dev, struct error *ret_error);
+
+/* leftovers.c: of other terminals and installations. */
+/* Reads the environment without what selects a broker, and names that in one warning. */
+enum error_class dev_load(struct cli *cli, struct error *ret_error);
+/* Likewise, silently; other settings are those for clients of the `reeve dev` that runs. */
+enum error_class dev_load_running(struct cli *cli, struct error *ret_error);
+/* Child processes must not inherit what was left out. Before any thread begins. */
+void dev_clean_environment(const struct cli *cli);
 
 /* state.c */
-/* Makes the folder, or takes over that of an earlier run. FATAL "DirectoryInUse": it runs. */
+/* Makes, checks and locks the directory. FATAL "DirectoryInUse": a `reeve dev` runs on it. REJECT
+ * "Config": it holds something else. */
 enum error_class dev_open_state(struct dev *dev, struct error *ret_error);
 void dev_close_state(struct dev *dev);
-/* Where another `reeve dev` keeps its state, by the same rules. */
-const char *dev_state_folder(const struct cli *cli);
-/* Adds what was kept in agents/ and apps/, and is not known. *ret_added: whether anything was. */
-enum error_class dev_take_kept(struct dev *dev, bool *ret_added, struct error *ret_error);
-/* Keeps an agent or an application for the running one, and for the next start. */
-enum error_class dev_keep(const char *folder, const char *kind, const char *name, const char *value,
-                          struct error *ret_error);
+const char *dev_state_directory(const struct cli *cli);
+/* Whether a `reeve dev` runs on it; *ret_pid 0: unknown. */
+bool dev_state_is_used(const char *directory, long *ret_pid);
+
+/* agents.c */
+/* NAME, NAME=sim, NAME=URL or NAME=kafka. REJECT "Usage". */
+enum error_class dev_agent_parse(const char *pair, struct dev_agent *ret_agent,
+                                 struct error *ret_error);
+/* NULL: there is none. */
+struct dev_agent *dev_find_agent(struct dev *dev, struct text name);
+/* The one that is there, or a new one, which is simulated. NULL: there are too many, or the name is
+ * not valid. */
+struct dev_agent *dev_add_agent(struct dev *dev, struct text name, struct error *ret_error);
+/* Keeps the agent in the directory of a `reeve dev`, which takes note of it. */
+enum error_class dev_keep_agent(const char *directory, const struct dev_agent *agent,
+                                struct error *ret_error);
+/* Those that are kept, as they are; what flags said about an agent remains. */
+void dev_take_kept_agents(struct dev *dev);
+/* Starts agents that were added, and changes those whose file has changed. */
+void dev_check_agents(struct dev *dev);
+/* "simulated", a URL, or that it is the user's program. */
+const char *dev_agent_note(const struct dev_agent *agent);
 
 /* services.c */
 enum error_class dev_start_broker(struct dev *dev, struct error *ret_error);
-/* Makes the topics that are missing. Blocks. */
-enum error_class dev_make_topics(struct dev *dev, struct error *ret_error);
 enum error_class dev_start_services(struct dev *dev, struct error *ret_error);
-/* Unless it is started, or the user runs it. */
+/* Starts it, or again with what has changed, or ends it (DEV_AGENT_KAFKA). */
 enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struct error *ret_error);
-/* `reeve workflow deploy` of these files, as a task. */
-enum error_class dev_start_deploy(struct dev *dev, char *const paths[], int count,
-                                  struct error *ret_error);
+/* Deploys the files of which `chosen` is true, all if it is NULL. */
+enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error);
+/* New: the configuration that the services have. */
+enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
+                                    struct error *ret_error);
 
-/* watch.c */
-/* Before the files are read: what changes from here on is deployed again. */
-void dev_watch_begin(struct dev *dev);
-/* Called twice a second from the announcement on: what was added, and files that changed. */
-void dev_look(struct dev *dev);
-void dev_watch_free(struct dev_watch *watch);
+/* workflows.c */
+enum error_class dev_follow_workflows(struct dev *dev, struct error *ret_error);
+void dev_check_workflows(struct dev *dev);
+/* `reeve workflow deploy` has ended, after the announcement. */
+void dev_deployed(struct dev *dev);
+void dev_unfollow_workflows(struct dev *dev);
 
 /* announcement.c */
 /* For `reeve ... --config FILE` in another terminal; the console's address is known last. */
@@ -117,9 +140,9 @@ void dev_announce(struct dev *dev);
 /* The end of it, of a child that has failed. */
 void dev_show_log(struct dev *dev, const struct child *child);
 
-/* commands.c: the verbs next to `reeve dev` itself */
-int dev_env(struct cli *cli);
-int dev_add_agent(struct cli *cli);
-int dev_add_app(struct cli *cli);
+/* running.c */
+int dev_run_env(struct cli *cli);
+int dev_run_agent(struct cli *cli);
+int dev_run_app(struct cli *cli);
 
 #endif

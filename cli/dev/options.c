@@ -11,61 +11,18 @@
 
 enum { INSTANCES_MAX = 16 };
 
-struct dev_agent *dev_find_agent(struct dev *dev, struct text name)
+static enum error_class take_agents(struct dev *dev, struct error *ret_error)
 {
-    for (size_t i = 0; i < dev->agent_count; i++) {
-        if (text_equal(text_of(dev->agents[i].name), name))
-            return &dev->agents[i];
+    const char *pair;
+    for (size_t index = 0; (pair = cli_flag_next(dev->cli, "agent", &index)) != NULL;) {
+        struct dev_agent agent;
+        if (dev_agent_parse(pair, &agent, ret_error) != ERROR_OK)
+            return ERROR_REJECT;
+        struct dev_agent *added = dev_add_agent(dev, text_of(agent.name), ret_error);
+        if (added == NULL)
+            return ERROR_REJECT;
+        *added = agent;
     }
-    return NULL;
-}
-
-static struct dev_agent *add_agent(struct dev *dev, struct text name, struct error *ret_error)
-{
-    struct dev_agent *agent = dev_find_agent(dev, name);
-    if (agent != NULL)
-        return agent;
-    if (dev->agent_count == AGENTS_MAX || !name_valid_new(name)) {
-        error_set(ret_error, CODE_USAGE,
-                  "agent \"%.*s\": expected at most %d names of " NAME_NEW_EXPECTED, TEXT_ARG(name),
-                  AGENTS_MAX);
-        return NULL;
-    }
-    agent = &dev->agents[dev->agent_count++];
-    *agent = (struct dev_agent){.url = DEV_SIMULATED};
-    snprintf(agent->name, sizeof(agent->name), "%.*s", TEXT_ARG(name));
-    return agent;
-}
-
-static bool is_url(const char *url)
-{
-    return strcmp(url, DEV_SIMULATED) == 0 || strcmp(url, DEV_ON_KAFKA) == 0 ||
-           string_starts_with(url, "http://") || string_starts_with(url, "https://");
-}
-
-enum error_class dev_take_agent(struct dev *dev, const char *pair, struct error *ret_error)
-{
-    size_t size = strcspn(pair, "=");
-    const char *url = pair[size] == '=' ? pair + size + 1 : DEV_SIMULATED;
-    if (!is_url(url) || strlen(url) >= URL_SIZE)
-        return error_set(ret_error, CODE_USAGE,
-                         "agent %.100s: expected NAME, NAME=kafka, or NAME=URL with a URL such as "
-                         "http://127.0.0.1:8001",
-                         pair);
-    struct dev_agent *agent = add_agent(dev, (struct text){pair, (uint32_t)size}, ret_error);
-    if (agent == NULL)
-        return ERROR_REJECT;
-    snprintf(agent->url, sizeof(agent->url), "%s", url);
-    return ERROR_OK;
-}
-
-enum error_class dev_take_app(struct dev *dev, const char *name, struct error *ret_error)
-{
-    if (dev->app_count == APPS_MAX || !name_valid_new(text_of(name)))
-        return error_set(ret_error, CODE_USAGE,
-                         "application %.80s: expected at most %d names of " NAME_NEW_EXPECTED, name,
-                         APPS_MAX);
-    snprintf(dev->apps[dev->app_count++], sizeof(dev->apps[0]), "%s", name);
     return ERROR_OK;
 }
 
@@ -85,31 +42,35 @@ static char *example_order(const struct workflow *workflow)
     return order;
 }
 
-enum error_class dev_take_workflow(struct dev *dev, const char *path, struct error *ret_error)
+/* The agents that the workflows name; mistakes in the files are reported before anything starts. */
+enum error_class dev_take_workflows(struct dev *dev, struct error *ret_error)
 {
-    struct workflow_file file;
-    struct text names[WORKFLOW_FILE_AGENTS_MAX];
-    enum error_class class = workflow_file_read(path, &file, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    if (file.workflow == NULL) {
-        workflow_print_problems(dev->cli, NULL, path, &file.problems);
-        class = error_set(ret_error, CODE_BAD_WORKFLOW, "%.200s is not valid", path);
+    enum error_class class = ERROR_OK;
+    for (int i = 0; i < dev->cli->argument_count && class == ERROR_OK; i++) {
+        struct workflow_file file;
+        struct text names[WORKFLOW_FILE_AGENTS_MAX];
+        const char *path = dev->cli->arguments[i];
+        class = workflow_file_read(path, &file, ret_error);
+        if (class != ERROR_OK)
+            break;
+        if (file.workflow == NULL) {
+            workflow_print_problems(dev->cli, NULL, path, &file.problems);
+            class = error_set(ret_error, CODE_BAD_WORKFLOW, "%.200s is not valid", path);
+        }
+        size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
+        for (size_t n = 0; n < count && class == ERROR_OK; n++)
+            class = dev_add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
+        if (class == ERROR_OK && i == 0)
+            dev->example = example_order(file.workflow);
+        workflow_file_deinit(&file);
     }
-    size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
-    for (size_t n = 0; n < count && class == ERROR_OK; n++)
-        class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
-    if (class == ERROR_OK && dev->example == NULL)
-        dev->example = example_order(file.workflow);
-    workflow_file_deinit(&file);
     return class;
 }
 
 enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
 {
     const struct cli *cli = dev->cli;
-    const char *value;
-    enum error_class class = ERROR_OK;
+    const char *app;
     if (cli_flag_int(cli, "schedulers", 1, 1, INSTANCES_MAX, &dev->schedulers, ret_error) !=
             ERROR_OK ||
         cli_flag_int(cli, "supervisors", 1, 1, INSTANCES_MAX, &dev->supervisors, ret_error) !=
@@ -117,18 +78,14 @@ enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
         topics_init(&dev->topics, config_string(cli->config, "topics.prefix"), ret_error) !=
             ERROR_OK)
         return ERROR_REJECT;
-    if (cli_flag_given(cli, "in-memory") && cli_flag_given(cli, "fresh"))
-        return error_set(ret_error, CODE_USAGE,
-                         "--in-memory keeps nothing that --fresh could delete: give one of them");
-    for (size_t at = 0; class == ERROR_OK && (value = cli_flag_next(cli, "app", &at)) != NULL;)
-        class = dev_take_app(dev, value, ret_error);
-    if (class == ERROR_OK && dev->app_count == 0)
-        class = dev_take_app(dev, "web", ret_error);
-    for (size_t at = 0; class == ERROR_OK && (value = cli_flag_next(cli, "agent", &at)) != NULL;)
-        class = dev_take_agent(dev, value, ret_error);
-    for (size_t i = 0; i < dev->agent_count; i++)
-        dev->agents[i].given = true;
-    for (int i = 0; i < cli->argument_count && class == ERROR_OK; i++)
-        class = dev_take_workflow(dev, cli->arguments[i], ret_error);
-    return class;
+    for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
+        if (dev->app_count == APPS_MAX || !name_valid_new(text_of(app)))
+            return error_set(ret_error, CODE_USAGE,
+                             "--app %.80s: expected at most %d names of " NAME_NEW_EXPECTED, app,
+                             APPS_MAX);
+        dev->apps[dev->app_count++] = app;
+    }
+    if (dev->app_count == 0)
+        dev->apps[dev->app_count++] = "web";
+    return take_agents(dev, ret_error);
 }

@@ -7,10 +7,6 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#define CONSOLE_PORT "8080"
-#define SUBMISSION_PORT "8070"
 
 /* ---- broker and topics ---- */
 
@@ -23,16 +19,13 @@ static void warn_of_difference(void *ctx, enum topics_finding finding, const cha
         cli_warn(dev->cli, CODE_TOPIC_DIFFERS, "%s", line);
 }
 
-enum error_class dev_make_topics(struct dev *dev, struct error *ret_error)
+static enum error_class make_topics(struct dev *dev, struct error *ret_error)
 {
     const struct config *config = dev->cli->config;
     const char *agents[AGENTS_MAX];
-    const char *apps[APPS_MAX];
     struct cluster_kafka_options kafka;
     for (size_t i = 0; i < dev->agent_count; i++)
         agents[i] = dev->agents[i].name;
-    for (size_t i = 0; i < dev->app_count; i++)
-        apps[i] = dev->apps[i];
     struct topics_plan plan = {
         .kafka = &kafka.options,
         .topics = &dev->topics,
@@ -40,7 +33,7 @@ enum error_class dev_make_topics(struct dev *dev, struct error *ret_error)
         .replication_factor = (int32_t)config_int(config, "replication.factor"),
         .agents = agents,
         .agent_count = dev->agent_count,
-        .apps = apps,
+        .apps = dev->apps,
         .app_count = dev->app_count,
     };
     enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
@@ -49,23 +42,23 @@ enum error_class dev_make_topics(struct dev *dev, struct error *ret_error)
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
 }
 
-/* In the broker's thread. */
-static void report(void *ctx, const char *line)
+static void on_report(void *ctx, const char *line)
 {
     const struct dev *dev = ctx;
-    fprintf(dev->cli->err, "reeve: %s; --fresh starts with empty topics\n", line);
+    fprintf(dev->cli->err, "reeve: %s\n", line);
 }
 
-static enum error_class start_embedded(struct dev *dev, struct error *ret_error)
+static enum error_class embed(struct dev *dev, struct error *ret_error)
 {
-    char folder[PATH_MAX + 32];
-    struct embedded_options options = {.port = EMBEDDED_PORT, .report = report, .ctx = dev};
-    enum error_class class = ERROR_OK;
-    if (!dev->directory_is_temporary) {
-        snprintf(folder, sizeof(folder), "%s/broker", dev->directory);
-        options.directory = folder;
-        class = files_make_dirs(folder, ret_error);
-    }
+    char directory[PATH_MAX + 16];
+    struct embedded_options options = {.directory = dev->directory_is_temporary ? NULL : directory,
+                                       .port = dev->last_broker_port != 0 ? dev->last_broker_port
+                                                                          : EMBEDDED_PORT,
+                                       .report = on_report,
+                                       .ctx = dev};
+    snprintf(directory, sizeof(directory), "%s/broker", dev->directory);
+    enum error_class class =
+        options.directory != NULL ? files_make_dirs(directory, ret_error) : ERROR_OK;
     if (class == ERROR_OK)
         class = embedded_new(&options, &dev->embedded, ret_error);
     if (class == ERROR_OK)
@@ -79,8 +72,8 @@ enum error_class dev_start_broker(struct dev *dev, struct error *ret_error)
     if (config_is_set(dev->cli->config, "kafka.bootstrap.servers"))
         dev->bootstrap = config_string(dev->cli->config, "kafka.bootstrap.servers");
     else
-        class = start_embedded(dev, ret_error);
-    return class == ERROR_OK ? dev_make_topics(dev, ret_error) : class;
+        class = embed(dev, ret_error);
+    return class == ERROR_OK ? make_topics(dev, ret_error) : class;
 }
 
 /* ---- child processes ---- */
@@ -112,30 +105,53 @@ static void add_set(struct command_line *line, const char *name, const char *val
     add_word(line, "%s=%s", name, value);
 }
 
+static void free_line(struct command_line *line)
+{
+    for (size_t i = 0; i < line->count; i++)
+        free(line->arguments[i]);
+    line->count = 0;
+}
+
+/* Flags are stronger than all else that a child reads. */
 static void add_common(struct dev *dev, struct command_line *line)
 {
     const struct cli *cli = dev->cli;
     for (int i = 0; i < cli->config_flag_count; i++)
         add_word(line, "%s", cli->config_flags[i]);
-    if (dev->embedded == NULL)
-        return;
     add_set(line, "kafka.bootstrap.servers", dev->bootstrap);
 }
 
-/* Steals the words of the line. */
-static enum error_class start_line(struct dev *dev, const char *name, struct command_line *line,
-                                   struct child **ret_child, struct error *ret_error)
+enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
+                                    struct error *ret_error)
+{
+    struct command_line line = {0};
+    struct config *config = config_new(&settings_schema);
+    add_common(dev, &line);
+    enum error_class class =
+        config_load(config, (int)line.count, line.arguments, dev->cli->environment, ret_error);
+    free_line(&line);
+    if (class == ERROR_OK)
+        *ret_config = config;
+    else
+        config_free(config);
+    return class;
+}
+
+/* Steals the words of `line`. */
+static enum error_class start_line(struct dev *dev, struct command_line *line,
+                                   const struct child_options *what, struct child **ret_child,
+                                   struct error *ret_error)
 {
     char directory[PATH_MAX + 128];
-    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
+    struct child_options options = *what;
+    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, what->name);
+    options.directory = directory;
+    options.arguments = line->arguments;
+    options.to_stderr = cli_flag_given(dev->cli, "logs");
     enum error_class class = files_make_dirs(directory, ret_error);
-    if (class == ERROR_OK && *ret_child != NULL)
-        child_replace(*ret_child, line->arguments);
-    else if (class == ERROR_OK)
-        class = children_start(dev->children, name, directory, line->arguments,
-                               cli_flag_given(dev->cli, "logs"), ret_child, ret_error);
-    for (size_t i = 0; i < line->count; i++)
-        free(line->arguments[i]);
+    if (class == ERROR_OK)
+        class = children_start(dev->children, &options, ret_child, ret_error);
+    free_line(line);
     return class;
 }
 
@@ -173,46 +189,67 @@ static void add_console(const struct dev *dev, struct command_line *line)
     add_word(line, "submission.console.url=%s/console", root);
 }
 
-/* People have these two in their bookmarks and scripts. */
-static void add_port(const struct dev *dev, const char *service, struct command_line *line)
+/* All but what is about an agent. *ret_keeps_port: the user did not choose its port. */
+static void add_service(struct dev *dev, const char *service, const char *name,
+                        struct command_line *line, bool *ret_keeps_port)
 {
+    const struct config *config = dev->cli->config;
     bool is_console = strcmp(service, "console") == 0;
-    if (is_console && config_is_set(dev->cli->config, "http.port"))
-        return;
-    add_set(line, "http.port",
-            is_console                           ? CONSOLE_PORT
-            : strcmp(service, "submission") == 0 ? SUBMISSION_PORT
-                                                 : "0");
-    add_set(line, "http.port.fallback", "true");
+    bool is_submission = strcmp(service, "submission") == 0;
+    *ret_keeps_port = !is_console || !config_is_set(config, "http.port");
+    add_word(line, "run");
+    add_word(line, "%s", service);
+    add_common(dev, line);
+    add_word(line, "--set");
+    add_word(line, "data.dir=%s/%s", dev->directory, name);
+    if (*ret_keeps_port) {
+        add_word(line, "--set");
+        add_word(line, "http.port=%d",
+                 is_console      ? CONSOLE_PORT
+                 : is_submission ? SUBMISSION_PORT
+                                 : 0);
+        add_set(line, "http.port.fallback", "true");
+    }
+    if (is_console)
+        add_services(dev, line);
+    if (!config_is_set(config, "http.auth"))
+        add_set(line, "http.auth", "none"); /* on a loopback address, which is checked */
+    if (is_submission)
+        add_console(dev, line);
+    add_set(line, "instance.id", name);
 }
 
-/* `agent` NULL: another service. *ret_child not NULL: it gets these settings instead of its own. */
 static enum error_class start_service(struct dev *dev, const char *service, const char *name,
-                                      const struct dev_agent *agent, struct child **ret_child,
                                       struct error *ret_error)
 {
     struct command_line line = {0};
-    add_word(&line, "run");
-    add_word(&line, "%s", service);
-    add_common(dev, &line);
-    add_word(&line, "--set");
-    add_word(&line, "data.dir=%s/%s", dev->directory, name);
-    add_port(dev, service, &line);
-    if (strcmp(service, "console") == 0)
-        add_services(dev, &line);
-    if (!config_is_set(dev->cli->config, "http.auth"))
-        add_set(&line, "http.auth", "none"); /* on a loopback address, which is checked */
-    if (strcmp(service, "submission") == 0)
-        add_console(dev, &line);
-    add_set(&line, "instance.id", name);
-    if (agent != NULL) {
-        bool simulated = strcmp(agent->url, DEV_SIMULATED) == 0;
-        add_set(&line, "agent.name", agent->name);
-        add_set(&line, "agent.kind", simulated ? "sim" : "http");
-        if (!simulated)
-            add_set(&line, "agent.http.url", agent->url);
+    struct child *child;
+    struct child_options options = {.name = name};
+    add_service(dev, service, name, &line, &options.keeps_port);
+    return start_line(dev, &line, &options, &child, ret_error);
+}
+
+enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struct error *ret_error)
+{
+    char name[NAME_BYTES_MAX + 16];
+    struct command_line line = {0};
+    struct child_options options = {.name = name};
+    if (agent->kind == DEV_AGENT_KAFKA) {
+        if (agent->child != NULL)
+            child_replace(agent->child, NULL);
+        return ERROR_OK;
     }
-    return start_line(dev, name, &line, ret_child, ret_error);
+    snprintf(name, sizeof(name), "agent-%s", agent->name);
+    add_service(dev, "agent", name, &line, &options.keeps_port);
+    add_set(&line, "agent.name", agent->name);
+    add_set(&line, "agent.kind", agent->kind == DEV_AGENT_HTTP ? "http" : "sim");
+    if (agent->kind == DEV_AGENT_HTTP)
+        add_set(&line, "agent.http.url", agent->url);
+    if (agent->child == NULL)
+        return start_line(dev, &line, &options, &agent->child, ret_error);
+    child_replace(agent->child, line.arguments);
+    free_line(&line);
+    return ERROR_OK;
 }
 
 static enum error_class start_several(struct dev *dev, const char *service, int64_t count,
@@ -222,63 +259,38 @@ static enum error_class start_several(struct dev *dev, const char *service, int6
     for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
         char name[64];
         snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
-        class = start_service(dev, service, name, NULL, &(struct child *){NULL}, ret_error);
+        class = start_service(dev, service, name, ret_error);
     }
     return class;
 }
 
-static enum error_class start_one(struct dev *dev, const char *service, struct error *ret_error)
+/* A file that changed since it was deployed gets the next number: only so can a start on kept state
+ * deploy it. */
+enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error)
 {
-    return start_service(dev, service, service, NULL, &(struct child *){NULL}, ret_error);
-}
-
-enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struct error *ret_error)
-{
-    char name[NAME_BYTES_MAX + 16];
-    if (strcmp(agent->url, DEV_ON_KAFKA) == 0 || strcmp(agent->url, agent->started_with) == 0)
-        return ERROR_OK;
-    snprintf(name, sizeof(name), "agent-%s", agent->name);
-    snprintf(agent->started_with, sizeof(agent->started_with), "%s", agent->url);
-    return start_service(dev, "agent", name, agent, &agent->child, ret_error);
-}
-
-/* The one before it is over, and its log is no longer of interest. */
-static enum error_class end_deploy(struct dev *dev, struct error *ret_error)
-{
-    char log[PATH_MAX + 32];
-    struct child *child = NULL;
-    while ((child = children_next(dev->children, child)) != NULL &&
-           strcmp(child_name(child), "deploy") != 0)
-        ;
-    if (child != NULL && child_runs(child))
-        return error_set_as(ret_error, ERROR_RETRY, CODE_NOT_DEPLOYED,
-                            "another deployment runs: save the file again when it is over");
-    if (child != NULL)
-        children_remove(dev->children, child);
-    snprintf(log, sizeof(log), "%s/deploy/log", dev->directory);
-    unlink(log);
-    return ERROR_OK;
-}
-
-enum error_class dev_start_deploy(struct dev *dev, char *const paths[], int count,
-                                  struct error *ret_error)
-{
+    const struct cli *cli = dev->cli;
     struct command_line line = {0};
-    struct child *child = NULL;
-    enum error_class class = end_deploy(dev, ret_error);
-    if (count == 0 || class != ERROR_OK)
-        return class;
+    const struct child_options options = {.name = "deploy", .is_task = true};
+    if (cli->argument_count == 0)
+        return ERROR_OK;
     add_word(&line, "workflow");
     add_word(&line, "deploy");
     add_word(&line, "--next-version");
     add_word(&line, "--no-agent-check"); /* they start next */
-    for (int i = 0; i < count; i++)
-        add_word(&line, "%s", paths[i]);
     add_common(dev, &line);
-    class = start_line(dev, "deploy", &line, &child, ret_error);
-    if (class == ERROR_OK)
-        child_is_task(child);
-    return class;
+    if (!config_has_file(cli->config)) { /* else it reads the settings of a context */
+        add_word(&line, "--config");
+        add_word(&line, "/dev/null");
+    }
+    add_word(&line, "--");
+    for (int i = 0; i < cli->argument_count; i++)
+        if (chosen == NULL || chosen[i])
+            add_word(&line, "%s", cli->arguments[i]);
+    if (dev->deploy == NULL)
+        return start_line(dev, &line, &options, &dev->deploy, ret_error);
+    child_replace(dev->deploy, line.arguments);
+    free_line(&line);
+    return ERROR_OK;
 }
 
 static const char *path_of(const struct dev *dev, const char *key)
@@ -306,10 +318,9 @@ static enum error_class watch(const struct dev *dev, struct error *ret_error)
 
 enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
 {
-    enum error_class class =
-        dev_start_deploy(dev, dev->cli->arguments, dev->cli->argument_count, ret_error);
+    enum error_class class = dev_start_deploy(dev, NULL, ret_error);
     if (class == ERROR_OK)
-        class = start_one(dev, "submission", ret_error);
+        class = start_service(dev, "submission", "submission", ret_error);
     if (class == ERROR_OK)
         class = start_several(dev, "scheduler", dev->schedulers, ret_error);
     if (class == ERROR_OK)
@@ -317,6 +328,6 @@ enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
     for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++)
         class = dev_start_agent(dev, &dev->agents[i], ret_error);
     if (class == ERROR_OK)
-        class = start_one(dev, "console", ret_error);
+        class = start_service(dev, "console", "console", ret_error);
     return class == ERROR_OK ? watch(dev, ret_error) : class;
 }

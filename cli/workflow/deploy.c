@@ -45,6 +45,8 @@ int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct age
         workflow_deploy(session, file, !cli_flag_given(cli, "no-activate"), &result, &error) !=
             ERROR_OK)
         return cli_fail(cli, &error);
+    if (cli_flag_given(cli, "next-version") && string_starts_with(result, "already deployed"))
+        result = "unchanged";
     output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", file->workflow->name.data,
                                  (size_t)file->workflow->name.size, "version",
                                  (int)file->workflow->version, "result", result));

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/deployment.h"
+#include "cli/workflow/next_version.h"
 #include "cli/workflow/verbs.h"
 #include "platform/files.h"
 #include "replica/service/settings.h"
@@ -145,4 +146,29 @@ Test(cli_deploy, warns_once_of_what_agents_no_longer_get)
                      "order again, with lines, input and outputs, instead of what Input makes: "
                      "have its service read from those\n");
     cr_expect_str_eq(deploy(), "");
+}
+
+static uint32_t number_of(const char *text)
+{
+    struct error error = {0};
+    workflow_file_deinit(&file);
+    read_file(text);
+    cr_assert_eq(workflow_file_number(kit.session.cluster->workflows, &file, &error), ERROR_OK,
+                 "%s", error.message);
+    return file.workflow->version;
+}
+
+Test(cli_deploy, numbers_a_file_by_the_highest_version)
+{
+    define(GOOD);
+    session_kit_open(&kit, CLUSTER_FOLLOWS_WORKFLOWS);
+    const char *body = strstr(GOOD, "Steps");
+    char text[1024];
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 1\n%s", body);
+    cr_expect_eq(number_of(text), 3, "the same text but for the number");
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 1\n%s# changed\n", body);
+    cr_expect_eq(number_of(text), 4);
+    cr_expect(strstr(file.text, "Version: 4\n") != NULL, "%s", file.text);
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 9\n%s# changed\n", body);
+    cr_expect_eq(number_of(text), 9, "its own is higher");
 }
