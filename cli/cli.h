@@ -64,7 +64,7 @@ struct cli;
 enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
 
 struct cli_verb {
-    const char *name; /* NULL: the noun itself is the command */
+    const char *name; /* NULL: the noun itself is the command; the last one of its verbs */
     /* "FILE [ORDER...|-]": words in brackets may be left out, "..." stands for any number. NULL:
      * it takes none. */
     const char *arguments;

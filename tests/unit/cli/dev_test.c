@@ -45,7 +45,7 @@ Test(cli_dev, refuses_what_is_not_an_agent)
     refuse("a=ftp://x", "expected NAME, NAME=kafka, or NAME=URL");
     memset(longest + strlen(longest), 'x', AGENT_URL_BYTES_MAX - strlen("http://"));
     expect(longest, "a", DEV_AGENT_HTTP, longest + strlen("a="));
-    strcat(longest, "x");
+    longest[strlen(longest)] = 'x'; /* the rest is zeros */
     refuse(longest, "at most 500 bytes");
 }
 
