@@ -47,8 +47,7 @@ class ReeveBroker:
 class EmbeddedBrokerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        fetched = subprocess.run([paths.KAFKA, "fetch"], capture_output=True, text=True, check=True)
-        cls.jars = fetched.stdout.strip()
+        subprocess.run([paths.KAFKA, "fetch"], capture_output=True, check=True)
 
     def setUp(self):
         folder = pathlib.Path(paths.new_folder("embedded"))
@@ -74,8 +73,8 @@ class EmbeddedBrokerTest(unittest.TestCase):
         return AdminClient({"bootstrap.servers": self.broker.bootstrap})
 
     def create(self, *topics, **config):
-        made = self.admin().create_topics(
-            [NewTopic(topic, 3, 1, config=config) for topic in topics])
+        admin = self.admin()  # its results end with it
+        made = admin.create_topics([NewTopic(topic, 3, 1, config=config) for topic in topics])
         for future in made.values():
             future.result(30)
 
