@@ -19,7 +19,7 @@
   select.addEventListener('change', async () => {
     const same = location.href.replace(here.href, new URL(`../${select.value}/`, here).href);
     const there = await fetch(same, { method: 'HEAD' }).catch(() => null);
-    location.href = there?.ok ? same : new URL(`../${select.value}/README.html`, here).href;
+    location.href = there?.ok ? same : new URL(`../${select.value}/index.html`, here).href;
   });
   document.querySelector('.navbar .container, .navbar').append(select);
 })();

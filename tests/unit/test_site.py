@@ -53,14 +53,14 @@ class SiteTest(unittest.TestCase):
     def test_it_names_its_versions_the_newest_first(self):
         self.assertEqual(json.loads((self.site / "versions.json").read_text()),
                          ["v0.2.0", "v0.1.0"])
-        self.assertIn("url=v0.2.0/README.html", (self.site / "index.html").read_text())
+        self.assertIn("url=v0.2.0/index.html", (self.site / "index.html").read_text())
 
     def test_pages_load_nothing_from_elsewhere(self):
         for page in (self.site / "v0.2.0").rglob("*.html"):
             self.assertEqual(FROM_ELSEWHERE.findall(page.read_text(encoding="utf-8")), [], page)
 
     def test_the_drawing_is_a_picture(self):
-        page = (self.site / "v0.2.0/README.html").read_text(encoding="utf-8")
+        page = (self.site / "v0.2.0/index.html").read_text(encoding="utf-8")
         self.assertIn('src="docs/images/flow.svg"', page)
         self.assertNotIn("flowchart LR", page)
         self.assertTrue((self.site / "v0.2.0/docs/images/flow.svg").exists())
