@@ -169,7 +169,7 @@ class EmbeddedBrokerTest(unittest.TestCase):
         admin.delete_topics(["changing"])["changing"].result(30)
         self.assertNotIn("changing", admin.list_topics().topics)
 
-    def test_a_full_partition_says_so_and_loses_nothing(self):
+    def test_a_full_partition_refuses_and_loses_nothing(self):
         self.broker.stop()
         self.broker.arguments = ("--partition-mb", "1")
         self.broker.start()

@@ -13,7 +13,8 @@ import unittest
 import yaml
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
-FROM_ELSEWHERE = re.compile(r'<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
+FROM_ELSEWHERE = re.compile(
+    r'<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
 
 
 def pages_of(nav):
