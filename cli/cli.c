@@ -234,6 +234,15 @@ static void set_log_level(const struct cli *cli)
     log_set_level(level);
 }
 
+static enum error_class load_environment(struct cli *cli, struct error *ret_error)
+{
+    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
+    if (cli->verb->load != NULL)
+        return cli->verb->load(cli, ret_error);
+    enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
+    return class == ERROR_OK && takes_context ? context_apply(cli, ret_error) : class;
+}
+
 /* Everything after the verb. */
 static int parse(struct cli *cli, int argc, char **argv)
 {
@@ -257,10 +266,7 @@ static int parse(struct cli *cli, int argc, char **argv)
         }
     }
     struct error error = {0};
-    bool takes_context = cli->verb->settings == CLI_SETTINGS_OF_CLI && !cli->verb->without_context;
-    if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
-        (takes_context && context_apply(cli, &error) != ERROR_OK) ||
-        config_finish(cli->config, &error) != ERROR_OK)
+    if (load_environment(cli, &error) != ERROR_OK || config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (config_hint(cli->config) != NULL)
         cli_warn(cli, CODE_UNKNOWN_VARIABLE, "%s", config_hint(cli->config));
@@ -306,6 +312,7 @@ static int run_verb(struct cli *cli, int argc, char **argv)
         code = cli->verb->run(cli);
     if (fflush(cli->out) != 0 && code == EXIT_CODE_OK)
         code = EXIT_CODE_INTERNAL;
+    free(cli->own_environment);
     free(cli->config_flags);
     free(cli->given);
     free(cli->arguments);

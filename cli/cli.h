@@ -64,7 +64,7 @@ struct cli;
 enum cli_settings { CLI_SETTINGS_OF_CLI, CLI_SETTINGS_ALL, CLI_SETTINGS_NONE };
 
 struct cli_verb {
-    const char *name; /* NULL: the noun itself is the command */
+    const char *name; /* NULL: the noun itself is the command; the last one of its verbs */
     /* "FILE [ORDER...|-]": words in brackets may be left out, "..." stands for any number. NULL:
      * it takes none. */
     const char *arguments;
@@ -74,7 +74,10 @@ struct cli_verb {
     enum cli_settings settings;
     bool raw;   /* arguments go to the verb as they are; only a leading --help is parsed */
     bool plain; /* it does not take --output */
-    bool without_context;        /* it reads no settings of contexts */
+    bool without_context; /* it reads no settings of contexts */
+    /* Takes the place of reading the environment and the context, after the flags and before files;
+     * it may replace `environment` by `own_environment`. NULL: the ordinary way. */
+    enum error_class (*load)(struct cli *cli, struct error *ret_error);
     int (*run)(struct cli *cli); /* an exit code */
     const void *of;      /* what `run` is about, where one function runs several verbs; see there */
     const char *choices; /* of the first argument, "a|b|c"; NULL: it may be anything */
@@ -126,6 +129,7 @@ struct cli {
     char **config_flags; /* the configuration's flags as given, for processes that get the same */
     int config_flag_count;
     char *const *environment;
+    char **own_environment; /* of a verb that leaves something out; freed after it; or NULL */
     FILE *out;
     FILE *err;
 };

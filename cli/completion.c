@@ -205,7 +205,8 @@ static void complete(struct line *line)
         return;
     if (line->count == 2 && noun->verbs[0].name != NULL) {
         offer_verbs(line, noun);
-        return;
+        if (cli_find_verb(noun, NULL) == NULL)
+            return;
     }
     line->verb = cli_find_verb(noun, line->words[1]);
     if (line->verb == NULL)

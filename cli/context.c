@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_MAX_BYTES = 64, FILE_BYTES_MAX = 64 * 1024 };
+enum { NAME_MAX_BYTES = CONTEXT_NAME_SIZE - 1, FILE_BYTES_MAX = 64 * 1024 };
 #define SUFFIX ".properties"
 
 /* ---- where they are ---- */
@@ -106,6 +106,23 @@ enum error_class context_apply(struct cli *cli, struct error *ret_error)
         return no_such(name, ret_error);
     config_set_file(cli->config, path);
     return ERROR_OK;
+}
+
+bool context_sets(struct cli *cli, const char *key, char *ret_name)
+{
+    char chosen[CONTEXT_NAME_SIZE];
+    char path[PATH_MAX];
+    struct error error;
+    struct config *config = config_new(&settings_schema);
+    snprintf(chosen, sizeof(chosen), "%s", config_text(cli->config, "context"));
+    if (chosen[0] == '\0')
+        read_choice(cli, chosen);
+    bool sets = is_name(chosen) && settings_file(cli, chosen, path) &&
+                config_load_file(config, path, &error) == ERROR_OK && config_is_set(config, key);
+    config_free(config);
+    if (sets)
+        memcpy(ret_name, chosen, sizeof(chosen));
+    return sets;
 }
 
 const char *context_name(const struct cli *cli)

@@ -8,9 +8,14 @@
 
 #include "cli/cli.h"
 
+enum { CONTEXT_NAME_SIZE = 65 };
+
 /* Before config_finish(): has it read the file of the context in effect, if there is one. REJECT,
  * code Config: there is no such context. */
 enum error_class context_apply(struct cli *cli, struct error *ret_error);
+/* Whether the context that other commands read sets `key`; its name (at least CONTEXT_NAME_SIZE).
+ * Before config_finish(), after the environment was read. */
+bool context_sets(struct cli *cli, const char *key, char *ret_name);
 /* The name of the context in effect, "" for none. Borrowed. */
 const char *context_name(const struct cli *cli);
 

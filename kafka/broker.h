@@ -31,7 +31,7 @@ struct broker_record {
     const char *topic;
     int32_t partition;
     int64_t offset;
-    int64_t timestamp; /* append time (ms); embedded: the producer's time */
+    int64_t timestamp; /* append time (ms) */
     struct text key;
     struct text value; /* .data NULL: a tombstone */
     struct broker_header headers[BROKER_HEADERS_MAX];
@@ -54,7 +54,7 @@ enum broker_producer { BROKER_PRODUCER_LOG, BROKER_PRODUCER_EFFECTS, BROKER_PROD
 typedef void (*broker_appended)(void *ctx, uint64_t token, int64_t offset,
                                 const struct error *error);
 /* Inside a `done` only: when that record was appended (ms), by the clock of the partition's leader.
- * 0: unknown, because the append failed, the topic has CreateTime, or the broker is embedded. */
+ * 0: unknown, because the append failed, or the topic has CreateTime. */
 int64_t broker_appended_at(const struct broker *broker);
 
 /* By murmur2 of the key over the topic's partitions, like Java clients. */
@@ -180,7 +180,7 @@ struct broker_member {
 typedef void (*broker_members_done)(void *ctx, const struct broker_member *members, uint32_t count,
                                     const struct error *error);
 /* One query at a time for each `ctx`: another one meanwhile does nothing. False: this broker cannot
- * list members (embedded); `done` is not called. */
+ * list members; `done` is not called. */
 bool broker_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 /* Leaves the group and frees it; calls `left` once the broker has confirmed, or after 2 s. No other
  * callback comes after this call. */
@@ -209,7 +209,7 @@ void broker_watch(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx);
 /* Borrowed until broker_free; NULL while unknown. Blocks like the above. */
 const char *broker_cluster_id(struct broker *broker, int timeout_ms);
-/* False: append times are not real (embedded), so that clocks cannot be checked. */
+/* False: there are no append times, so that clocks cannot be checked. */
 bool broker_has_append_time(const struct broker *broker);
 /* True while at least one broker connection is up (for /readyz and logs). */
 bool broker_connected(const struct broker *broker);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker interface over librdkafka 2.0: real clusters, and its mock cluster (embedded.h).
+/* The broker interface over librdkafka 2.0: of any cluster.
  *
  * Handles: one producer each for LOG and EFFECTS, one consumer that only assigns for all readers,
  * one consumer for each group membership. Their queues signal eventfds of the loop; of reeve's code
@@ -49,7 +49,6 @@ struct kafka_client_options {
     uint32_t append_queue_records; /* not yet acknowledged, per producer: 500000 */
     uint32_t events_per_turn;      /* of one handle in one turn of the loop: 2000 */
     uint32_t unknown_topic_ms;     /* until a missing topic counts as missing: 3000 */
-    bool embedded;                 /* the brokers are librdkafka's mock cluster */
     /* For reeve_kafka_client_*, until broker_free; NULL: none. The label `client` tells the clients
      * of one process apart. */
     struct metrics *metrics;

@@ -10,8 +10,6 @@
 
 enum {
     SESSION_MS = 6000,
-    EMBEDDED_SESSION_MS_MIN =
-        3500, /* at 3000 or less, the first join of the mock cluster never ends */
     MAX_POLL_MS = 60000,
     READ_QUEUE_BYTES = 4 * 1024 * 1024,
     APPEND_QUEUE_RECORDS = 500000,
@@ -56,13 +54,10 @@ void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_op
     kafka->own_linger = sets_linger(kafka);
     kafka->oauth = options->oauth;
     kafka->client_id = copy(options->client_id != NULL ? options->client_id : "reeve");
-    if (options->group_instance_id != NULL && !options->embedded)
+    if (options->group_instance_id != NULL)
         kafka->group_instance_id = copy(options->group_instance_id);
-    kafka->embedded = options->embedded;
     kafka->session_timeout_ms =
         options->session_timeout_ms > 0 ? options->session_timeout_ms : SESSION_MS;
-    if (options->embedded && kafka->session_timeout_ms < EMBEDDED_SESSION_MS_MIN)
-        kafka->session_timeout_ms = EMBEDDED_SESSION_MS_MIN;
     kafka->max_poll_interval_ms =
         options->max_poll_interval_ms > 0 ? options->max_poll_interval_ms : MAX_POLL_MS;
     if (kafka->max_poll_interval_ms < kafka->session_timeout_ms)
@@ -118,9 +113,8 @@ static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "topic.metadata.refresh.fast.interval.ms", "100");
     kafka_conf_set(conf, "linger.ms", "0");
     kafka_conf_set(conf, "compression.codec", "lz4");
-    /* A fetch that waits at the end of some partitions also delays the broker's other partitions.
-     * An empty fetch of the mock cluster always waits for the full time. */
-    kafka_conf_set(conf, "fetch.wait.max.ms", kafka->embedded ? "10" : "50");
+    /* A fetch that waits at the end of some partitions delays the broker's other ones. */
+    kafka_conf_set(conf, "fetch.wait.max.ms", "50");
     kafka_conf_set(conf, "fetch.error.backoff.ms", "50");
     kafka_conf_set(conf, "check.crcs", "true");
     if (kafka->stats != NULL)

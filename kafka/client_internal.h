@@ -409,7 +409,6 @@ struct kafka_client {
     uint32_t append_queue_records;
     uint32_t events_per_turn;
     uint32_t unknown_topic_ms;
-    bool embedded;
     bool closing;
     bool own_linger; /* the user says how long records wait: there is no batched client */
     struct kafka_health health;

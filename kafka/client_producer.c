@@ -100,13 +100,11 @@ static void fail(struct kafka_producer *producer)
     loop_defer(producer->kafka->loop, &producer->renew);
 }
 
-/* The mock cluster of the embedded broker acknowledges with an invented append time. */
-static int64_t append_time_of(const struct kafka_client *kafka, const rd_kafka_message_t *message)
+static int64_t append_time_of(const rd_kafka_message_t *message)
 {
     rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
     int64_t time_ms = rd_kafka_message_timestamp(message, &type);
-    return type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME && time_ms > 0 && !kafka->embedded ? time_ms
-                                                                                         : 0;
+    return type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME && time_ms > 0 ? time_ms : 0;
 }
 
 /* librdkafka counts a batch as persisted, without an offset, when a later one was accepted: the
@@ -135,8 +133,7 @@ static void on_delivery(struct kafka_handle *handle, const rd_kafka_message_t *m
             fail_without_offset(producer, append, message);
             return;
         }
-        answer(producer, &producer->sent, append, offset, append_time_of(producer->kafka, message),
-               &ok);
+        answer(producer, &producer->sent, append, offset, append_time_of(message), &ok);
         return;
     }
     if (message->err == RD_KAFKA_RESP_ERR__FATAL ||

@@ -259,7 +259,7 @@ void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
 static void wake_fetcher(struct kafka_reader *reader)
 {
     struct kafka_client *kafka = reader->kafka;
-    if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
+    if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4)
         return;
     reader->bytes_since_wake = 0;
     kafka_offsets(&kafka->base, reader->topic, reader->partition, NULL, NULL);

@@ -54,7 +54,7 @@ static const struct {
     {"metadata.broker.list", "set kafka.bootstrap.servers instead"},
     {"enable.sasl.oauthbearer.unsecure.jwt",
      "unsecured tokens are for tests; set kafka.sasl.oauthbearer.token.command"},
-    {"test.mock.num.brokers", "set embedded=true instead"},
+    {"test.mock.num.brokers", "start `reeve broker` instead"},
 };
 
 /* Where OAUTHBEARER tokens come from; kafka/oauth.h. */

@@ -123,10 +123,6 @@ static void check_brokers(struct doctor *doctor)
     struct topics topics;
     struct cluster_kafka_options kafka;
     const struct config *config = doctor->cli->config;
-    if (config_bool(config, "embedded")) {
-        say(doctor, "brokers", IS_OK, NULL, "an embedded one, which makes its topics itself");
-        return;
-    }
     int64_t wait_ms = config_ms(config, "start.timeout.ms");
     struct topics_plan plan = {.kafka = &kafka.options,
                                .topics = &topics,

@@ -9,13 +9,12 @@
 
 enum { LOG_TAIL = 2000, LOG_MAX = 64 << 20 };
 
-static const char *agent_note(const struct dev *dev, const char *name)
+static const char *note_of(struct dev *dev, const char *name)
 {
-    for (size_t i = 0; i < dev->agent_count; i++) {
-        if (strncmp(name, "agent-", 6) == 0 && strcmp(name + 6, dev->agents[i].name) == 0)
-            return dev->agents[i].url != NULL ? dev->agents[i].url : "simulated";
-    }
-    return "";
+    if (!string_starts_with(name, "agent-"))
+        return "";
+    const struct dev_agent *agent = dev_find_agent(dev, text_of(name + strlen("agent-")));
+    return agent != NULL ? dev_agent_note(agent) : "";
 }
 
 static const char *console_url(struct dev *dev)
@@ -33,10 +32,9 @@ enum error_class dev_write_client_config(struct dev *dev, struct error *ret_erro
     char content[1024];
     snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
     int size = snprintf(content, sizeof(content),
-                        "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\nembedded = %s\n"
+                        "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\n"
                         "console.url = %s\n",
-                        dev->bootstrap, dev->topics.prefix,
-                        dev->embedded != NULL ? "true" : "false", console_url(dev));
+                        dev->bootstrap, dev->topics.prefix, console_url(dev));
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 
@@ -53,26 +51,61 @@ static void announce_tokens(struct dev *dev)
             file[0] != '\0' ? file : "FILE, and start this with --http-tokens-file FILE");
 }
 
-void dev_announce(struct dev *dev)
+/* A command that finds this state also from another folder, unless it is in the usual place. */
+static void announce_environment(const struct dev *dev)
+{
+    char path[PATH_MAX];
+    FILE *out = dev->cli->out;
+    if (strcmp(dev->directory, DEV_DIRECTORY) == 0 || realpath(dev->directory, path) == NULL) {
+        fputs("In another terminal, in this folder:\n  eval \"$(reeve dev env)\"\n", out);
+        return;
+    }
+    fputs("In another terminal:\n  eval \"$(reeve dev env --data-dir ", out);
+    output_quoted(out, path);
+    fputs(")\"\n", out);
+}
+
+static void announce_kafka(const struct dev *dev)
 {
     FILE *out = dev->cli->out;
-    double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
-    fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
-            dev->embedded != NULL ? "  embedded: its records are lost when it stops" : "");
+    fprintf(out, "  %-20s %s", "kafka", dev->bootstrap);
+    if (dev->embedded != NULL && dev->directory_is_temporary)
+        fputs("          embedded, in memory: its records are lost when it stops", out);
+    else if (dev->embedded != NULL)
+        fprintf(out, "          embedded, kept in %s; --fresh starts with an empty one",
+                dev->directory);
+    fputc('\n', out);
+}
+
+static void announce_processes(struct dev *dev)
+{
+    FILE *out = dev->cli->out;
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
-        const char *note = agent_note(dev, child_name(child));
+        const char *note = note_of(dev, child_name(child));
         if (*child_url(child) != '\0')
             fprintf(out, "  %-20s %-23s pid %d%s%s\n", child_name(child), child_url(child),
                     (int)child_pid(child), *note != '\0' ? "  " : "", note);
     }
+    for (size_t i = 0; i < dev->agent_count; i++) {
+        const struct dev_agent *agent = &dev->agents[i];
+        if (agent->kind == DEV_AGENT_KAFKA)
+            fprintf(out, "  agent-%-14s %s.requests.%s  %s\n", agent->name, dev->topics.prefix,
+                    agent->name, dev_agent_note(agent));
+    }
+}
+
+void dev_announce(struct dev *dev)
+{
+    FILE *out = dev->cli->out;
+    double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
+    fprintf(out, "reeve dev is ready (%.1f s)\n", seconds);
+    announce_kafka(dev);
+    announce_processes(dev);
     fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
     if (dev->cli->argument_count == 0)
-        fprintf(out, "No workflow is deployed: `reeve dev FILE.yaml` deploys one and "
-                     "simulates its agents.\n");
-    fprintf(out,
-            "In another terminal:\n"
-            "  export REEVE_CONFIG=%s/client.properties\n",
-            dev->directory);
+        fprintf(out, "No workflow was named: `reeve dev FILE.yaml` deploys one and simulates its "
+                     "agents.\n");
+    announce_environment(dev);
     announce_tokens(dev);
     if (dev->example != NULL) {
         fputs("  echo ", out);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve broker`: the embedded broker in a process of its own, for trials without Kafka. */
 #include "cli/cli.h"
-#include "kafka/embedded.h"
-#include "kafka/topics/topics.h"
+#include "kafka/embedded/embedded.h"
 #include "platform/files.h"
 #include "platform/loop.h"
-
-enum { NAMES_MAX = 64 };
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
 {
@@ -15,32 +12,28 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     loop_stop(loop);
 }
 
-static size_t take_names(const struct cli *cli, const char *flag, const char *names[NAMES_MAX])
+static void on_report(void *ctx, const char *line)
 {
-    size_t count = 0;
-    size_t index = 0;
-    const char *name;
-    while (count < NAMES_MAX && (name = cli_flag_next(cli, flag, &index)) != NULL)
-        names[count++] = name;
-    return count;
+    struct cli *cli = ctx;
+    fprintf(cli->err, "reeve: %s\n", line);
 }
 
-static enum error_class make_topics(struct cli *cli, struct embedded *embedded,
+static enum error_class open_broker(struct cli *cli, struct embedded **ret_embedded,
                                     struct error *ret_error)
 {
-    struct topics topics;
-    const char *agents[NAMES_MAX];
-    const char *apps[NAMES_MAX];
-    struct topics_plan plan = {.topics = &topics,
-                               .partitions = (int32_t)config_int(cli->config, "partitions"),
-                               .replication_factor = 1,
-                               .agents = agents,
-                               .apps = apps};
-    plan.agent_count = take_names(cli, "agent", agents);
-    plan.app_count = take_names(cli, "app", apps);
-    enum error_class class =
-        topics_init(&topics, config_string(cli->config, "topics.prefix"), ret_error);
-    return class != ERROR_OK ? class : topics_embed(&plan, embedded, ret_error);
+    int64_t port = 0;
+    int64_t megabytes = 0;
+    struct embedded_options options = {
+        .directory = cli_flag_value(cli, "state"), .report = on_report, .ctx = cli};
+    enum error_class class = cli_flag_int(cli, "port", 0, 0, UINT16_MAX, &port, ret_error);
+    if (class == ERROR_OK)
+        class = cli_flag_int(cli, "partition-mb", EMBEDDED_PARTITION_BYTES_MAX >> 20, 1, INT32_MAX,
+                             &megabytes, ret_error);
+    if (class == ERROR_OK && options.directory != NULL)
+        class = files_make_dirs(options.directory, ret_error);
+    options.port = (int)port;
+    options.partition_bytes_max = (uint64_t)megabytes << 20;
+    return class == ERROR_OK ? embedded_new(&options, ret_embedded, ret_error) : class;
 }
 
 static int run(struct cli *cli)
@@ -53,9 +46,7 @@ static int run(struct cli *cli)
     if (class == ERROR_OK)
         class = loop_on_signals(loop, on_signal, NULL, &error);
     if (class == ERROR_OK)
-        class = embedded_new(&embedded, &error);
-    if (class == ERROR_OK)
-        class = make_topics(cli, embedded, &error);
+        class = open_broker(cli, &embedded, &error);
     if (class == ERROR_OK && file != NULL)
         class = files_write_atomic(file, text_of(embedded_bootstrap(embedded)), &error);
     if (class == ERROR_OK) {
@@ -69,16 +60,18 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    {"agent", "NAME", "Creates the requests topic of this agent; may be repeated."},
-    {"app", "NAME", "Creates the replies topic of this application; may be repeated."},
+    {"state", "DIR", "Keeps topics, records and offsets in DIR; without it they end with it."},
+    {"port", "PORT", "Listens there if that port is free, else on any; any by default."},
+    {"partition-mb", "N", "What a partition may hold before it accepts nothing more; 4096."},
     {"bootstrap-file", "FILE", "Writes the address of the broker to FILE once it listens."},
     {NULL, NULL, NULL}};
 
 static const struct cli_verb verbs[] = {
-    {.summary = "Runs the embedded broker until SIGTERM: in memory, on 127.0.0.1, for trials only.",
-     .examples = "reeve broker --agent stock --agent payment --agent carrier --app web\n"
-                 "# its clients\n"
-                 "reeve run scheduler --embedded --kafka-bootstrap-servers 127.0.0.1:PORT\n",
+    {.summary = "Runs the embedded broker until SIGTERM: one node on 127.0.0.1, for trials only.",
+     .examples = "reeve broker --port 9092\n"
+                 "# its topics and its clients, as on any Kafka\n"
+                 "reeve topics apply --kafka-bootstrap-servers 127.0.0.1:9092 --agent stock\n"
+                 "reeve run scheduler --kafka-bootstrap-servers 127.0.0.1:9092\n",
      .flags = flags,
      .plain = true,
      .run = run}};

@@ -2,6 +2,7 @@
 /* See child_processes.h. */
 #include "cli/dev/child_processes.h"
 
+#include "base/numbers.h"
 #include "platform/files.h"
 
 #include <assert.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#define LAST_PORT "last.port"
+
 enum { POLL_MS = 100, POLL_TIMEOUT_MS = 2000 };
 
 struct child {
@@ -22,11 +25,18 @@ struct child {
     struct children *children;
     char *name;
     char *directory;
+    char **arguments;        /* NULL: it was replaced by nothing */
     struct program *program; /* NULL: it has ended */
     pid_t pid;
+    bool to_stderr;
+    bool keeps_port;
     bool is_task;
+    bool replaced; /* it ends to be started with other arguments, or to stay ended */
     bool ready;
     bool polling;
+    int64_t started_ms;
+    int quick_ends; /* in succession */
+    struct loop_timer again;
     char url[128];
     char reason[200];
 };
@@ -42,6 +52,8 @@ struct children {
 };
 
 static void on_poll(void *ctx);
+static void on_again(void *ctx);
+static void start_now(struct child *child);
 
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
 {
@@ -52,9 +64,30 @@ struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
     return children;
 }
 
+static char **copy_arguments(char *const arguments[])
+{
+    char **copy = calloc(CHILD_ARGUMENTS_MAX + 1, sizeof(*copy));
+    assert(copy != NULL);
+    for (size_t i = 0; arguments[i] != NULL; i++) {
+        assert(i < CHILD_ARGUMENTS_MAX);
+        copy[i] = strdup(arguments[i]);
+        assert(copy[i] != NULL);
+    }
+    return copy;
+}
+
+static void free_arguments(char **arguments)
+{
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
+        free(arguments[i]);
+    free(arguments);
+}
+
 static void child_free(struct child *child)
 {
     program_free(child->program);
+    loop_timer_cancel(child->children->loop, &child->again);
+    free_arguments(child->arguments);
     free(child->name);
     free(child->directory);
     free(child);
@@ -105,10 +138,16 @@ static void on_end(void *ctx, const struct program_result *result)
         snprintf(child->reason, sizeof(child->reason), "was killed by signal %d", result->signal);
     else
         snprintf(child->reason, sizeof(child->reason), "ended, and it is not known how");
-    if (children->stopped == NULL)
+    if (children->stopped != NULL) {
+        if (!any_runs(children))
+            stopped(children);
+    } else if (child->replaced) {
+        child->replaced = false;
+        if (child->arguments != NULL)
+            start_now(child);
+    } else {
         children->ended(children->ctx, child, result->exit_code);
-    else if (!any_runs(children))
-        stopped(children);
+    }
 }
 
 static const struct program_ops program_ops = {.ended = on_end};
@@ -121,6 +160,7 @@ void children_stop(struct children *children, void (*done)(void *ctx))
     children->stopped = done;
     loop_timer_cancel(children->loop, &children->poll_timer);
     DL_FOREACH(children->list, child) {
+        loop_timer_cancel(children->loop, &child->again);
         if (child->program != NULL)
             program_stop(child->program);
     }
@@ -139,17 +179,60 @@ static int open_log(const char *directory, bool to_stderr)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
-static enum error_class start(struct child *child, char *const arguments[], bool to_stderr,
-                              struct error *ret_error)
+/* The port of the process before this one; 0: there was none. Services remove their http.port when
+ * they end. */
+static int last_port(const struct child *child)
+{
+    char path[PATH_MAX];
+    char *content = NULL;
+    size_t size = 0;
+    int64_t port = 0;
+    snprintf(path, sizeof(path), "%s/" LAST_PORT, child->directory);
+    if (!child->keeps_port || files_read(path, 16, &content, &size, NULL) != ERROR_OK)
+        return 0;
+    number_parse(text_of(content), 1, UINT16_MAX, &port);
+    free(content);
+    return (int)port;
+}
+
+static void keep_port(const struct child *child)
+{
+    char path[PATH_MAX];
+    const char *colon = strrchr(child->url, ':');
+    if (!child->keeps_port || colon == NULL)
+        return;
+    snprintf(path, sizeof(path), "%s/" LAST_PORT, child->directory);
+    files_write_atomic(path, text_of(colon + 1), NULL); /* without it the next port is another */
+}
+
+/* They must not be taken for what the next process writes. */
+static void remove_addresses(const struct child *child)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/http.port", child->directory);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/http.url", child->directory);
+    unlink(path);
+}
+
+static enum error_class start(struct child *child, struct error *ret_error)
 {
     struct error error;
-    char *argv[CHILD_ARGUMENTS_MAX + 2] = {(char[]){"reeve"}};
-    size_t count = 0;
-    for (; arguments[count] != NULL; count++) {
-        assert(count < CHILD_ARGUMENTS_MAX);
-        argv[count + 1] = arguments[count];
+    char set[] = "--set", port_set[32];
+    char *argv[CHILD_ARGUMENTS_MAX + 4] = {(char[]){"reeve"}};
+    size_t count = 1;
+    for (; child->arguments[count - 1] != NULL; count++) {
+        assert(count <= CHILD_ARGUMENTS_MAX);
+        argv[count] = child->arguments[count - 1];
     }
-    int log = open_log(child->directory, to_stderr);
+    int port = last_port(child);
+    remove_addresses(child);
+    if (port != 0) {
+        snprintf(port_set, sizeof(port_set), "http.port=%d", port);
+        argv[count++] = set;
+        argv[count++] = port_set; /* the last one counts */
+    }
+    int log = open_log(child->directory, child->to_stderr);
     if (log < 0)
         return error_set(ret_error, CODE_NO_LOG, "cannot open the log of %s in %s: %s", child->name,
                          child->directory, strerror(errno));
@@ -163,25 +246,28 @@ static enum error_class start(struct child *child, char *const arguments[], bool
         return error_set(ret_error, CODE_NO_PROCESS, "cannot start %s: %s", child->name,
                          error.message);
     child->pid = program_pid(child->program);
+    child->started_ms = clock_mono_ms(loop_clock(child->children->loop));
+    child->ready = false;
+    child->url[0] = '\0';
+    snprintf(child->reason, sizeof(child->reason), "starting");
     return ERROR_OK;
 }
 
-enum error_class children_start(struct children *children, const char *name, const char *directory,
-                                char *const arguments[], bool to_stderr, struct child **ret_child,
-                                struct error *ret_error)
+enum error_class children_start(struct children *children, const struct child_options *options,
+                                struct child **ret_child, struct error *ret_error)
 {
-    char port_file[PATH_MAX];
     struct child *child = calloc(1, sizeof(*child));
     assert(child != NULL && children->stopped == NULL);
-    child->children = children;
-    child->name = strdup(name);
-    child->directory = strdup(directory);
+    *child = (struct child){.children = children,
+                            .name = strdup(options->name),
+                            .directory = strdup(options->directory),
+                            .arguments = copy_arguments(options->arguments),
+                            .to_stderr = options->to_stderr,
+                            .keeps_port = options->keeps_port,
+                            .is_task = options->is_task};
     assert(child->name != NULL && child->directory != NULL);
-    snprintf(child->reason, sizeof(child->reason), "starting");
-    /* Of an earlier process: it must not be taken for the port of this one. */
-    snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
-    unlink(port_file);
-    enum error_class class = start(child, arguments, to_stderr, ret_error);
+    loop_timer_init(&child->again, on_again, child);
+    enum error_class class = start(child, ret_error);
     if (class != ERROR_OK) {
         child_free(child);
         return class;
@@ -191,9 +277,63 @@ enum error_class children_start(struct children *children, const char *name, con
     return ERROR_OK;
 }
 
-void child_is_task(struct child *child)
+/* ---- starting again ---- */
+
+static void start_now(struct child *child)
 {
-    child->is_task = true;
+    struct error error;
+    if (start(child, &error) == ERROR_OK)
+        return;
+    snprintf(child->reason, sizeof(child->reason), "%.190s", error.message);
+    child_start_again(child);
+}
+
+static void on_again(void *ctx)
+{
+    start_now(ctx);
+}
+
+int64_t child_again_ms(int quick_ends)
+{
+    int64_t delay_ms = CHILD_AGAIN_MS_MIN;
+    for (int i = 1; i < quick_ends && delay_ms < CHILD_AGAIN_MS_MAX; i++)
+        delay_ms *= 2;
+    return delay_ms < CHILD_AGAIN_MS_MAX ? delay_ms : CHILD_AGAIN_MS_MAX;
+}
+
+int64_t child_start_again(struct child *child)
+{
+    struct loop *loop = child->children->loop;
+    assert(child->program == NULL && child->arguments != NULL);
+    bool quick = clock_mono_ms(loop_clock(loop)) - child->started_ms < CHILD_STEADY_MS;
+    child->quick_ends = quick ? child->quick_ends + 1 : 1;
+    int64_t delay_ms = child_again_ms(child->quick_ends);
+    loop_timer_after(loop, &child->again, delay_ms);
+    return delay_ms;
+}
+
+void child_replace(struct child *child, char *const arguments[])
+{
+    free_arguments(child->arguments);
+    child->arguments = arguments != NULL ? copy_arguments(arguments) : NULL;
+    child->quick_ends = 0;
+    loop_timer_cancel(child->children->loop, &child->again);
+    if (child->program != NULL) {
+        child->replaced = true;
+        program_stop(child->program);
+    } else if (arguments != NULL) {
+        start_now(child);
+    }
+}
+
+bool child_is_task(const struct child *child)
+{
+    return child->is_task;
+}
+
+bool child_is_running(const struct child *child)
+{
+    return child->program != NULL;
 }
 
 /* ---- readiness ---- */
@@ -222,6 +362,7 @@ static bool find_url(struct child *child)
         return false;
     snprintf(child->url, sizeof(child->url), "%.*s", (int)strcspn(content, "\n"), content);
     free(content);
+    keep_port(child);
     return true;
 }
 
@@ -297,7 +438,7 @@ bool children_are_ready(const struct children *children)
 {
     const struct child *child;
     DL_FOREACH(children->list, child) {
-        if (!child->ready)
+        if (!child->ready && child->arguments != NULL)
             return false;
     }
     return true;

@@ -1,51 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of `reeve dev`: agents, applications, workflows, the directory. */
+/* The command line of `reeve dev`: agents, applications, workflows. */
 #include "base/heap_arena.h"
 #include "cli/dev/dev_internal.h"
 #include "cli/workflow/deployment.h"
 #include "cli/workflow/verbs.h"
-#include "platform/files.h"
 #include "workflow/shape_example.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
 enum { INSTANCES_MAX = 16 };
-
-static struct dev_agent *add_agent(struct dev *dev, struct text name, struct error *ret_error)
-{
-    for (size_t i = 0; i < dev->agent_count; i++) {
-        if (text_equal(text_of(dev->agents[i].name), name))
-            return &dev->agents[i];
-    }
-    if (dev->agent_count == AGENTS_MAX || !name_valid_new(name)) {
-        error_set(ret_error, CODE_USAGE,
-                  "agent \"%.*s\": expected at most %d names of " NAME_NEW_EXPECTED, TEXT_ARG(name),
-                  AGENTS_MAX);
-        return NULL;
-    }
-    struct dev_agent *agent = &dev->agents[dev->agent_count++];
-    snprintf(agent->name, sizeof(agent->name), "%.*s", TEXT_ARG(name));
-    return agent;
-}
 
 static enum error_class take_agents(struct dev *dev, struct error *ret_error)
 {
     const char *pair;
     for (size_t index = 0; (pair = cli_flag_next(dev->cli, "agent", &index)) != NULL;) {
-        size_t size = strcspn(pair, "=");
-        struct dev_agent *agent = add_agent(dev, (struct text){pair, (uint32_t)size}, ret_error);
-        if (agent == NULL)
+        struct dev_agent agent;
+        if (dev_agent_parse(pair, &agent, ret_error) != ERROR_OK)
             return ERROR_REJECT;
-        agent->url =
-            pair[size] == '=' && strcmp(pair + size + 1, "sim") != 0 ? pair + size + 1 : NULL;
-        if (agent->url != NULL && strncmp(agent->url, "http://", 7) != 0 &&
-            strncmp(agent->url, "https://", 8) != 0)
-            return error_set(ret_error, CODE_USAGE,
-                             "--agent %.100s: expected NAME, or NAME=URL with a URL such as "
-                             "http://127.0.0.1:8001",
-                             pair);
+        struct dev_agent *added = dev_add_agent(dev, text_of(agent.name), ret_error);
+        if (added == NULL)
+            return ERROR_REJECT;
+        *added = agent;
     }
     return ERROR_OK;
 }
@@ -67,7 +43,7 @@ static char *example_order(const struct workflow *workflow)
 }
 
 /* The agents that the workflows name; mistakes in the files are reported before anything starts. */
-static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
+enum error_class dev_take_workflows(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
     for (int i = 0; i < dev->cli->argument_count && class == ERROR_OK; i++) {
@@ -83,7 +59,7 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
         }
         size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
-            class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
+            class = dev_add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
         if (class == ERROR_OK && i == 0)
             dev->example = example_order(file.workflow);
         workflow_file_deinit(&file);
@@ -111,25 +87,5 @@ enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
     }
     if (dev->app_count == 0)
         dev->apps[dev->app_count++] = "web";
-    enum error_class class = take_agents(dev, ret_error);
-    return class == ERROR_OK ? take_workflows(dev, ret_error) : class;
-}
-
-enum error_class dev_make_directory(struct dev *dev, struct error *ret_error)
-{
-    const char *set = config_string(dev->cli->config, "data.dir");
-    const char *tmp = getenv("TMPDIR");
-    bool embedded = !config_is_set(dev->cli->config, "kafka.bootstrap.servers");
-    if (*set != '\0' || !embedded) {
-        snprintf(dev->directory, sizeof(dev->directory), "%s",
-                 *set != '\0' ? set : "reeve-data/dev");
-        return files_make_dirs(dev->directory, ret_error);
-    }
-    snprintf(dev->directory, sizeof(dev->directory), "%s/reeve-dev-XXXXXX",
-             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    if (mkdtemp(dev->directory) == NULL)
-        return error_set(ret_error, CODE_NO_DIRECTORY, "cannot make %.200s: %s", dev->directory,
-                         strerror(errno));
-    dev->directory_is_temporary = true;
-    return ERROR_OK;
+    return take_agents(dev, ret_error);
 }

@@ -8,8 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-enum { EMBEDDED_SESSION_MS = 3500 /* its rebalances last nearly as long: 3000 is too short */ };
-
 /* ---- broker and topics ---- */
 
 static void warn_of_difference(void *ctx, enum topics_finding finding, const char *topic,
@@ -38,23 +36,43 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
         .apps = dev->apps,
         .app_count = dev->app_count,
     };
-    if (dev->embedded != NULL)
-        return topics_embed(&plan, dev->embedded, ret_error);
     enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
+    if (class == ERROR_OK)
+        kafka.options.bootstrap_servers = dev->bootstrap;
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
+}
+
+static void on_report(void *ctx, const char *line)
+{
+    const struct dev *dev = ctx;
+    fprintf(dev->cli->err, "reeve: %s\n", line);
+}
+
+static enum error_class embed(struct dev *dev, struct error *ret_error)
+{
+    char directory[PATH_MAX + 16];
+    struct embedded_options options = {.directory = dev->directory_is_temporary ? NULL : directory,
+                                       .port = dev->last_broker_port != 0 ? dev->last_broker_port
+                                                                          : EMBEDDED_PORT,
+                                       .report = on_report,
+                                       .ctx = dev};
+    snprintf(directory, sizeof(directory), "%s/broker", dev->directory);
+    enum error_class class =
+        options.directory != NULL ? files_make_dirs(directory, ret_error) : ERROR_OK;
+    if (class == ERROR_OK)
+        class = embedded_new(&options, &dev->embedded, ret_error);
+    if (class == ERROR_OK)
+        dev->bootstrap = embedded_bootstrap(dev->embedded);
+    return class;
 }
 
 enum error_class dev_start_broker(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
-    if (dev->directory_is_temporary ||
-        !config_is_set(dev->cli->config, "kafka.bootstrap.servers")) {
-        class = embedded_new(&dev->embedded, ret_error);
-        if (class == ERROR_OK)
-            dev->bootstrap = embedded_bootstrap(dev->embedded);
-    } else {
+    if (config_is_set(dev->cli->config, "kafka.bootstrap.servers"))
         dev->bootstrap = config_string(dev->cli->config, "kafka.bootstrap.servers");
-    }
+    else
+        class = embed(dev, ret_error);
     return class == ERROR_OK ? make_topics(dev, ret_error) : class;
 }
 
@@ -87,32 +105,53 @@ static void add_set(struct command_line *line, const char *name, const char *val
     add_word(line, "%s=%s", name, value);
 }
 
+static void free_line(struct command_line *line)
+{
+    for (size_t i = 0; i < line->count; i++)
+        free(line->arguments[i]);
+    line->count = 0;
+}
+
+/* Flags are stronger than all else that a child reads. */
 static void add_common(struct dev *dev, struct command_line *line)
 {
     const struct cli *cli = dev->cli;
     for (int i = 0; i < cli->config_flag_count; i++)
         add_word(line, "%s", cli->config_flags[i]);
-    if (dev->embedded == NULL)
-        return;
     add_set(line, "kafka.bootstrap.servers", dev->bootstrap);
-    add_set(line, "embedded", "true");
-    if (!config_is_set(cli->config, "session.timeout.ms")) {
-        add_word(line, "--set");
-        add_word(line, "session.timeout.ms=%d", EMBEDDED_SESSION_MS);
-    }
 }
 
-static enum error_class start_line(struct dev *dev, const char *name, struct command_line *line,
-                                   struct child **ret_child, struct error *ret_error)
+enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
+                                    struct error *ret_error)
+{
+    struct command_line line = {0};
+    struct config *config = config_new(&settings_schema);
+    add_common(dev, &line);
+    enum error_class class =
+        config_load(config, (int)line.count, line.arguments, dev->cli->environment, ret_error);
+    free_line(&line);
+    if (class == ERROR_OK)
+        *ret_config = config;
+    else
+        config_free(config);
+    return class;
+}
+
+/* Steals the words of `line`. */
+static enum error_class start_line(struct dev *dev, struct command_line *line,
+                                   const struct child_options *what, struct child **ret_child,
+                                   struct error *ret_error)
 {
     char directory[PATH_MAX + 128];
-    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
+    struct child_options options = *what;
+    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, what->name);
+    options.directory = directory;
+    options.arguments = line->arguments;
+    options.to_stderr = cli_flag_given(dev->cli, "logs");
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
-        class = children_start(dev->children, name, directory, line->arguments,
-                               cli_flag_given(dev->cli, "logs"), ret_child, ret_error);
-    for (size_t i = 0; i < line->count; i++)
-        free(line->arguments[i]);
+        class = children_start(dev->children, &options, ret_child, ret_error);
+    free_line(line);
     return class;
 }
 
@@ -150,33 +189,67 @@ static void add_console(const struct dev *dev, struct command_line *line)
     add_word(line, "submission.console.url=%s/console", root);
 }
 
+/* All but what is about an agent. *ret_keeps_port: the user did not choose its port. */
+static void add_service(struct dev *dev, const char *service, const char *name,
+                        struct command_line *line, bool *ret_keeps_port)
+{
+    const struct config *config = dev->cli->config;
+    bool is_console = strcmp(service, "console") == 0;
+    bool is_submission = strcmp(service, "submission") == 0;
+    *ret_keeps_port = !is_console || !config_is_set(config, "http.port");
+    add_word(line, "run");
+    add_word(line, "%s", service);
+    add_common(dev, line);
+    add_word(line, "--set");
+    add_word(line, "data.dir=%s/%s", dev->directory, name);
+    if (*ret_keeps_port) {
+        add_word(line, "--set");
+        add_word(line, "http.port=%d",
+                 is_console      ? CONSOLE_PORT
+                 : is_submission ? SUBMISSION_PORT
+                                 : 0);
+        add_set(line, "http.port.fallback", "true");
+    }
+    if (is_console)
+        add_services(dev, line);
+    if (!config_is_set(config, "http.auth"))
+        add_set(line, "http.auth", "none"); /* on a loopback address, which is checked */
+    if (is_submission)
+        add_console(dev, line);
+    add_set(line, "instance.id", name);
+}
+
 static enum error_class start_service(struct dev *dev, const char *service, const char *name,
-                                      const struct dev_agent *agent, struct error *ret_error)
+                                      struct error *ret_error)
 {
     struct command_line line = {0};
     struct child *child;
-    bool has_port = strcmp(service, "console") == 0 && config_is_set(dev->cli->config, "http.port");
-    add_word(&line, "run");
-    add_word(&line, "%s", service);
-    add_common(dev, &line);
-    add_word(&line, "--set");
-    add_word(&line, "data.dir=%s/%s", dev->directory, name);
-    if (!has_port)
-        add_set(&line, "http.port", "0");
-    if (strcmp(service, "console") == 0)
-        add_services(dev, &line);
-    if (!config_is_set(dev->cli->config, "http.auth"))
-        add_set(&line, "http.auth", "none"); /* on a loopback address, which is checked */
-    if (strcmp(service, "submission") == 0)
-        add_console(dev, &line);
-    add_set(&line, "instance.id", name);
-    if (agent != NULL) {
-        add_set(&line, "agent.name", agent->name);
-        add_set(&line, "agent.kind", agent->url != NULL ? "http" : "sim");
+    struct child_options options = {.name = name};
+    add_service(dev, service, name, &line, &options.keeps_port);
+    return start_line(dev, &line, &options, &child, ret_error);
+}
+
+enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struct error *ret_error)
+{
+    char name[NAME_BYTES_MAX + 16];
+    struct command_line line = {0};
+    struct child_options options = {.name = name};
+    if (agent->kind == DEV_AGENT_KAFKA) {
+        if (agent->child != NULL)
+            child_replace(agent->child, NULL);
+        return ERROR_OK;
     }
-    if (agent != NULL && agent->url != NULL)
+    snprintf(name, sizeof(name), "agent-%s", agent->name);
+    add_service(dev, "agent", name, &line, &options.keeps_port);
+    add_set(&line, "agent.name", agent->name);
+    add_set(&line, "agent.kind", agent->kind == DEV_AGENT_HTTP ? "http" : "sim");
+    if (agent->kind == DEV_AGENT_HTTP)
         add_set(&line, "agent.http.url", agent->url);
-    return start_line(dev, name, &line, &child, ret_error);
+    if (agent->child == NULL)
+        return start_line(dev, &line, &options, &agent->child, ret_error);
+    child_replace(agent->child, line.arguments);
+    free_line(&line);
+    return ERROR_OK;
 }
 
 static enum error_class start_several(struct dev *dev, const char *service, int64_t count,
@@ -186,27 +259,38 @@ static enum error_class start_several(struct dev *dev, const char *service, int6
     for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
         char name[64];
         snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
-        class = start_service(dev, service, name, NULL, ret_error);
+        class = start_service(dev, service, name, ret_error);
     }
     return class;
 }
 
-static enum error_class start_deploy(struct dev *dev, struct error *ret_error)
+/* A file that changed since it was deployed gets the next number: only so can a start on kept state
+ * deploy it. */
+enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error)
 {
+    const struct cli *cli = dev->cli;
     struct command_line line = {0};
-    struct child *child = NULL;
-    if (dev->cli->argument_count == 0)
+    const struct child_options options = {.name = "deploy", .is_task = true};
+    if (cli->argument_count == 0)
         return ERROR_OK;
     add_word(&line, "workflow");
     add_word(&line, "deploy");
+    add_word(&line, "--next-version");
     add_word(&line, "--no-agent-check"); /* they start next */
-    for (int i = 0; i < dev->cli->argument_count; i++)
-        add_word(&line, "%s", dev->cli->arguments[i]);
     add_common(dev, &line);
-    enum error_class class = start_line(dev, "deploy", &line, &child, ret_error);
-    if (class == ERROR_OK)
-        child_is_task(child);
-    return class;
+    if (!config_has_file(cli->config)) { /* else it reads the settings of a context */
+        add_word(&line, "--config");
+        add_word(&line, "/dev/null");
+    }
+    add_word(&line, "--");
+    for (int i = 0; i < cli->argument_count; i++)
+        if (chosen == NULL || chosen[i])
+            add_word(&line, "%s", cli->arguments[i]);
+    if (dev->deploy == NULL)
+        return start_line(dev, &line, &options, &dev->deploy, ret_error);
+    child_replace(dev->deploy, line.arguments);
+    free_line(&line);
+    return ERROR_OK;
 }
 
 static const char *path_of(const struct dev *dev, const char *key)
@@ -234,19 +318,16 @@ static enum error_class watch(const struct dev *dev, struct error *ret_error)
 
 enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
 {
-    enum error_class class = start_deploy(dev, ret_error);
+    enum error_class class = dev_start_deploy(dev, NULL, ret_error);
     if (class == ERROR_OK)
-        class = start_service(dev, "submission", "submission", NULL, ret_error);
+        class = start_service(dev, "submission", "submission", ret_error);
     if (class == ERROR_OK)
         class = start_several(dev, "scheduler", dev->schedulers, ret_error);
     if (class == ERROR_OK)
         class = start_several(dev, "supervisor", dev->supervisors, ret_error);
-    for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++) {
-        char name[NAME_BYTES_MAX + 16];
-        snprintf(name, sizeof(name), "agent-%s", dev->agents[i].name);
-        class = start_service(dev, "agent", name, &dev->agents[i], ret_error);
-    }
+    for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++)
+        class = dev_start_agent(dev, &dev->agents[i], ret_error);
     if (class == ERROR_OK)
-        class = start_service(dev, "console", "console", NULL, ret_error);
+        class = start_service(dev, "console", "console", ret_error);
     return class == ERROR_OK ? watch(dev, ret_error) : class;
 }

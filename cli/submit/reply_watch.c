@@ -3,6 +3,7 @@
 #include "cli/submit/reply_watch.h"
 
 #include "platform/hash_table.h"
+#include "schemas/json/kafka_json.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -106,6 +107,24 @@ static bool is_repeated(struct awaited *order, const struct status_update *statu
     return repeated;
 }
 
+/* Avro, or JSON (replies.json), which begins with a brace. NULL: something else. */
+static const struct status_update *read_status(struct reply_watch *watch,
+                                               const struct broker_record *record,
+                                               struct record *decoded)
+{
+    bool json = record->value.size > 0 && record->value.data[0] == '{';
+    if (json)
+        return kafka_json_read_status(record->value, &watch->heap.arena, &decoded->status_update,
+                                      NULL) == ERROR_OK
+                   ? &decoded->status_update
+                   : NULL;
+    return codec_decode(watch->session->cluster->codec, record->value, true, &watch->heap.arena,
+                        decoded, NULL) == ERROR_OK &&
+                   decoded->kind == RECORD_STATUS_UPDATE
+               ? &decoded->status_update
+               : NULL;
+}
+
 static void on_record(void *ctx, const struct broker_record *record)
 {
     struct partition_reader *reader = ctx;
@@ -113,11 +132,9 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct record decoded;
     struct awaited *order = NULL;
     heap_arena_reset(&watch->heap);
-    if (codec_decode(watch->session->cluster->codec, record->value, true, &watch->heap.arena,
-                     &decoded, NULL) != ERROR_OK ||
-        decoded.kind != RECORD_STATUS_UPDATE)
+    const struct status_update *status = read_status(watch, record, &decoded);
+    if (status == NULL)
         return;
-    const struct status_update *status = &decoded.status_update;
     HASH_FIND(hh, watch->orders, status->order_id.data, status->order_id.size, order);
     if (order == NULL || order->ended || is_repeated(order, status))
         return;

@@ -2,6 +2,7 @@
 /* `reeve workflow deploy`: appends workflow files to the workflows topic. */
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
+#include "cli/workflow/next_version.h"
 #include "cli/workflow/verbs.h"
 #include "workflow/diff.h"
 
@@ -30,10 +31,13 @@ void workflow_warn_of_changes(struct cli *cli, const struct workflow *before,
 }
 
 int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct agent_check *agents,
-                        const struct workflow_file *file, struct output *output)
+                        struct workflow_file *file, struct output *output)
 {
     struct error error = {0};
     const char *result = "";
+    if (cli_flag_given(cli, "next-version") &&
+        workflow_file_number(session->cluster->workflows, file, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
     const struct workflow *before =
         workflow_deployment_before(session->cluster->workflows, file->workflow);
     /* The topics first: a deployed workflow without them would lose its requests. */
@@ -41,6 +45,8 @@ int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct age
         workflow_deploy(session, file, !cli_flag_given(cli, "no-activate"), &result, &error) !=
             ERROR_OK)
         return cli_fail(cli, &error);
+    if (cli_flag_given(cli, "next-version") && string_starts_with(result, "already deployed"))
+        result = "unchanged";
     output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", file->workflow->name.data,
                                  (size_t)file->workflow->name.size, "version",
                                  (int)file->workflow->version, "result", result));

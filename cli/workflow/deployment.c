@@ -191,12 +191,7 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
         if (broker_partition_count(session->cluster->broker, topic, METADATA_MS) > 0)
             continue;
         class = make_topic(session, agent, &why);
-        if (class != ERROR_OK && why.code == CODE_EMBEDDED)
-            error_set_as(ret_error, class, CODE_EMBEDDED,
-                         "agent %s has no topic of requests, and the embedded broker makes topics "
-                         "only when it starts: start `reeve dev` again, with this file",
-                         agent);
-        else if (class != ERROR_OK)
+        if (class != ERROR_OK)
             error_wrap(ret_error, &why,
                        "topic %s does not exist and cannot be created: %.200s; create it, then "
                        "deploy again",

@@ -19,7 +19,7 @@ struct agent_check;
 /* For tests: deploys one file that was read and compiled, with a row of `output` and the warnings.
  * The session follows workflows; the exit code. */
 int workflow_deploy_run(struct cli *cli, struct cli_session *session, struct agent_check *agents,
-                        const struct workflow_file *file, struct output *output);
+                        struct workflow_file *file, struct output *output);
 
 /* What follows for agents once new orders take `after` instead of `before` (NULL: of none). */
 void workflow_warn_of_changes(struct cli *cli, const struct workflow *before,

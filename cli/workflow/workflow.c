@@ -14,6 +14,9 @@ static const struct cli_flag lint_flags[] = {
 static const struct cli_flag deploy_flags[] = {
     {"no-activate", NULL,
      "New orders go on to take the version that they take now, until `activate`."},
+    {"next-version", NULL,
+     "A file whose text is not that of the highest deployed version gets the number after it, "
+     "unless its own is higher. For trying things out."},
     AGENT_CHECK_FLAG,
     {NULL, NULL, NULL},
 };

@@ -284,16 +284,6 @@ static void check_insync(struct topics_admin *admin)
 
 /* ---- apply and check ---- */
 
-static enum error_class refuse_embedded(const struct topics_plan *plan, struct error *ret_error)
-{
-    if (!plan->kafka->embedded)
-        return ERROR_OK;
-    return error_set_as(
-        ret_error, ERROR_REJECT, CODE_EMBEDDED,
-        "the embedded broker creates its topics when it starts: nothing to apply or "
-        "check");
-}
-
 static bool all_exist(const struct topics_admin *admin)
 {
     for (size_t i = 0; i < admin->spec_count; i++) {
@@ -360,9 +350,7 @@ enum error_class topics_apply(const struct topics_plan *plan, topics_report repo
 {
     struct topics_admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
     assert(plan->partitions > 0);
-    enum error_class class = refuse_embedded(plan, ret_error);
-    if (class == ERROR_OK)
-        class = open_admin(&admin, ret_error);
+    enum error_class class = open_admin(&admin, ret_error);
     if (class == ERROR_OK)
         class = apply(&admin, ret_error);
     close_admin(&admin);
@@ -400,9 +388,7 @@ enum error_class topics_create(const struct topics_plan *plan, struct error *ret
 {
     struct topics_admin admin = {.plan = plan};
     assert(plan->partitions > 0);
-    enum error_class class = refuse_embedded(plan, ret_error);
-    if (class == ERROR_OK)
-        class = open_admin(&admin, ret_error);
+    enum error_class class = open_admin(&admin, ret_error);
     if (class == ERROR_OK)
         class = create(&admin, ret_error);
     close_admin(&admin);
@@ -424,9 +410,7 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
                               struct error *ret_error)
 {
     struct topics_admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
-    enum error_class class = refuse_embedded(plan, ret_error);
-    if (class == ERROR_OK)
-        class = open_admin(&admin, ret_error);
+    enum error_class class = open_admin(&admin, ret_error);
     if (class == ERROR_OK)
         class = check(&admin, ret_error);
     close_admin(&admin);
@@ -474,7 +458,7 @@ enum error_class topics_check_start(const struct topics_plan *plan, struct error
     if (class == ERROR_OK) {
         list_essentials(&admin);
         check_shapes(&admin);
-        if (first[0] == '\0' && !plan->kafka->embedded)
+        if (first[0] == '\0')
             class = topics_admin_check_settings(&admin, false, &(size_t){0}, ret_error);
     }
     if (class == ERROR_RETRY) /* a caller that tries again does not spin */

@@ -62,8 +62,8 @@ enum rights_finding { RIGHTS_CREATED, RIGHTS_EXISTS, RIGHTS_MISSING, RIGHTS_FIND
 typedef void (*rights_report)(void *ctx, enum rights_finding finding,
                               const struct rights_rule *rule);
 
-/* Adds the rules that are missing; removes none. REJECT: embedded brokers, brokers without an
- * authorizer, a user who may not Alter the cluster. RETRY: the brokers do not answer. */
+/* Adds the rules that are missing; removes none. REJECT: brokers without an authorizer,
+ * a user who may not Alter the cluster. RETRY: the brokers do not answer. */
 enum error_class rights_apply(const struct rights_plan *plan, rights_report report, void *ctx,
                               struct error *ret_error);
 /* Only reports. The user must be allowed to Describe the cluster. */

@@ -39,9 +39,6 @@ static enum error_class fail(rd_kafka_resp_err_t code, const char *reason, struc
 static enum error_class open_granting(struct granting *granting, struct error *ret_error)
 {
     const struct rd_kafka_metadata *metadata = NULL;
-    if (granting->plan->kafka->embedded)
-        return error_set_as(ret_error, ERROR_REJECT, CODE_EMBEDDED,
-                            "the embedded broker has no access rules: nothing to apply or check");
     enum error_class class =
         rights_rules(granting->plan, &granting->rules, &granting->count, ret_error);
     if (class == ERROR_OK)

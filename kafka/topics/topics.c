@@ -229,16 +229,3 @@ struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submi
     *ret_count = count;
     return specs;
 }
-
-enum error_class topics_embed(const struct topics_plan *plan, struct embedded *embedded,
-                              struct error *ret_error)
-{
-    size_t count;
-    enum error_class class = ERROR_OK;
-    struct topics_spec *specs = topics_specs(plan, NULL, 0, &count);
-    for (size_t i = 0; i < count && class == ERROR_OK; i++)
-        class = embedded_topic(embedded, specs[i].name, specs[i].keyed ? plan->partitions : 1,
-                               ret_error);
-    free(specs);
-    return class;
-}

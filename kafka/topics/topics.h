@@ -17,7 +17,6 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "kafka/client.h"
-#include "kafka/embedded.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,10 +87,9 @@ typedef void (*topics_report)(void *ctx, enum topics_finding finding, const char
 
 /* Creates missing topics and corrects settings, also those of existing requests and replies topics
  * that are not in the plan. Never changes a number of partitions or replicas; reports these as
- * differences. OK even with differences; RETRY if the brokers do not answer; REJECT for embedded
- * brokers, whose host makes the topics. REJECT "WeakerDurability", before anything is changed:
- * min.insync.replicas would become lower, or a new topic would have fewer replicas than commands
- * has. `report` may be NULL. */
+ * differences. OK even with differences; RETRY if the brokers do not answer. REJECT
+ * "WeakerDurability", before anything is changed: min.insync.replicas would become lower, or a new
+ * topic would have fewer replicas than commands has. `report` may be NULL. */
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
 /* Creates the requests and replies topics of the plan that are missing, and changes no other topic.
@@ -106,10 +104,7 @@ enum error_class topics_delete(const struct kafka_client_options *kafka,
 /* Checks what a service needs before it starts: commands, events and (if this user may see it)
  * submissions exist, have the same number of partitions and the settings that nothing is lost or
  * misjudged without, and events keeps its records for ever. REJECT "Topics" with the first
- * difference, "Denied" without the right to see the settings. Embedded: no settings. */
+ * difference, "Denied" without the right to see the settings. */
 enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error);
-/* Makes the plan's topics in the embedded broker of this process. */
-enum error_class topics_embed(const struct topics_plan *plan, struct embedded *embedded,
-                              struct error *ret_error);
 
 #endif

@@ -337,7 +337,7 @@ static int open_socket(struct http_server *server, const struct addrinfo *info)
     return -1;
 }
 
-static enum error_class open_listener(struct http_server *server, int *ret_fd,
+static enum error_class open_listener(struct http_server *server, bool any_port, int *ret_fd,
                                       struct error *ret_error)
 {
     char port[8];
@@ -352,6 +352,10 @@ static enum error_class open_listener(struct http_server *server, int *ret_fd,
     int code = errno;
     freeaddrinfo(info);
     errno = code;
+    if (fd < 0 && any_port && server->port != 0) {
+        server->port = 0;
+        return open_listener(server, false, ret_fd, ret_error);
+    }
     if (fd < 0)
         return fail(ret_error, server, "listen on");
     *ret_fd = fd;
@@ -417,7 +421,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     loop_timer_init(&server->timer, run, server);
     loop_deferred_init(&server->deferred, run, server);
     http_connections_init(server, options);
-    enum error_class class = open_listener(server, &fd, ret_error);
+    enum error_class class = open_listener(server, options->any_port, &fd, ret_error);
     if (class == ERROR_OK)
         class = start_daemon(server, fd, ret_error);
     if (class != ERROR_OK) {

@@ -52,6 +52,7 @@ enum {
 struct http_server_options {
     const char *host;        /* an address; "" or NULL = 127.0.0.1 */
     uint16_t port;           /* 0 = the system chooses */
+    bool any_port;           /* it does as well where `port` is taken */
     struct metrics *metrics; /* borrowed; shown at /metrics; may be NULL */
     /* Answers /readyz: true, or false with a reason for operators. NULL = always ready. */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);

@@ -86,8 +86,6 @@ static enum error_class check_settings(struct cluster *cluster, int64_t deadline
     struct cluster_kafka_options kafka;
     struct error error = {0};
     const struct config *config = cluster->service->config;
-    if (config_bool(config, "embedded"))
-        return ERROR_OK;
     enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
     if (class != ERROR_OK)
         return class;

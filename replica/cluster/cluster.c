@@ -4,6 +4,7 @@
 #include "kafka/settings.h"
 #include "platform/logger.h"
 #include "replica/cluster/check.h"
+#include "replica/cluster/json_replies.h"
 #include "replica/cluster/side_topic.h"
 #include "replica/service/settings.h"
 
@@ -211,7 +212,6 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
                   .timeout_ms = config_ms(config, "kafka.sasl.oauthbearer.token.timeout.ms")},
         .client_id = config_string(config, "instance.id"),
         .session_timeout_ms = config_ms(config, "session.timeout.ms"),
-        .embedded = config_bool(config, "embedded"),
     };
     return ERROR_OK;
 }
@@ -276,6 +276,8 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
     loop_timer_init(&cluster->private->publish_timer, on_publish_timer, cluster);
     enum error_class class =
         topics_init(&cluster->topics, config_string(service->config, "topics.prefix"), ret_error);
+    if (class == ERROR_OK)
+        class = cluster_json_replies_begin(cluster, ret_error);
     if (class == ERROR_OK)
         class = cluster_check_topics(cluster, first && service->process != NULL, ret_error);
     if (class != ERROR_OK) {
@@ -342,13 +344,19 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
                                 void *ctx, uint64_t token, struct error *ret_error)
 {
     struct buffer *value = &cluster->private->value;
+    bool json = kind == RECORD_STATUS_UPDATE && cluster_reply_is_json(cluster, topic);
     value->size = 0;
-    codec_encode(cluster->codec, kind, record, value);
+    if (json)
+        cluster_status_json(record, value);
+    else
+        codec_encode(cluster->codec, kind, record, value);
     struct broker_append append = {.producer = producer,
                                    .topic = topic,
                                    .partition = partition_for(cluster, producer, partition, key),
                                    .key = key,
                                    .value = cluster_encoded(cluster),
+                                   .headers = json ? cluster_json_headers : NULL,
+                                   .header_count = json ? CLUSTER_JSON_HEADERS : 0,
                                    .batches = topic == cluster->topics.commands,
                                    .done = done,
                                    .ctx = ctx,

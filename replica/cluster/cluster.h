@@ -48,6 +48,8 @@ struct cluster {
     struct heap_arena scratch;       /* each callback resets it at its start */
     cluster_ready on_ready;
     void *ctx;
+    const char *const *json_replies; /* applications; the configuration's */
+    size_t json_reply_count;
     struct cluster_private *private;
 };
 

@@ -245,6 +245,7 @@ static enum error_class open_http(struct service_process *process, struct error 
     struct http_server_options options = {
         .host = config_string(process->context.config, "http.host"),
         .port = (uint16_t)config_int(process->context.config, "http.port"),
+        .any_port = config_bool(process->context.config, "http.port.fallback"),
         .metrics = process->context.metrics,
         .ready = is_ready,
         .degraded = is_degraded,

@@ -42,9 +42,6 @@ static const struct config_key keys[] = {
      "claim exp."},
     {"kafka.sasl.oauthbearer.token.timeout.ms", CONFIG_DURATION_MS, "10s", 100, 60000, "ms",
      NO_CHOICES, SETTINGS_ALL, "When a token command that has not ended is killed."},
-    {"embedded", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
-     "true: the brokers are the embedded ones of `reeve dev`, which keep records in memory and "
-     "have no append times. For trying reeve out and for tests."},
     {"topics.prefix", CONFIG_NAME, "orders", 1, 100, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
      "Prefix of all topic names: <prefix>.events and so on. Two prefixes are two separate "
      "installations on one cluster."},
@@ -103,6 +100,8 @@ static const struct config_key keys[] = {
      "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses a port. "
      "The service writes its port to <data.dir>/http.port, and the URL by which programs on this "
      "machine reach it to <data.dir>/http.url."},
+    {"http.port.fallback", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "true: where http.port is taken, the system chooses a port."},
     {"clock.skew.max.ms", CONFIG_DURATION_MS, "1000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
      "Largest error of any clock in the installation. A step times out this long after its "
@@ -243,6 +242,10 @@ static const struct config_key keys[] = {
      "deletes what is older. At least orders.retention.ms; a day more spares restating orders that "
      "are about to expire. All instances must be of a version that reads Statements. 0: the log is "
      "kept for ever."},
+    {"replies.json", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES,
+     SETTINGS_SCHEDULER | SETTINGS_SUBMISSION,
+     "Applications, separated by commas, that get their StatusUpdates as JSON and not as Avro, on "
+     "<prefix>.replies.<application>. The same on all instances."},
     {"events.trim.groups", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Consumer groups of the log, separated by commas, such as that of `reeve export events "
      "--group`. The scheduler deletes only what all of them have read; while one has no committed "

@@ -4,6 +4,8 @@
 #include "schemas/json/json_codec.h"
 
 struct signal_body {
+    struct text order_id;
+    struct text step;
     struct text id;
     struct text payload;
     struct text choice;
@@ -13,6 +15,8 @@ struct signal_body {
 };
 
 static const struct field_binding signal_fields[] = {
+    F_TEXT(OPTIONAL, struct signal_body, order_id, ORDER_ID_BYTES),
+    F_TEXT(OPTIONAL, struct signal_body, step, NAME_BYTES),
     F_TEXT(OPTIONAL, struct signal_body, id, SIGNAL_ID_BYTES),
     F_JSON(OPTIONAL, struct signal_body, payload, SIGNAL_BYTES),
     F_TEXT(OPTIONAL, struct signal_body, choice, SIGNAL_BYTES),
@@ -79,7 +83,11 @@ enum error_class signal_json_read(struct json_value body, const char *const fiel
         class = make_payload(body, &signal, arena, &payload, ret_error);
     if (class != ERROR_OK)
         return class;
-    *ret_signal = (struct signal_order){
-        .id = signal.id, .payload = payload, .by = signal.by, .reply_to = signal.reply_to};
+    *ret_signal = (struct signal_order){.order_id = signal.order_id,
+                                        .step = signal.step,
+                                        .id = signal.id,
+                                        .payload = payload,
+                                        .by = signal.by,
+                                        .reply_to = signal.reply_to};
     return ERROR_OK;
 }

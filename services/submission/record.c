@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "schemas/json/kafka_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,6 +122,15 @@ static enum record_wait refuse_record(struct submission_partition *partition, ui
     return RECORD_WAIT_NONE;
 }
 
+static struct text header_of(const struct broker_record *record, const char *name)
+{
+    for (uint32_t i = 0; i < record->header_count; i++) {
+        if (text_equal(record->headers[i].name, text_of(name)))
+            return record->headers[i].value;
+    }
+    return (struct text){0};
+}
+
 static void validate(struct submission *submission, const struct broker_record *record,
                      const struct large_record *large, unsigned fresh,
                      struct validation *ret_validation)
@@ -129,6 +139,9 @@ static void validate(struct submission *submission, const struct broker_record *
     struct submitted_record submitted = {
         .key = record->key,
         .value = record->value,
+        .is_json = record->value.data != NULL &&
+                   kafka_json_is_type(header_of(record, KAFKA_JSON_CONTENT_TYPE)),
+        .name = header_of(record, KAFKA_JSON_RECORD),
         .value_bytes = cut->value_bytes > 0 ? cut->value_bytes : record->value.size,
         .meta_bytes = cut->meta_bytes > 0 ? cut->meta_bytes : record->meta_bytes,
         .appended_at = broker_has_append_time(submission->cluster->broker) ? record->timestamp : 0,

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "engine/shape.h"
 #include "schemas/details.h"
+#include "schemas/json/kafka_json.h"
 
 #include <assert.h>
 
@@ -196,7 +197,9 @@ static void find_sender(const struct validator *validator, const struct submitte
 {
     struct text order_id = record->order_id;
     struct text reply_to = record->reply_to;
-    if (!was_cut(record) && record->value.data != NULL)
+    if (!was_cut(record) && record->is_json)
+        kafka_json_read_sender(record->value, arena, &order_id, &reply_to);
+    else if (!was_cut(record) && record->value.data != NULL)
         codec_read_sender(validator->codec, record->value, arena, &order_id, &reply_to);
     if (order_id_validate(order_id, NULL) != ERROR_OK)
         return;
@@ -225,6 +228,15 @@ static bool decode(const struct validator *validator, const struct submitted_rec
         return false;
     }
     assert(!was_cut(record));
+    if (record->is_json) {
+        if (kafka_json_read(record->value, record->name, arena, &ret_record->command,
+                            &validation->error) == ERROR_OK) {
+            ret_record->kind = (enum record_kind)ret_record->command.kind;
+            return true;
+        }
+        find_sender(validator, record, fresh, arena, validation);
+        return false;
+    }
     if (codec_decode(validator->codec, record->value, true, arena, ret_record,
                      &validation->error) == ERROR_OK)
         return true;

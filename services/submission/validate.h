@@ -36,6 +36,8 @@ struct validator {
 struct submitted_record {
     struct text key;
     struct text value;    /* .data NULL: a tombstone */
+    bool is_json;         /* by its headers (schemas/json/kafka_json.h) */
+    struct text name;     /* of JSON: which record it is; empty: an order */
     uint32_t value_bytes; /* before it was cut */
     uint32_t meta_bytes;  /* of the key and the headers, likewise */
     int64_t appended_at;  /* 0: unknown */

@@ -31,7 +31,7 @@ SETTINGS = "replica/service/settings.c"
 TOP_LEVEL = {path.split("/")[0] for path in FOLDERS} | {
     "compose", "docs", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore",
     "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
-    "README.md"}
+    "README.md", "SECURITY.md"}
 
 
 def reached_from(layer):

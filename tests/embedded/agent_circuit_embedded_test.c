@@ -3,7 +3,8 @@
  * partitions move to the other instance and return when the service is healthy again.
  * Their health records are read as a router reads them. */
 #include "base/goods.h"
-#include "kafka/embedded.h"
+#include "kafka/embedded/embedded.h"
+#include "kafka/topics/topics.h"
 #include "platform/logger.h"
 #include "replica/agents/agent_table.h"
 #include "replica/service/settings.h"
@@ -131,7 +132,6 @@ static struct service_context service_of(struct lab *lab, const char *instance,
                                       .metrics = metrics_new()};
     struct error error;
     cr_assert(config_set(service.config, "topics.prefix", "t", &error) == ERROR_OK);
-    cr_assert(config_set(service.config, "embedded", "true", &error) == ERROR_OK);
     cr_assert(config_set(service.config, "kafka.bootstrap.servers",
                          embedded_bootstrap(lab->embedded), &error) == ERROR_OK);
     for (size_t i = 0; settings[i] != NULL; i += 2)
@@ -141,21 +141,31 @@ static struct service_context service_of(struct lab *lab, const char *instance,
     return service;
 }
 
+static void make_topics(const struct embedded *embedded)
+{
+    static const char *const agents[] = {"pay"};
+    struct error error = {0};
+    struct topics topics;
+    struct kafka_client_options kafka = {.bootstrap_servers = embedded_bootstrap(embedded)};
+    struct topics_plan plan = {.kafka = &kafka,
+                               .topics = &topics,
+                               .partitions = PARTITIONS,
+                               .agents = agents,
+                               .agent_count = 1};
+    cr_assert(topics_init(&topics, "t", &error) == ERROR_OK);
+    cr_assert(topics_apply(&plan, NULL, NULL, &error) == ERROR_OK, "%s", error.message);
+}
+
 static struct lab *lab_open(void)
 {
     static struct lab lab;
-    static const char *const topics[] = {"t.commands", "t.events", "t.dead-letters",
-                                         "t.requests.pay"};
-    static const char *const side_topics[] = {"t.schemas", "t.agents"};
     struct error error;
     log_set_level(LOG_LEVEL_ERROR);
     cr_assert(loop_new(clock_real(), &lab.loop, &error) == ERROR_OK);
     heap_arena_init(&lab.arena, 1 << 16);
-    cr_assert(embedded_new(&lab.embedded, &error) == ERROR_OK, "%s", error.message);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        cr_assert(embedded_topic(lab.embedded, topics[i], PARTITIONS, &error) == ERROR_OK);
-    for (size_t i = 0; i < sizeof(side_topics) / sizeof(side_topics[0]); i++)
-        cr_assert(embedded_topic(lab.embedded, side_topics[i], 1, &error) == ERROR_OK);
+    cr_assert(embedded_new(&(struct embedded_options){0}, &lab.embedded, &error) == ERROR_OK, "%s",
+              error.message);
+    make_topics(lab.embedded);
     lab.service = service_of(&lab, "test", (const char *const[]){NULL});
     cr_assert(cluster_open(&lab.service, 0, on_ready, &lab, &lab.cluster, &error) == ERROR_OK, "%s",
               error.message);

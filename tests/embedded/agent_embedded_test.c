@@ -2,7 +2,8 @@
 /* Agents on the embedded broker and real sockets: an HTTP service in this process answers in every
  * way that services do, and the reports of the agent are read back from the commands. */
 #include "base/goods.h"
-#include "kafka/embedded.h"
+#include "kafka/embedded/embedded.h"
+#include "kafka/topics/topics.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
 #include "services/agent/core/core.h"
@@ -116,18 +117,28 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_report, on_end, on_error};
 
+static void make_topics(const struct embedded *embedded)
+{
+    static const char *const agents[] = {"pay"};
+    struct error error = {0};
+    struct topics topics;
+    struct kafka_client_options kafka = {.bootstrap_servers = embedded_bootstrap(embedded)};
+    struct topics_plan plan = {.kafka = &kafka,
+                               .topics = &topics,
+                               .partitions = PARTITIONS,
+                               .agents = agents,
+                               .agent_count = 1};
+    cr_assert(topics_init(&topics, "t", &error) == ERROR_OK);
+    cr_assert(topics_apply(&plan, NULL, NULL, &error) == ERROR_OK, "%s", error.message);
+}
+
 static void open_broker(struct lab *lab)
 {
-    static const char *const topics[] = {"t.commands", "t.events", "t.dead-letters",
-                                         "t.requests.pay"};
     struct error error;
-    cr_assert(embedded_new(&lab->embedded, &error) == ERROR_OK, "%s", error.message);
-    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        cr_assert(embedded_topic(lab->embedded, topics[i], PARTITIONS, &error) == ERROR_OK);
-    cr_assert(embedded_topic(lab->embedded, "t.schemas", 1, &error) == ERROR_OK);
-    cr_assert(embedded_topic(lab->embedded, "t.agents", 1, &error) == ERROR_OK);
-    struct kafka_client_options options = {.bootstrap_servers = embedded_bootstrap(lab->embedded),
-                                           .embedded = true};
+    cr_assert(embedded_new(&(struct embedded_options){0}, &lab->embedded, &error) == ERROR_OK, "%s",
+              error.message);
+    make_topics(lab->embedded);
+    struct kafka_client_options options = {.bootstrap_servers = embedded_bootstrap(lab->embedded)};
     cr_assert(kafka_client_new(lab->loop, &options, &lab->client, &error) == ERROR_OK, "%s",
               error.message);
     for (int32_t i = 0; i < PARTITIONS; i++)
@@ -162,7 +173,6 @@ static struct lab *lab_open(void)
     char url[128];
     snprintf(url, sizeof(url), "%s/svc/", http_server_url(lab.server));
     set(&lab, "topics.prefix", "t");
-    set(&lab, "embedded", "true");
     set(&lab, "kafka.bootstrap.servers", embedded_bootstrap(lab.embedded));
     set(&lab, "agent.name", "pay");
     set(&lab, "agent.http.url", url);

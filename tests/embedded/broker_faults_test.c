@@ -12,7 +12,7 @@ enum { API_PRODUCE = 0, API_FETCH = 1, BROKER = 1 };
 
 static rd_kafka_mock_cluster_t *mock_of(const struct lab *lab)
 {
-    return embedded_mock_cluster(lab->embedded);
+    return lab->mock.cluster;
 }
 
 static void check_answered_once(const struct lab_appends *appends)
@@ -25,7 +25,7 @@ Test(broker_faults, hides_temporary_errors)
 {
     struct lab lab;
     struct lab_appends appends;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 100);
     rd_kafka_mock_push_request_errors(
         mock_of(&lab), API_PRODUCE, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
@@ -67,7 +67,7 @@ Test(broker_faults, reports_records_that_are_not_acknowledged)
     cr_assert_not_null(errors);
     for (int i = 0; i < ERRORS; i++)
         errors[i] = RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 2);
     lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.answered, 1));
@@ -95,7 +95,8 @@ Test(broker_faults, fails_duplicates_whose_offset_is_unknown)
     struct lab_appends appends;
     struct kafka_setting linger = {"linger.ms", "100"};
     enum { COUNT = 1500 };
-    lab_open_with(&lab, (struct kafka_client_options){.settings = &linger, .setting_count = 1});
+    lab_open_mock_with(&lab,
+                       (struct kafka_client_options){.settings = &linger, .setting_count = 1});
     lab_appends_init(&appends, COUNT + 1);
     rd_kafka_mock_push_request_errors(mock_of(&lab), API_PRODUCE, 1,
                                       RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER);
@@ -120,7 +121,7 @@ Test(broker_faults, acknowledges_nothing_that_is_not_in_the_log)
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 3);
     lab_append_number(&lab, &appends, 1);
     cr_assert(lab_wait(&lab, &appends.acked, 1)); /* connected */
@@ -145,7 +146,7 @@ Test(broker_faults, reports_every_loss_after_a_broken_sequence)
     struct lab lab;
     struct lab_appends appends;
     enum { COUNT = 200 };
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 2 * COUNT);
     for (uint32_t i = 0; i < COUNT / 2; i++)
         lab_append_number(&lab, &appends, 0);
@@ -168,7 +169,7 @@ Test(broker_faults, loses_no_records_while_the_broker_is_stopped)
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 300);
     lab_read(&lab, &reader, 0, 0);
     for (uint32_t i = 0; i < 100; i++)
@@ -196,7 +197,7 @@ Test(broker_faults, survives_temporary_fetch_errors)
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 10);
     for (uint32_t i = 0; i < 10; i++)
         lab_append_number(&lab, &appends, 0);
@@ -239,7 +240,7 @@ Test(broker_faults, does_not_wait_for_the_offsets_of_a_stopped_leader)
     struct lab lab;
     struct lab_appends appends;
     struct offsets offsets = {0};
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 1);
     lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.acked, 1));
@@ -288,7 +289,7 @@ Test(broker_faults, finds_the_earliest_record_after_the_first_ones_are_deleted)
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, TRIMMING_RECORDS);
     append_until_trimmed(&lab, &appends);
     lab_read(&lab, &reader, 0, BROKER_EARLIEST);
@@ -309,7 +310,7 @@ Test(broker_faults, reports_records_that_are_deleted_after_the_earliest_was_read
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    lab_open(&lab);
+    lab_open_mock(&lab);
     lab_appends_init(&appends, 1 + TRIMMING_RECORDS);
     lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.acked, 1));
@@ -360,7 +361,7 @@ Test(broker_faults, runs_concurrent_jobs_concurrently, .timeout = 30)
     pthread_barrier_t barrier;
     uint32_t ended = 0;
     cr_assert_eq(pthread_barrier_init(&barrier, NULL, BURST), 0);
-    lab_open(&lab);
+    lab_open_mock(&lab);
     kafka = kafka_of(lab.broker);
     for (uint32_t i = 0; i <= BURST; i++) {
         meetings[i] =

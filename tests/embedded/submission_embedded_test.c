@@ -134,8 +134,7 @@ static void set_up(void)
                                        .loop = lab.loop,
                                        .metrics = metrics_new()};
     set("kafka.bootstrap.servers", lab.bootstrap);
-    set("embedded", lab.embedded != NULL ? "true" : "false");
-    set("session.timeout.ms", lab.embedded != NULL ? "3500" : "6000");
+    set("session.timeout.ms", "3500");
     set("topics.prefix", lab.topics.prefix);
     set("submission.http", "false");
     cr_assert(config_finish(context.config, &error) == ERROR_OK, "%s", error.message);

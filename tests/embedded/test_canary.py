@@ -15,8 +15,8 @@ from lib.waiting import wait_for
 TIMEOUT_SECONDS = 300
 # KEY.file, a variable, and a flag of `reeve dev`, which passes its flags on.
 BY_FILE = {"agent.http.headers": "Authorization: Bearer canaryheader"}
-BY_VARIABLE = {"REEVE_KAFKA_SASL_PASSWORD": "canarysasl"}
-BY_FLAG = {"agent.callback.secret": "canarycallback",
+BY_VARIABLE = {"REEVE_AGENT_CALLBACK_SECRET": "canarycallback"}
+BY_FLAG = {"kafka.sasl.password": "canarysasl",
            "submission.console.token": "canaryconsole",
            "console.services.token": "canaryservices", "console.token": "canarycli"}
 SECRETS = ["canaryheader", *BY_VARIABLE.values(), *BY_FLAG.values(),
@@ -111,7 +111,7 @@ class CanaryTest(unittest.TestCase):
                      "HOME": str(self.folder)}, cwd=ROOT)
             self.expect_none(command, done.stdout + done.stderr)
             if command == ["config"]:
-                for key in [*BY_FLAG, *BY_FILE, "kafka.sasl.password"]:
+                for key in [*BY_FLAG, *BY_FILE, "agent.callback.secret"]:
                     self.assertIn(f"{key} = (hidden)", done.stdout, done.stderr)
 
 

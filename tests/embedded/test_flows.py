@@ -80,7 +80,7 @@ class FlowsTest(unittest.TestCase):
         broker = EmbeddedBroker(PREFIX, PARTITIONS, flows.AGENTS, [APP])
         self.addCleanup(broker.stop)
         self.cluster = Cluster(broker, PARTITIONS, prefix=PREFIX, properties={
-            "embedded": "true", "session.timeout.ms": 2000})
+            "session.timeout.ms": 2000})
         self.live = self.cluster.folder / "live"
         self.live.mkdir()
         self.addCleanup(lambda: self.cluster.stop(check=self._outcome.success))

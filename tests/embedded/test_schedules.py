@@ -13,7 +13,7 @@ class SchedulesTest(ticks.TicksTest):
         broker = EmbeddedBroker("ticks", ticks.PARTITIONS)
         self.addCleanup(broker.stop)
         return Cluster(broker, ticks.PARTITIONS, prefix="ticks", properties={
-            "embedded": "true", "session.timeout.ms": 2000})
+            "session.timeout.ms": 2000})
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class OutlastTest(outlast.OutlastTest):
         broker = EmbeddedBroker("waits", outlast.PARTITIONS, [outlast.AGENT])
         self.addCleanup(broker.stop)
         return Cluster(broker, outlast.PARTITIONS, prefix="waits", properties={
-            "embedded": "true", "session.timeout.ms": 2000})
+            "session.timeout.ms": 2000})
 
 
 if __name__ == "__main__":

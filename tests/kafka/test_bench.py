@@ -168,11 +168,3 @@ class BenchTest(unittest.TestCase):
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_refuses_the_embedded_broker(self):
-        done = self.bench("--embedded")
-        self.assertEqual(done.returncode, 64)
-        self.assertIn("embedded", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

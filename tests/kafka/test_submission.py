@@ -9,6 +9,7 @@ import decimal
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -515,7 +516,7 @@ class DevTest(unittest.TestCase):
 
     def test_every_service_is_ready_and_ends_with_its_parent(self):
         process = subprocess.Popen(
-            [str(paths.reeve_binary()), "dev", str(THREE_STEPS)],
+            [str(paths.reeve_binary()), "dev", str(THREE_STEPS), "--in-memory"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
@@ -530,7 +531,8 @@ class DevTest(unittest.TestCase):
         self.assertIn("reeve dev is ready", lines[0], "".join(lines))
         self.assertLess(float(lines[0].split("(")[1].split()[0]), 10)
         self.assertGreaterEqual(len(pids), 4)
-        config = [line for line in lines if "client.properties" in line][0].split("=")[1].strip()
+        folder = re.search(r"reeve dev env --data-dir '([^']*)'", "".join(lines))[1]
+        config = f"{folder}/client.properties"
         # The line that it suggests works as it stands.
         suggested = [line for line in lines if "reeve submit -" in line][0].strip()
         done = subprocess.run(

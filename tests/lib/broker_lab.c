@@ -33,8 +33,7 @@ static void ignore_report(void *ctx, enum topics_finding finding, const char *to
 static void make_topics(struct lab *lab)
 {
     struct error error;
-    struct kafka_client_options kafka = {.bootstrap_servers = lab->bootstrap,
-                                         .embedded = lab->embedded != NULL};
+    struct kafka_client_options kafka = {.bootstrap_servers = lab->bootstrap};
     static const char *const apps[] = {"app"};
     struct topics_plan plan = {.kafka = &kafka,
                                .topics = &lab->topics,
@@ -42,10 +41,7 @@ static void make_topics(struct lab *lab)
                                .replication_factor = 1,
                                .apps = apps,
                                .app_count = 1};
-    if (lab->embedded != NULL)
-        must(topics_embed(&plan, lab->embedded, &error), &error);
-    else
-        must(topics_apply(&plan, ignore_report, NULL, &error), &error);
+    must(topics_apply(&plan, ignore_report, NULL, &error), &error);
 }
 
 struct broker *lab_connect(struct lab *lab, struct kafka_client_options options)
@@ -53,27 +49,48 @@ struct broker *lab_connect(struct lab *lab, struct kafka_client_options options)
     struct broker *broker;
     struct error error;
     options.bootstrap_servers = lab->bootstrap;
-    options.embedded = lab->embedded != NULL;
     must(kafka_client_new(lab->loop, &options, &broker, &error), &error);
     return broker;
+}
+
+static void begin(struct lab *lab)
+{
+    struct error error;
+    char prefix[TOPICS_PREFIX_BYTES_MAX + 1];
+    log_set_level(LOG_LEVEL_ERROR);
+    must(loop_new(clock_real(), &lab->loop, &error), &error);
+    snprintf(prefix, sizeof(prefix), "lab-%d-%lld", (int)getpid(),
+             (long long)clock_wall_ms(clock_real()));
+    must(topics_init(&lab->topics, prefix, &error), &error);
 }
 
 void lab_open_with(struct lab *lab, struct kafka_client_options options)
 {
     struct error error;
-    char prefix[TOPICS_PREFIX_BYTES_MAX + 1];
     *lab = (struct lab){.bootstrap = getenv("REEVE_BOOTSTRAP")};
-    log_set_level(LOG_LEVEL_ERROR);
-    must(loop_new(clock_real(), &lab->loop, &error), &error);
+    begin(lab);
     if (lab->bootstrap == NULL) {
-        must(embedded_new(&lab->embedded, &error), &error);
+        must(embedded_new(&(struct embedded_options){0}, &lab->embedded, &error), &error);
         lab->bootstrap = embedded_bootstrap(lab->embedded);
     }
-    snprintf(prefix, sizeof(prefix), "lab-%d-%lld", (int)getpid(),
-             (long long)clock_wall_ms(clock_real()));
-    must(topics_init(&lab->topics, prefix, &error), &error);
     make_topics(lab);
     lab->broker = lab_connect(lab, options);
+}
+
+void lab_open_mock_with(struct lab *lab, struct kafka_client_options options)
+{
+    *lab = (struct lab){0};
+    begin(lab);
+    mock_cluster_open(&lab->mock);
+    lab->bootstrap = rd_kafka_mock_cluster_bootstraps(lab->mock.cluster);
+    mock_cluster_topic(&lab->mock, lab->topics.events, LAB_PARTITIONS);
+    mock_cluster_topic(&lab->mock, lab->topics.commands, LAB_PARTITIONS);
+    lab->broker = lab_connect(lab, options);
+}
+
+void lab_open_mock(struct lab *lab)
+{
+    lab_open_mock_with(lab, (struct kafka_client_options){.client_id = "lab"});
 }
 
 void lab_open(struct lab *lab)
@@ -86,6 +103,7 @@ void lab_close(struct lab *lab)
     broker_free(lab->broker);
     loop_free(lab->loop);
     embedded_free(lab->embedded);
+    mock_cluster_close(&lab->mock);
 }
 
 /* ---- waiting ---- */

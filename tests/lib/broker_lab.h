@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster for tests of the broker: the one that REEVE_BOOTSTRAP names, or an embedded one; topics
- * with a prefix of their own; a loop; and notes of everything that the broker reports. */
+/* A cluster for tests of the broker: the one that REEVE_BOOTSTRAP names, or an embedded one, or a
+ * mock; topics with a prefix of their own; a loop; and notes of everything that the broker
+ * reports. */
 #ifndef TESTS_LIB_BROKER_LAB_H
 #define TESTS_LIB_BROKER_LAB_H
 
 #include "kafka/broker.h"
 #include "kafka/client.h"
+#include "kafka/embedded/embedded.h"
 #include "kafka/topics/topics.h"
+#include "tests/lib/mock_cluster.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +17,8 @@
 enum { LAB_PARTITIONS = 4, LAB_WAIT_MS = 60000, LAB_VALUE_SIZE = 64 };
 
 struct lab {
-    struct embedded *embedded; /* NULL: a real cluster */
+    struct embedded *embedded; /* NULL: another cluster */
+    struct mock_cluster mock;  /* zeroed: another cluster */
     const char *bootstrap;
     struct topics topics;
     struct loop *loop;
@@ -23,8 +27,11 @@ struct lab {
 
 /* Creates the topics and connects. On failure the process exits with a message. */
 void lab_open(struct lab *lab);
-/* The same with settings; bootstrap_servers and embedded are filled in. */
+/* The same with settings; bootstrap_servers is filled in. */
 void lab_open_with(struct lab *lab, struct kafka_client_options options);
+/* On a mock cluster, with events and commands alone. */
+void lab_open_mock(struct lab *lab);
+void lab_open_mock_with(struct lab *lab, struct kafka_client_options options);
 void lab_close(struct lab *lab);
 /* Another connection, on the same loop, to be freed by broker_free. */
 struct broker *lab_connect(struct lab *lab, struct kafka_client_options options);

@@ -25,7 +25,7 @@ PROCESS_AN_ORDER = """
 cd "$(mktemp -d)"
 "$1" dev "$2/three-steps.yaml" >log 2>&1 &
 for i in $(seq 300); do ! grep -q "is ready" log || break; sleep 0.1; done
-export REEVE_CONFIG=$(sed -n 's/.*export REEVE_CONFIG=//p' log)
+eval "$("$1" dev env)"
 echo '{"order_id": "1", "workflow": "three-steps"}' | "$1" submit -
 for i in $(seq 300); do
     state=$("$1" orders get 1 --fields state --output id 2>/dev/null || true)

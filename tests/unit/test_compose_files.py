@@ -73,7 +73,8 @@ class ComposeFilesTest(unittest.TestCase):
         self.assertGreater(len(images - own), 3)
         for image in images - own:
             self.assertRegex(image, r":v?\d+\.\d+|@sha256:")
-        packages = re.search(r"^python_packages=\((.*)\)$", text("scripts/setup"), re.M).group(1)
+        packages = re.search(r"^python_packages=\((.*?)\)$", text("scripts/setup"),
+                             re.M | re.S).group(1)
         for package in packages.split():
             self.assertRegex(package, r"==\d")
 

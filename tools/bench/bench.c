@@ -169,10 +169,6 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         return ERROR_REJECT;
     if (cli_flag_given(cli, "json"))
         cli->output = CLI_OUTPUT_JSON;
-    if (config_bool(cli->config, "embedded"))
-        return error_set(ret_error, CODE_USAGE,
-                         "the embedded broker is not for measurements: give a real one with "
-                         "--kafka-bootstrap-servers");
     return take_brokers(bench, ret_error);
 }
 

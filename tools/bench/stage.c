@@ -233,6 +233,8 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     char directory[PATH_MAX + 64];
     struct argument_list arguments = {.count = 0};
     struct child *child;
+    const struct child_options options = {
+        .name = name, .directory = directory, .arguments = arguments.items};
     snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
     add_argument(&arguments, "run");
     add_argument(&arguments, "%s", service);
@@ -254,8 +256,7 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     }
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
-        class = children_start(stage->children, name, directory, arguments.items, false, &child,
-                               ret_error);
+        class = children_start(stage->children, &options, &child, ret_error);
     for (size_t i = 0; i < arguments.count; i++)
         free(arguments.items[i]);
     return class;

@@ -63,14 +63,6 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
     int64_t missing = keep_missing(cluster, agents, workflow_agents(workflow, agents), unknown);
     if (missing == 0)
         return true;
-    if (missing > 0 && config_bool(cluster->service->config, "embedded")) {
-        http_respond_error(exchange, 409, CODE_TOPICS_MISSING,
-                           "%lld of the workflow's agents %s no requests topic, and nothing was "
-                           "deployed: the embedded broker makes topics only when it starts. Save "
-                           "the workflow in a file, and start `reeve dev` again with that file",
-                           (long long)missing, missing == 1 ? "has" : "have");
-        return false;
-    }
     int32_t replicas = broker_replica_count(cluster->broker, cluster->topics.commands, METADATA_MS);
     if (missing > 0 && replicas <= 0) {
         missing = -1;

@@ -66,6 +66,7 @@ struct emission {
     uint32_t pending;    /* acknowledgements that name this struct */
     struct buffer bytes; /* the key, then the value */
     uint32_t key_size;
+    bool json;                              /* the value is JSON, as the headers then say */
     struct effect_dead_letter *dead_letter; /* NULL until it is refused */
     uint64_t attempt;                       /* of a StepRequest: emitter_attempt() */
 };

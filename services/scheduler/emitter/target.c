@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The targets of one partition's effects: what each may take, what it has not acknowledged, and
  * from where it has to be read again. */
+#include "replica/cluster/json_replies.h"
 #include "services/scheduler/emitter/internal.h"
 
 #include <assert.h>
@@ -161,8 +162,12 @@ static struct emission *effect_new(struct emitter *emitter, struct effect_target
     effect->attempt = record->attempt;
     effect->key_size = record->key.size;
     buffer_append(&effect->bytes, record->key.data, record->key.size);
+    effect->json = record->value.data == NULL && record->kind == RECORD_STATUS_UPDATE &&
+                   cluster_reply_is_json(emitter->cluster, target->topic);
     if (record->value.data != NULL)
         buffer_append(&effect->bytes, record->value.data, record->value.size);
+    else if (effect->json)
+        cluster_status_json(record->record, &effect->bytes);
     else
         codec_encode(emitter->cluster->codec, record->kind, record->record, &effect->bytes);
     assert(effect->bytes.size >= effect->key_size);
@@ -434,6 +439,8 @@ static enum error_class append(struct emission *effect)
                                    .partition = BROKER_BY_KEY,
                                    .key = {bytes, effect->key_size},
                                    .value = {bytes + effect->key_size, value_size},
+                                   .headers = effect->json ? cluster_json_headers : NULL,
+                                   .header_count = effect->json ? CLUSTER_JSON_HEADERS : 0,
                                    .batches = true,
                                    .done = on_sent,
                                    .ctx = effect};

@@ -409,7 +409,7 @@ void owner_trim_init(struct owner *owner)
                                       METRICS_LABEL("partition", partition));
 }
 
-/* Without append times, as on the embedded broker, nothing has an age. */
+/* Without append times nothing has an age. */
 void owner_trim_begin(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;

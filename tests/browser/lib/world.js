@@ -109,7 +109,7 @@ class World {
     this.base = `http://127.0.0.1:${this.port}`;
     const agents = ['stock', 'payment', 'carrier'].flatMap((name) => ['--agent', `${name}=${this.shop}/${name}`]);
     this.dev = this.launch('dev', REEVE, ['dev', ...this.workflows, '--schedulers', '2', ...agents, '--http-port', String(this.port),
-      '--data-dir', path.join(this.folder, 'data'), ...this.devFlags]);
+      '--data-dir', path.join(this.folder, 'data'), '--no-restart', ...this.devFlags]);
     await exports.waitFor('reeve dev', () => {
       if (this.dev.exitCode !== null) throw new Error(`reeve dev ended:\n${this.log('dev')}`);
       return /reeve dev is ready/.test(this.log('dev')) && /console .*pid/.test(this.log('dev'));

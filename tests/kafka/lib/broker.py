@@ -11,23 +11,25 @@ from .waiting import wait_for
 
 
 class EmbeddedBroker:
-    """`reeve broker`: librdkafka's mock cluster, in a process of its own, with the topics of one
-    prefix. Its clients have embedded=true."""
+    """`reeve broker` with the topics of one prefix."""
 
     nodes = 1
 
     def __init__(self, prefix, partitions, agents=(), apps=()):
         folder = paths.new_folder("broker")
         file, self.stderr = folder / "bootstrap", folder / "stderr"
-        flags = [flag for name in agents for flag in ("--agent", name)]
-        flags += [flag for name in apps for flag in ("--app", name)]
         with open(self.stderr, "wb") as stderr:
             self.process = subprocess.Popen(
-                [paths.reeve_binary(), "broker", "--topics-prefix", prefix, "--partitions",
-                 str(partitions), "--bootstrap-file", file, *flags],
+                [paths.reeve_binary(), "broker", "--bootstrap-file", file],
                 stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
         wait_for(self.stderr.read_text, file.exists)
         self.bootstrap = file.read_text(encoding="utf-8")
+        flags = [flag for name in agents for flag in ("--agent", name)]
+        flags += [flag for name in apps for flag in ("--app", name)]
+        subprocess.run(
+            [paths.reeve_binary(), "topics", "apply", "--kafka-bootstrap-servers", self.bootstrap,
+             "--topics-prefix", prefix, "--partitions", str(partitions), *flags],
+            check=True, stdout=subprocess.DEVNULL, timeout=60)
 
     def stop(self):
         self.process.terminate()

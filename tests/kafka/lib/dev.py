@@ -103,3 +103,64 @@ class Dev:
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(60)
         assert code == 0, self.out.read_text()
+
+
+class Trial:
+    """`reeve dev` as a user has it: in a folder of its own, where it keeps its state."""
+
+    def __init__(self, folder, *arguments, env=None):
+        self.folder = pathlib.Path(folder)
+        self.state = self.folder / "reeve-dev"
+        self.env = {**os.environ, "XDG_CONFIG_HOME": str(self.folder), **(env or {})}
+        self.out = self.folder / f"out-{len(list(self.folder.glob('out-*')))}"
+        with open(self.out, "wb") as out:
+            self.process = subprocess.Popen(
+                [REEVE, "dev", "--partitions", "2", "--disk-free-min-mb", "0", *arguments],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.folder, env=self.env)
+
+    def text(self):
+        return self.out.read_text()
+
+    def wait_for(self, part, seconds=60):
+        wait_for(lambda: f"{part} in {self.text()}", lambda: part in self.text(), seconds)
+        return self
+
+    def wait_until_ready(self):
+        try:
+            return self.wait_for("Ctrl-C stops")
+        except AssertionError:
+            self.kill()
+            raise
+
+    def rows(self):
+        """The words of each line that names a process, by its name."""
+        rows = [line.split() for line in self.text().splitlines()]
+        return {row[0]: row[1:] for row in rows if "pid" in row[1:-1]}
+
+    def pid(self, name):
+        row = self.rows()[name]
+        return int(row[row.index("pid") + 1])
+
+    def run(self, *arguments, stdin=None, check=True, env=None):
+        """`reeve ARGUMENTS` in another terminal, in the same folder."""
+        done = subprocess.run([REEVE, *arguments], input=stdin, capture_output=True, text=True,
+                              check=False, timeout=60, cwd=self.folder, env=env or self.env)
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def client(self, *arguments, **more):
+        return self.run(*arguments, "--config", self.state / "client.properties", **more)
+
+    def rows_of(self, *arguments):
+        done = self.client(*arguments, "--output", "jsonl")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(60)
+        assert code == 0, self.text()

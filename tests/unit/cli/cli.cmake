@@ -12,6 +12,7 @@ reeve_test(cli
         context_test.c
         csv_test.c
         deploy_test.c
+        dev_test.c
         doctor_test.c
         drafts_test.c
         export_test.c

@@ -39,6 +39,8 @@ Test(cli_completion, offers_what_the_line_may_go_on_with)
         {"orders list --output=json --output ta", "table"},
         {"orders list --console-ur", "--console-url"},
         {"orders list --scheduler-cache", ""},
+        {"dev a", "agent app"},
+        {"dev --wa", "--watch"},
         {"run s", "submission scheduler supervisor"},
         {"run scheduler --scheduler-cache", "--scheduler-cache-mb"},
         {"run scheduler --agent-na", ""},

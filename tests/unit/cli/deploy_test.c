@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/deployment.h"
+#include "cli/workflow/next_version.h"
 #include "cli/workflow/verbs.h"
 #include "platform/files.h"
 #include "replica/service/settings.h"
@@ -104,25 +105,11 @@ Test(cli_deploy, accepts_what_is_deployed_already)
     cr_assert_str_eq(result, "already deployed, active");
 }
 
-Test(cli_deploy, says_how_an_agent_gets_a_topic_of_the_embedded_broker)
-{
-    struct error error = {0};
-    session_kit_open(&kit, CLUSTER_FOLLOWS_WORKFLOWS);
-    config_free((struct config *)(uintptr_t)kit.session.context.config);
-    struct config *config = config_new(&settings_schema);
-    cr_assert_eq(config_set(config, "embedded", "true", &error), ERROR_OK);
-    cr_assert_eq(config_finish(config, &error), ERROR_OK);
-    kit.session.context.config = config;
-    cr_assert_eq(workflow_make_topics(&kit.session, file.workflow, &error), ERROR_REJECT);
-    cr_assert_str_eq(error.message,
-                     "agent bank has no topic of requests, and the embedded broker makes topics "
-                     "only when it starts: start `reeve dev` again, with this file");
-}
-
 /* Deploys the file, without activating it; what the command prints on stderr. */
 static const char *deploy(void)
 {
-    const struct cli_flag flags[] = {{.name = "no-agent-check"}, {.name = "no-activate"}};
+    const struct cli_flag flags[] = {
+        {.name = "no-agent-check"}, {.name = "no-activate"}, {.name = "next-version"}, {0}};
     struct cli_given given[] = {{&flags[0], ""}, {&flags[1], ""}};
     struct agent_check agents = {.table = NULL};
     size_t warned = kit.err_size;
@@ -159,4 +146,29 @@ Test(cli_deploy, warns_once_of_what_agents_no_longer_get)
                      "order again, with lines, input and outputs, instead of what Input makes: "
                      "have its service read from those\n");
     cr_expect_str_eq(deploy(), "");
+}
+
+static uint32_t number_of(const char *text)
+{
+    struct error error = {0};
+    workflow_file_deinit(&file);
+    read_file(text);
+    cr_assert_eq(workflow_file_number(kit.session.cluster->workflows, &file, &error), ERROR_OK,
+                 "%s", error.message);
+    return file.workflow->version;
+}
+
+Test(cli_deploy, numbers_a_file_by_the_highest_version)
+{
+    define(GOOD);
+    session_kit_open(&kit, CLUSTER_FOLLOWS_WORKFLOWS);
+    const char *body = strstr(GOOD, "Steps");
+    char text[1024];
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 1\n%s", body);
+    cr_expect_eq(number_of(text), 3, "the same text but for the number");
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 1\n%s# changed\n", body);
+    cr_expect_eq(number_of(text), 4);
+    cr_expect(strstr(file.text, "Version: 4\n") != NULL, "%s", file.text);
+    snprintf(text, sizeof(text), "Name: shop\nVersion: 9\n%s# changed\n", body);
+    cr_expect_eq(number_of(text), 9, "its own is higher");
 }

@@ -56,8 +56,8 @@ Test(cli_table, has_complete_rows)
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
             check_verb(noun, verb);
-            cr_assert(verb->name != NULL || noun->verb_count == 1,
-                      "%s: a verb without a name stands alone", noun->name);
+            cr_assert(verb->name != NULL || i + 1 == noun->verb_count,
+                      "%s: a verb without a name comes last, since any name finds it", noun->name);
             cr_assert(cli_find_verb(noun, verb->name) == verb, "%s", noun->name);
         }
     }

@@ -230,22 +230,6 @@ Test(console_workflows, deploys_a_text)
         ", \"format\": \"json\"");
 }
 
-/* It makes topics only when it starts. */
-Test(console_workflows, names_no_command_that_the_embedded_broker_does_not_take)
-{
-    world_close(world);
-    world->embedded = true;
-    world_open(world);
-    world_settle(world);
-    json_t *answer = post_text(409, "Name: test\\nVersion: 3" STEPS, "");
-    SHOWS(answer, {"code", "TopicsMissing"},
-          {"detail",
-           "1 of the workflow's agents has no requests topic, and nothing was deployed: the "
-           "embedded broker makes topics only when it starts. Save the workflow in a file, and "
-           "start `reeve dev` again with that file"});
-    cr_assert_null(json_object_get(answer, "command"));
-}
-
 #define NO_LONGER                                                                          \
     "the agent no longer gets outputs and lines, nor the order's input: put all that its " \
     "service reads into Input"

@@ -119,7 +119,7 @@ void world_open_unready(struct world *world)
     struct error error;
     struct http_client_options client = {.close_idle = true, .response_max = 16 << 20};
     struct http_server_options server = {.port = 0};
-    const char *settings[7] = {NULL};
+    const char *settings[5] = {NULL};
     size_t count = 0;
     if (world->services != NULL) {
         settings[count++] = "console.services";
@@ -128,10 +128,6 @@ void world_open_unready(struct world *world)
     if (world->services_token != NULL) {
         settings[count++] = "console.services.token";
         settings[count++] = world->services_token;
-    }
-    if (world->embedded) {
-        settings[count++] = "embedded";
-        settings[count++] = "true";
     }
     cr_assert(world->console == NULL);
     world->service = (struct service_context){.name = "console",

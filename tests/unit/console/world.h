@@ -32,7 +32,6 @@ struct world {
     char folder[64];
     const char *services; /* console.services; NULL: none */
     const char *services_token;
-    bool embedded;      /* the broker is that of `reeve dev` */
     const char *groups; /* the file of groups; NULL: the server knows no users */
     const char *user;   /* with `groups`: who asks, as a trusted proxy says */
     char groups_path[96];

@@ -9,6 +9,7 @@ reeve_test(schemas
         evolution_test.c
         hostile_test.c
         json_codec_test.c
+        kafka_json_test.c
         fixture.c
         json_kit.c
         kit.c

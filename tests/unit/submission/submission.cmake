@@ -5,6 +5,7 @@
 reeve_test(submission
     SOURCES
         http_bytes_test.c
+        json_records_test.c
         order_api_test.c
         validate_test.c
         service_test.c

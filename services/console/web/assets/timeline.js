@@ -68,6 +68,7 @@ export function spansOf(entries, order, now) {
   };
   const bands = [];
   const marks = [];
+  let over = false; // the history may be ahead of the order
   const openBand = (kind, at) => bands.push({ kind, from: at, to: null });
   const closeBand = (kind, at) => {
     const band = bands.findLast((each) => each.kind === kind && each.to === null);
@@ -128,6 +129,7 @@ export function spansOf(entries, order, now) {
         closeBand('pause', at);
       }
       if (kind === 'OrderProcessed' || kind === 'OrderCompensated') {
+        over = true;
         for (const name of tracks.keys()) settle(name, at, [...WAITS, 'run']);
         ['compensation', 'pause', 'error'].forEach((band) => closeBand(band, at));
       }
@@ -135,7 +137,7 @@ export function spansOf(entries, order, now) {
     }
   }
   const last = entries.length ? millis(entries[entries.length - 1].time) : now;
-  const ended = order?.state === 'Processed' || order?.state === 'Compensated';
+  const ended = over || order?.state === 'Processed' || order?.state === 'Compensated';
   // While an order is held, complete_by is when it reports again.
   const deadline = ended || order?.state === 'Held' ? null : millis(order?.complete_by);
   return { tracks, bands, marks, deadline,
