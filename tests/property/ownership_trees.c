@@ -128,14 +128,10 @@ static const struct workflow *deploy(struct world *world)
 
 /* ---- a world ---- */
 
-/* The id of an order that has expired may come again, except where a service remembers what it did
- * under it: it remembers that for as long as an order is kept. */
 static void submit_root(struct world *world)
 {
     char name[16];
-    bool unique = world->ledger != NULL && world->trees->loses;
-    uint32_t number = world->trees->roots++;
-    int size = snprintf(name, sizeof(name), "tree-%u", unique ? number : number % ROOTS_MAX);
+    int size = snprintf(name, sizeof(name), "tree-%u", world->trees->roots++ % ROOTS_MAX);
     struct command cmd =
         site_submission((struct text){name, (uint32_t)size}, world->trees->workflow->name, 1);
     cmd.submit_order.reply_to = TEXT("p.replies.app");
@@ -389,12 +385,21 @@ static void jump(struct world *world)
         world_advance(world, next - world->clock.now_wall_ms);
 }
 
+/* A message was at hand each time that an owner crashed, and is quarantined. */
+static bool has_quarantined(const struct world *world)
+{
+    int64_t count = 0;
+    for (int32_t p = 0; p < world->partitions; p++)
+        count += log_end(world, "p.dead-letters", p);
+    return count > 0;
+}
+
 void trees_go_on(struct world *world)
 {
     if (world->trees == NULL || agent_answer_open(world, 90))
         return;
     load(world);
-    if (!repair(world) && world->trees->loses)
+    if (!repair(world) && (world->trees->loses || has_quarantined(world)))
         jump(world);
 }
 
