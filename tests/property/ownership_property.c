@@ -80,6 +80,13 @@ Test(ownership, agrees_on_suborders)
     cr_assert_null(never, "no case met this, so the run proves little: %s", never);
 }
 
+/* The first root was submitted again after it had been undone and had expired. */
+Test(ownership, repeats_no_key_that_a_service_remembers)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(4847019143305553432), 1, trees, &sometimes);
+}
+
 Test(ownership, quarantines_only_the_command_that_crashes_its_owner)
 {
     struct ownership_sometimes sometimes;
