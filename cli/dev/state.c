@@ -86,9 +86,11 @@ static enum error_class lock(struct dev *dev, struct error *ret_error)
     return error.class;
 }
 
-static bool is_here(const char *name)
+/* What a folder has that may be taken: nothing, the lock, and what a file system has of its own. */
+static bool is_of_any_folder(const char *name)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, LOCK) == 0 ||
+           strcmp(name, "lost+found") == 0;
 }
 
 static enum error_class is_foreign(const char *directory, bool *ret_foreign,
@@ -102,7 +104,7 @@ static enum error_class is_foreign(const char *directory, bool *ret_foreign,
         return cannot("read", directory, ret_error);
     while ((entry = readdir(dir)) != NULL) {
         marked = marked || strcmp(entry->d_name, MARK) == 0;
-        others += !is_here(entry->d_name) && strcmp(entry->d_name, LOCK) != 0;
+        others += !is_of_any_folder(entry->d_name);
     }
     closedir(dir);
     *ret_foreign = !marked && others > 0;
@@ -166,8 +168,7 @@ static enum error_class empty(const struct dev *dev, struct error *ret_error)
     if (dir == NULL)
         return cannot("read", dev->directory, ret_error);
     while (class == ERROR_OK && (entry = readdir(dir)) != NULL) {
-        if (is_here(entry->d_name) || strcmp(entry->d_name, LOCK) == 0 ||
-            strcmp(entry->d_name, MARK) == 0)
+        if (is_of_any_folder(entry->d_name) || strcmp(entry->d_name, MARK) == 0)
             continue;
         snprintf(path, sizeof(path), "%s/%s", dev->directory, entry->d_name);
         if (unlink(path) == 0 || errno == ENOENT)

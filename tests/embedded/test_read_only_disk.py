@@ -7,6 +7,7 @@ takes root."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -33,19 +34,25 @@ class ReadOnlyDiskTest(unittest.TestCase):
         self.addCleanup(self.disk.unmount)
         self.data = self.folder / "data"
         self.data.mkdir()
+        self.start()
+        self.end()
         for name in ON_DISK:
+            shutil.rmtree(self.data / name)
             (self.disk.path / name).mkdir()
             (self.data / name).symlink_to(self.disk.path / name)
-        with open(self.folder / "out", "wb") as out:
+        self.start()
+        self.addCleanup(self.end)
+        self.wait_ready()
+        self.pids = [self.pid(name) for name in ON_DISK]
+
+    def start(self):
+        out = self.folder / "out"
+        with open(out, "wb") as file:
             self.dev = subprocess.Popen(
                 [REEVE, "dev", ROOT / "examples/workflows/three-steps.yaml", "--data-dir",
                  self.data, "--partitions", "4", "--disk-free-min-mb", "0"],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        self.addCleanup(self.end)
-        out = self.folder / "out"
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file)
         wait_for(out.read_text, lambda: "Ctrl-C stops" in out.read_text(), 60)
-        self.wait_ready()
-        self.pids = [self.pid(name) for name in ON_DISK]
 
     def end(self):
         self.dev.send_signal(signal.SIGINT)

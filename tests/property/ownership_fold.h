@@ -6,7 +6,7 @@
 
 #include "tests/property/ownership_world.h"
 
-enum { FOLD_ORDERS_MAX = 64 };
+enum { FOLD_ORDERS_MAX = 256 };
 
 struct fold {
     struct checkpoint checkpoint;

@@ -329,10 +329,10 @@ static void draw_faults(struct world *world)
 static const char *play(struct world *world, uint32_t steps)
 {
     const char *failed = NULL;
-    /* A service remembers keys for as long as an order is kept, not for the seconds of an order
-     * that expires here. Nor does it forget what a log has lost. */
+    /* A service does not forget the keys of an order that has expired, whose id may come again
+     * here; nor what a log has lost. */
     bool ledger = dice_percent(&world->chaos.later, LEDGER_PERCENT);
-    if (ledger && !chaos_has(world, CHAOS_EXPIRY) && !chaos_has(world, CHAOS_TAIL))
+    if (ledger && world->retention_ms == 0 && !chaos_has(world, CHAOS_TAIL))
         world->ledger = ledger_new();
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_boot(world, &world->instances[i]);

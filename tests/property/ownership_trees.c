@@ -128,14 +128,10 @@ static const struct workflow *deploy(struct world *world)
 
 /* ---- a world ---- */
 
-/* The id of an order that has expired may come again, except where a service remembers what it did
- * under it: it remembers that for as long as an order is kept. */
 static void submit_root(struct world *world)
 {
     char name[16];
-    bool unique = world->ledger != NULL && world->trees->loses;
-    uint32_t number = world->trees->roots++;
-    int size = snprintf(name, sizeof(name), "tree-%u", unique ? number : number % ROOTS_MAX);
+    int size = snprintf(name, sizeof(name), "tree-%u", world->trees->roots++ % ROOTS_MAX);
     struct command cmd =
         site_submission((struct text){name, (uint32_t)size}, world->trees->workflow->name, 1);
     cmd.submit_order.reply_to = TEXT("p.replies.app");

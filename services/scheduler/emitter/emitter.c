@@ -146,7 +146,7 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
         .is_read = is_read,
         .decision = decision};
     int64_t lead_ms = decision->decided_at - cluster_now_ms(emitter->cluster);
-    if (lead_ms > emitter->lead_ms)
+    if (!is_read || lead_ms > emitter->lead_ms) /* what is offered was decided just now */
         emitter->lead_ms = lead_ms;
     if (effects.request_count > 0)
         take_requests(emitter, &effects, order, &record, follows);

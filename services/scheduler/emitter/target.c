@@ -553,6 +553,8 @@ void emitter_take(struct emitter *emitter, struct effect_target *target,
     if (!emitter_is_due(target, record, follows))
         return;
     emitter->through_stale = true;
+    if (target->count == 0 && target->held == 0 && !target->behind)
+        target->quiet_since = 0; /* the last that it was owed was given up, not acknowledged */
     if (!take(emitter, target, record)) {
         fall_behind(emitter, target, &record->place);
     } else if (target->behind) {
