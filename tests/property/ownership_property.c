@@ -80,8 +80,8 @@ Test(ownership, agrees_on_suborders)
     cr_assert_null(never, "no case met this, so the run proves little: %s", never);
 }
 
-/* An owner stood still for an hour in the middle of a turn. From then on it took each new message to
- * another partition, which had been quiet once, for one that is too old. */
+/* An owner stood still for an hour in the middle of a turn. From then on each new message to a
+ * partition that had been quiet once was too old for it. */
 Test(ownership, sends_messages_after_it_stood_still)
 {
     struct ownership_sometimes sometimes;

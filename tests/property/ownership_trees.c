@@ -385,12 +385,21 @@ static void jump(struct world *world)
         world_advance(world, next - world->clock.now_wall_ms);
 }
 
+/* A message was at hand each time that an owner crashed, and is quarantined. */
+static bool has_quarantined(const struct world *world)
+{
+    int64_t count = 0;
+    for (int32_t p = 0; p < world->partitions; p++)
+        count += log_end(world, "p.dead-letters", p);
+    return count > 0;
+}
+
 void trees_go_on(struct world *world)
 {
     if (world->trees == NULL || agent_answer_open(world, 90))
         return;
     load(world);
-    if (!repair(world) && world->trees->loses)
+    if (!repair(world) && (world->trees->loses || has_quarantined(world)))
         jump(world);
 }
 
