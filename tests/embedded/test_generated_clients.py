@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -41,7 +40,7 @@ class GeneratedClientsTest(unittest.TestCase):
         shutil.copytree(ROOT / "docs/reference/openapi", cls.folder / "docs/reference/openapi")
 
     def run_command(self, language, words, check=True):
-        bin_folder = pathlib.Path(sys.executable).parent
+        bin_folder = CACHE / "openapi-python-client/bin"
         done = subprocess.run(
             words, cwd=self.folder / "examples/clients" / language, capture_output=True, text=True,
             timeout=120, check=False,
