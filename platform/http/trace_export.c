@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_export.h. */
-#include "platform/trace_export.h"
+#include "platform/http/trace_export.h"
 
 #include "base/utf8.h"
 #include "platform/http/client.h"

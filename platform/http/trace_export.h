@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans for a collector: OTLP over HTTP with JSON (opentelemetry-proto 1.x, /v1/traces), by batches.
+/* Spans for a collector, by batches: OTLP over HTTP with JSON (opentelemetry-proto 1.x).
  *
  * What is not taken is lost, and counted: traces help to look into a system, and never hold it up.
  * Loop thread only. */
-#ifndef PLATFORM_TRACE_EXPORT_H
-#define PLATFORM_TRACE_EXPORT_H
+#ifndef PLATFORM_HTTP_TRACE_EXPORT_H
+#define PLATFORM_HTTP_TRACE_EXPORT_H
 
 #include "base/error.h"
 #include "base/text.h"

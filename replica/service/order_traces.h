@@ -12,7 +12,7 @@
 #define REPLICA_SERVICE_ORDER_TRACES_H
 
 #include "engine/engine.h"
-#include "platform/trace_export.h"
+#include "platform/http/trace_export.h"
 #include "replica/service/service.h"
 
 #define TRACEPARENT_HEADER "traceparent"
@@ -34,7 +34,7 @@ static inline bool order_trace_sampled(const struct order_trace *trace)
 enum error_class order_traces_open(const struct service_context *service,
                                    struct trace_export **ret_export, struct error *ret_error);
 
-/* False: it is not a traceparent of W3C's Trace Context, version 00. */
+/* For tests. False: it is not a traceparent of W3C's Trace Context, version 00. */
 bool traceparent_parse(struct text traceparent, struct order_trace *ret_trace);
 /* Of an order that is submitted with `own`, by a request or a record with a header `traceparent`:
  * borrowed. A header that is not valid does not count, as the standard has it. */

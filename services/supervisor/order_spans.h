@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the spans of orders, steps and attempts (order_traces.h) of the Decisions that a supervisor
- * folds, when what they are about ends. Old Decisions, which it folds to rebuild a store, make none.
+ * folds, when what they are about ends. Old Decisions, which it folds to rebuild a store, make
+ * none.
  *
  * When a step began is remembered for the ORDER_SPANS_STEPS that began last. The span of one that
  * began before, or at another supervisor, begins with its latest attempt. */
@@ -9,7 +10,7 @@
 
 #include "engine/event.h"
 #include "engine/order.h"
-#include "platform/trace_export.h"
+#include "platform/http/trace_export.h"
 
 enum { ORDER_SPANS_STEPS = 50000, ORDER_SPANS_AGE_MS = 60000 };
 

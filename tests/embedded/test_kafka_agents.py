@@ -74,7 +74,7 @@ class AgentTest:
 
     def instances(self):
         body = json.loads(self.dev.ask("console", "GET", "/api/agents").body)
-        return [each["instance"] for each in body["instances"] if each["agent"] == "tax"]
+        return [each["instance"] for each in body["agents"] if each["agent"] == "tax"]
 
     def test_does_undoes_and_leaves(self):
         self.submit("good", False)

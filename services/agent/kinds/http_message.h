@@ -18,8 +18,8 @@ struct text http_message_body(const struct step_request *request, struct arena *
 
 enum { HTTP_MESSAGE_HEADERS = 7 };
 /* "Name: value" lines, NULL-terminated. New in the arena. `begins_trace`: an order without a
- * traceparent begins a trace (order_traces.h). `callback`: where the service may report later; empty
- * = nowhere. */
+ * traceparent begins a trace (order_traces.h). `callback`: where the service may report later;
+ * empty = nowhere. */
 void http_message_headers(const struct step_request *request, uint32_t try_number,
                           bool begins_trace, struct text callback, struct arena *arena,
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1]);

@@ -109,7 +109,7 @@ Test(order_traces, has_a_span_for_each_subject)
     }
 }
 
-/* A sub-order of a sub-order, too. */
+/* Also a sub-order of a sub-order. */
 Test(order_traces, puts_suborders_below_their_step)
 {
     struct order_parent parent = {.order_id = TEXT("A~B"), .step = TEXT("C"), .root = TEXT("A")};
