@@ -88,6 +88,29 @@ static enum api_result api_versions(struct call *call)
 
 _Static_assert(API_COUNT < 127, "the length is a varint of one byte");
 
+void api_each_partition_of(struct call *call, int32_t topics, size_t size,
+                           void (*answer)(struct call *call, struct text topic, const void *ctx),
+                           const void *ctx)
+{
+    wire_put_i32(call->out, topics);
+    for (int32_t i = 0; i < topics; i++) {
+        struct text topic = wire_string(&call->in);
+        int32_t partitions = wire_count(&call->in, size);
+        wire_put_string(call->out, topic);
+        wire_put_i32(call->out, partitions);
+        for (int32_t p = 0; p < partitions && !call->in.bad; p++)
+            answer(call, topic, ctx);
+    }
+}
+
+void api_each_partition(struct call *call, size_t size,
+                        void (*answer)(struct call *call, struct text topic, const void *ctx),
+                        const void *ctx)
+{
+    enum { TOPIC_MIN = 6 }; /* the lengths of a name and of a list */
+    api_each_partition_of(call, wire_count(&call->in, TOPIC_MIN), size, answer, ctx);
+}
+
 static void answer(struct peer *peer, struct call *call, const struct api_row *api,
                    int32_t correlation)
 {

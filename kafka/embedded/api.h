@@ -48,6 +48,16 @@ enum api_result {
 /* What is malformed sets call->in.bad, and closes the connection. */
 typedef enum api_result (*api_handler)(struct call *call);
 
+/* Answers each partition of each topic that a request names, in its order: `answer` reads what is
+ * asked of one, at least `size` bytes, and writes its answer. */
+void api_each_partition(struct call *call, size_t size,
+                        void (*answer)(struct call *call, struct text topic, const void *ctx),
+                        const void *ctx);
+/* The same of this many topics; their number has been read. */
+void api_each_partition_of(struct call *call, int32_t topics, size_t size,
+                           void (*answer)(struct call *call, struct text topic, const void *ctx),
+                           const void *ctx);
+
 /* The request of `peer` from its beginning, also when it waited and may be answered now. */
 void api_handle(struct embedded_node *broker, struct peer *peer);
 /* The answer to a request that waited; its body follows, in the version of the request. Borrowed

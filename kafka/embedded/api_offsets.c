@@ -16,9 +16,15 @@ static rd_kafka_resp_err_t commit(struct embedded_node *broker, struct text grou
     return catalogue_commit(broker->catalogue, group, topic, partition, offset, metadata);
 }
 
-static void commit_partition(struct call *call, rd_kafka_resp_err_t code, struct text group,
-                             struct text topic)
+struct committing {
+    struct text group;
+    rd_kafka_resp_err_t code; /* of all partitions */
+};
+
+static void commit_partition(struct call *call, struct text topic, const void *ctx)
 {
+    const struct committing *committing = ctx;
+    rd_kafka_resp_err_t code = committing->code;
     int32_t partition = wire_i32(&call->in);
     int64_t offset = wire_i64(&call->in);
     if (call->version >= 6)
@@ -27,7 +33,7 @@ static void commit_partition(struct call *call, rd_kafka_resp_err_t code, struct
         wire_i64(&call->in); /* a time */
     struct text metadata = wire_string(&call->in);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && !call->in.bad)
-        code = commit(call->broker, group, topic, partition, offset, metadata);
+        code = commit(call->broker, committing->group, topic, partition, offset, metadata);
     wire_put_i32(call->out, partition);
     wire_put_i16(call->out, (int16_t)code);
 }
@@ -48,16 +54,8 @@ enum api_result api_commit_offsets(struct call *call)
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_INVALID_GROUP_ID;
     if (!call->in.bad && !text_empty(identity.group))
         code = groups_check_commit(call->broker->groups, &identity);
-    int32_t topics = wire_count(&call->in, 6);
-    wire_put_i32(call->out, topics);
-    for (int32_t i = 0; i < topics; i++) {
-        struct text topic = wire_string(&call->in);
-        int32_t partitions = wire_count(&call->in, 14);
-        wire_put_string(call->out, topic);
-        wire_put_i32(call->out, partitions);
-        for (int32_t p = 0; p < partitions; p++)
-            commit_partition(call, code, identity.group, topic);
-    }
+    api_each_partition(call, 14, commit_partition,
+                       &(struct committing){.group = identity.group, .code = code});
     return API_ANSWERED;
 }
 
@@ -90,20 +88,12 @@ static void put_all_offsets(struct call *call, struct text group)
     wire_set_i32(call->out, at, count);
 }
 
-static void put_named_offsets(struct call *call, struct text group, int32_t topics)
+static void put_named_offset(struct call *call, struct text topic, const void *ctx)
 {
+    const struct text *group = ctx;
     const struct offsets *offsets = catalogue_offsets(call->broker->catalogue);
-    wire_put_i32(call->out, topics);
-    for (int32_t i = 0; i < topics; i++) {
-        struct text topic = wire_string(&call->in);
-        int32_t partitions = wire_count(&call->in, 4);
-        wire_put_string(call->out, topic);
-        wire_put_i32(call->out, partitions);
-        for (int32_t p = 0; p < partitions; p++) {
-            int32_t partition = wire_i32(&call->in);
-            put_offset(call, partition, offsets_find(offsets, group, topic, partition));
-        }
-    }
+    int32_t partition = wire_i32(&call->in);
+    put_offset(call, partition, offsets_find(offsets, *group, topic, partition));
 }
 
 enum api_result api_fetch_offsets(struct call *call)
@@ -115,7 +105,7 @@ enum api_result api_fetch_offsets(struct call *call)
     if (topics < 0)
         put_all_offsets(call, group);
     else
-        put_named_offsets(call, group, topics);
+        api_each_partition_of(call, topics, 4, put_named_offset, &group);
     if (call->version >= 2)
         wire_put_i16(call->out, RD_KAFKA_RESP_ERR_NO_ERROR);
     return API_ANSWERED;

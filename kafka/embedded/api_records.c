@@ -69,8 +69,9 @@ static rd_kafka_resp_err_t append(struct embedded_node *broker, struct text name
     return code;
 }
 
-static void produce_partition(struct call *call, struct text topic, bool transactional)
+static void produce_partition(struct call *call, struct text topic, const void *ctx)
 {
+    bool transactional = *(const bool *)ctx;
     int64_t offset = -1;
     int64_t time_ms = -1;
     int32_t partition = wire_i32(&call->in);
@@ -99,16 +100,7 @@ enum api_result api_produce(struct call *call)
     bool transactional = call->version >= 3 && wire_string(&call->in).data != NULL;
     int16_t acks = wire_i16(&call->in);
     wire_i32(&call->in); /* the time that replicas have */
-    int32_t topics = wire_count(&call->in, 6);
-    wire_put_i32(call->out, topics);
-    for (int32_t i = 0; i < topics; i++) {
-        struct text topic = wire_string(&call->in);
-        int32_t partitions = wire_count(&call->in, 8);
-        wire_put_string(call->out, topic);
-        wire_put_i32(call->out, partitions);
-        for (int32_t p = 0; p < partitions; p++)
-            produce_partition(call, topic, transactional);
-    }
+    api_each_partition(call, 8, produce_partition, &transactional);
     if (call->version >= 1)
         wire_put_i32(call->out, 0); /* throttled for */
     return acks == 0 ? API_SILENT : API_ANSWERED;
@@ -254,9 +246,10 @@ void api_serve_fetches(void *ctx)
 
 /* ---- positions ---- */
 
-static void list_offset(struct call *call, struct text topic)
+static void list_offset(struct call *call, struct text topic, const void *ctx)
 {
     enum { LATEST = -1, EARLIEST = -2 };
+    (void)ctx;
     int64_t time_ms = -1;
     int64_t offset = -1;
     int32_t partition = wire_i32(&call->in);
@@ -292,24 +285,16 @@ enum api_result api_list_offsets(struct call *call)
         wire_i8(&call->in); /* isolation */
         wire_put_i32(call->out, 0);
     }
-    int32_t topics = wire_count(&call->in, 6);
-    wire_put_i32(call->out, topics);
-    for (int32_t i = 0; i < topics; i++) {
-        struct text topic = wire_string(&call->in);
-        int32_t partitions = wire_count(&call->in, 12);
-        wire_put_string(call->out, topic);
-        wire_put_i32(call->out, partitions);
-        for (int32_t p = 0; p < partitions; p++)
-            list_offset(call, topic);
-    }
+    api_each_partition(call, 12, list_offset, NULL);
     return API_ANSWERED;
 }
 
 /* ---- deleting ---- */
 
-static void delete_records(struct call *call, struct text name)
+static void delete_records(struct call *call, struct text name, const void *ctx)
 {
     enum { TO_THE_END = -1 };
+    (void)ctx;
     int32_t partition = wire_i32(&call->in);
     int64_t offset = wire_i64(&call->in);
     struct topic *topic = catalogue_topic(call->broker->catalogue, name);
@@ -330,16 +315,7 @@ static void delete_records(struct call *call, struct text name)
 enum api_result api_delete_records(struct call *call)
 {
     wire_put_i32(call->out, 0); /* throttled for */
-    int32_t topics = wire_count(&call->in, 6);
-    wire_put_i32(call->out, topics);
-    for (int32_t i = 0; i < topics; i++) {
-        struct text topic = wire_string(&call->in);
-        int32_t partitions = wire_count(&call->in, 12);
-        wire_put_string(call->out, topic);
-        wire_put_i32(call->out, partitions);
-        for (int32_t p = 0; p < partitions && !call->in.bad; p++)
-            delete_records(call, topic);
-    }
+    api_each_partition(call, 12, delete_records, NULL);
     return API_ANSWERED;
 }
 

@@ -102,6 +102,19 @@ static const struct config_key keys[] = {
      "machine reach it to <data.dir>/http.url."},
     {"http.port.fallback", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "true: where http.port is taken, the system chooses a port."},
+    {"traces.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_AGENT | SETTINGS_SUPERVISOR,
+     "URL at which an OpenTelemetry collector takes traces as OTLP over HTTP, such as "
+     "http://127.0.0.1:4318/v1/traces. Supervisors send the spans of orders, steps and attempts, "
+     "agents those of their calls. Empty: none are made."},
+    {"traces.headers", CONFIG_SECRET, "", TEXT_UP_TO(16384), NO_UNIT, NO_CHOICES,
+     SETTINGS_AGENT | SETTINGS_SUPERVISOR,
+     "Headers for the collector, such as credentials; one NAME: VALUE per line. Set it with "
+     "traces.headers.file."},
+    {"traces.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_AGENT | SETTINGS_SUPERVISOR,
+     "Path of a PEM file with the certificate authorities that may sign the collector's "
+     "certificate. Empty: those of the system."},
     {"clock.skew.max.ms", CONFIG_DURATION_MS, "1000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
      "Largest error of any clock in the installation. A step times out this long after its "

@@ -24,7 +24,7 @@
 /* Whether the value of the header says that the record is JSON; parameters do not matter. */
 bool kafka_json_is_type(struct text content_type);
 /* A record of an application: `name` is that of the header, or empty. Texts are new in `arena`, or
- * borrowed. REJECT "NotAccepted": there is no submission of that name; "BadJson", "UnknownField" or
+ * borrowed. REJECT "NotAccepted": no submission has that name; "BadJson", "UnknownField" or
  * "BadField". */
 enum error_class kafka_json_read(struct text json, struct text name, struct arena *arena,
                                  struct command *ret_cmd, struct error *ret_error);

@@ -11,6 +11,7 @@
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
 #include "platform/logger.h"
+#include "replica/service/order_traces.h"
 #include "schemas/details.h"
 #include "schemas/json/json_codec.h"
 #include "schemas/json/submission_json.h"
@@ -350,6 +351,12 @@ static void serve(struct http_api *api, struct http_exchange *exchange, enum req
     http_pending_settle(&request->pending);
 }
 
+static struct text trace_header(const struct http_exchange *exchange)
+{
+    const char *value = http_header(exchange, TRACEPARENT_HEADER);
+    return value != NULL ? text_of(value) : TEXT("");
+}
+
 static void take_order(struct http_submission *request)
 {
     struct error error = {0};
@@ -362,6 +369,8 @@ static void take_order(struct http_submission *request)
     request->order_id = request->details.order_id;
     if (is_outside(request, request->details.reply_to))
         return;
+    request->details.traceparent = arena_text(
+        &request->heap.arena, traceparent_or(request->details.traceparent, trace_header(exchange)));
     request->details.submitted_by = arena_text(&request->heap.arena, text_of(http_user(exchange)));
     count_bytes(request, http_body(exchange));
     validate_request(request);

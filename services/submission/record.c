@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "replica/service/order_traces.h"
 #include "schemas/json/kafka_json.h"
 
 #include <inttypes.h>
@@ -142,6 +143,7 @@ static void validate(struct submission *submission, const struct broker_record *
         .is_json = record->value.data != NULL &&
                    kafka_json_is_type(header_of(record, KAFKA_JSON_CONTENT_TYPE)),
         .name = header_of(record, KAFKA_JSON_RECORD),
+        .traceparent = header_of(record, TRACEPARENT_HEADER),
         .value_bytes = cut->value_bytes > 0 ? cut->value_bytes : record->value.size,
         .meta_bytes = cut->meta_bytes > 0 ? cut->meta_bytes : record->meta_bytes,
         .appended_at = broker_has_append_time(submission->cluster->broker) ? record->timestamp : 0,

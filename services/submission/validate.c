@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "engine/shape.h"
+#include "replica/service/order_traces.h"
 #include "schemas/details.h"
 #include "schemas/json/kafka_json.h"
 
@@ -285,6 +286,8 @@ void validate_record(const struct validator *validator, const struct submitted_r
     if (cmd->kind == COMMAND_SUBMIT_ORDER) {
         cmd->submit_order.submitted_at = submitted->appended_at;
         cmd->submit_order.submitted_by = TEXT(""); /* only tokens prove it */
+        cmd->submit_order.traceparent =
+            traceparent_or(cmd->submit_order.traceparent, submitted->traceparent);
         validate_content(validator, fresh, arena, ret_validation);
     } else if (cmd->kind == COMMAND_CANCEL_ORDER) {
         cmd->cancel_order.submitted_by = TEXT("");

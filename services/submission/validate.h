@@ -35,12 +35,13 @@ struct validator {
 /* A record of the submissions topic, or what was kept of a large one. */
 struct submitted_record {
     struct text key;
-    struct text value;    /* .data NULL: a tombstone */
-    bool is_json;         /* by its headers (schemas/json/kafka_json.h) */
-    struct text name;     /* of JSON: which record it is; empty: an order */
-    uint32_t value_bytes; /* before it was cut */
-    uint32_t meta_bytes;  /* of the key and the headers, likewise */
-    int64_t appended_at;  /* 0: unknown */
+    struct text value;       /* .data NULL: a tombstone */
+    bool is_json;            /* by its headers (schemas/json/kafka_json.h) */
+    struct text name;        /* of JSON: which record it is; empty: an order */
+    struct text traceparent; /* of its headers; empty: none */
+    uint32_t value_bytes;    /* before it was cut */
+    uint32_t meta_bytes;     /* of the key and the headers, likewise */
+    int64_t appended_at;     /* 0: unknown */
     /* Of a value that was cut: read from it before, not validated. */
     struct text order_id;
     struct text reply_to;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/failpoint.h"
+#include "services/supervisor/order_spans.h"
 #include "services/supervisor/partition_internal.h"
 
 #include <assert.h>
@@ -261,10 +262,11 @@ static void on_folded(void *ctx, const struct broker_record *record,
     outstanding_settle(partition->outstanding, order_id, count > 0 ? deadlines : NULL, count);
     if (partition->held_back)
         partition_wake_in(partition, 0);
-    if (decided)
+    if (decided) {
         waiting_commands_decided(partition->waiting, &folded->record->decision, record->timestamp);
-    if (decided)
         learn_from_decision(partition, &folded->record->decision, deadlines, count);
+        order_spans_add(partition->spans, &folded->record->decision, folded->order);
+    }
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at <= partition->cursor.due_at &&
             !outstanding_has(partition->outstanding, order_id, &deadlines[i]))
@@ -340,6 +342,7 @@ static uint32_t window_of(int32_t partition_count)
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,
+                                          struct order_spans *spans,
                                           struct supervisor_partition **ret_partition,
                                           struct error *ret_error)
 {
@@ -348,6 +351,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
     partition->cluster = cluster;
     partition->number = number;
     partition->metrics = metrics;
+    partition->spans = spans;
     scheduler_clock_init(&partition->scheduler_clock);
     clock_guard_init(&partition->clock_guard,
                      config_ms(cluster->service->config, "clock.skew.max.ms"));

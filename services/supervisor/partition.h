@@ -7,6 +7,7 @@
 
 #include "replica/follow/follower.h"
 
+struct order_spans;
 struct supervisor_partition;
 
 /* The window: how many of its commands may be on their way, that is, sent and not yet decided. What
@@ -25,9 +26,11 @@ struct supervisor_metrics {
 /* The metrics live in `all`. */
 void supervisor_metrics_init(struct supervisor_metrics *ret_metrics, struct metrics *all);
 
+/* `spans` may be NULL; it and `metrics` are borrowed. */
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,
+                                          struct order_spans *spans,
                                           struct supervisor_partition **ret_partition,
                                           struct error *ret_error);
 void supervisor_partition_free(struct supervisor_partition *partition);

@@ -23,6 +23,7 @@ struct supervisor_partition {
     int32_t number;
     struct follower *follower;
     struct supervisor_metrics *metrics;
+    struct order_spans *spans; /* NULL: none are made */
     struct outstanding *outstanding;
     struct waiting_commands *waiting;
     uint32_t window; /* this partition's share */

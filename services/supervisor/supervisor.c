@@ -4,11 +4,13 @@
  * One supervisor is also the elected auditor, and one submits the orders of schedules. */
 #include "leader/leader.h"
 #include "replica/cluster/membership.h"
+#include "replica/service/order_traces.h"
 #include "replica/service/settings.h"
 #include "replica/service/stores.h"
 #include "replica/service/view_report.h"
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
+#include "services/supervisor/order_spans.h"
 #include "services/supervisor/partition.h"
 #include "services/supervisor/schedules.h"
 #include "services/supervisor/waiting_commands.h"
@@ -30,6 +32,8 @@ struct supervisor {
     struct auditor *auditor;
     struct schedules *schedules; /* NULL: schedules.enabled is false */
     struct view_report *report;
+    struct trace_export *trace_export; /* NULL: traces.url is empty */
+    struct order_spans *spans;
     uint32_t leaving; /* of the group, of the elections */
     struct supervisor_metrics metrics;
     struct metrics_gauge *assigned;
@@ -58,7 +62,7 @@ static struct membership_partition *open_partition(void *ctx, int32_t number,
                                    .cache_bytes = CACHE_BYTES / assigned_count,
                                    .deadlines = true};
     if (supervisor_partition_new(supervisor->cluster, number, &options, &supervisor->metrics,
-                                 &partition, ret_error) != ERROR_OK)
+                                 supervisor->spans, &partition, ret_error) != ERROR_OK)
         return NULL;
     return (struct membership_partition *)partition;
 }
@@ -178,12 +182,16 @@ static enum error_class start(struct service_context *service, void **ret_state,
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
-    enum error_class class =
-        cluster_open(service, flags, on_cluster_ready, supervisor, &supervisor->cluster, ret_error);
+    enum error_class class = order_traces_open(service, &supervisor->trace_export, ret_error);
+    if (class == ERROR_OK)
+        class = cluster_open(service, flags, on_cluster_ready, supervisor, &supervisor->cluster,
+                             ret_error);
     if (class != ERROR_OK) {
+        trace_export_free(supervisor->trace_export);
         free(supervisor);
         return class;
     }
+    supervisor->spans = order_spans_new(supervisor->trace_export, service->clock);
     supervisor->stores = stores_new(service->config);
     register_metrics(supervisor);
     supervisor->report = view_report_route(service, true, report_stores, supervisor);
@@ -257,6 +265,8 @@ static void stop(void *state)
     cluster_close(supervisor->cluster);
     store_env_free(supervisor->stores);
     view_report_free(supervisor->report);
+    order_spans_free(supervisor->spans);
+    trace_export_free(supervisor->trace_export);
     free(supervisor);
 }
 

@@ -4,13 +4,13 @@
  * Their health records are read as a router reads them. */
 #include "base/goods.h"
 #include "kafka/embedded/embedded.h"
-#include "kafka/topics/topics.h"
 #include "platform/logger.h"
 #include "replica/agents/agent_table.h"
 #include "replica/service/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/health/breaker.h"
 #include "services/agent/kinds/kinds.h"
+#include "tests/embedded/agent_topics.h"
 #include "tests/lib/http_route.h"
 
 #include <arpa/inet.h>
@@ -141,21 +141,6 @@ static struct service_context service_of(struct lab *lab, const char *instance,
     return service;
 }
 
-static void make_topics(const struct embedded *embedded)
-{
-    static const char *const agents[] = {"pay"};
-    struct error error = {0};
-    struct topics topics;
-    struct kafka_client_options kafka = {.bootstrap_servers = embedded_bootstrap(embedded)};
-    struct topics_plan plan = {.kafka = &kafka,
-                               .topics = &topics,
-                               .partitions = PARTITIONS,
-                               .agents = agents,
-                               .agent_count = 1};
-    cr_assert(topics_init(&topics, "t", &error) == ERROR_OK);
-    cr_assert(topics_apply(&plan, NULL, NULL, &error) == ERROR_OK, "%s", error.message);
-}
-
 static struct lab *lab_open(void)
 {
     static struct lab lab;
@@ -165,7 +150,7 @@ static struct lab *lab_open(void)
     heap_arena_init(&lab.arena, 1 << 16);
     cr_assert(embedded_new(&(struct embedded_options){0}, &lab.embedded, &error) == ERROR_OK, "%s",
               error.message);
-    make_topics(lab.embedded);
+    make_agent_topics(lab.embedded, PARTITIONS);
     lab.service = service_of(&lab, "test", (const char *const[]){NULL});
     cr_assert(cluster_open(&lab.service, 0, on_ready, &lab, &lab.cluster, &error) == ERROR_OK, "%s",
               error.message);

@@ -3,11 +3,11 @@
  * way that services do, and the reports of the agent are read back from the commands. */
 #include "base/goods.h"
 #include "kafka/embedded/embedded.h"
-#include "kafka/topics/topics.h"
 #include "platform/logger.h"
 #include "replica/service/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/kinds.h"
+#include "tests/embedded/agent_topics.h"
 #include "tests/lib/http_route.h"
 #include "tests/lib/ledger_agent.h"
 
@@ -117,27 +117,12 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_report, on_end, on_error};
 
-static void make_topics(const struct embedded *embedded)
-{
-    static const char *const agents[] = {"pay"};
-    struct error error = {0};
-    struct topics topics;
-    struct kafka_client_options kafka = {.bootstrap_servers = embedded_bootstrap(embedded)};
-    struct topics_plan plan = {.kafka = &kafka,
-                               .topics = &topics,
-                               .partitions = PARTITIONS,
-                               .agents = agents,
-                               .agent_count = 1};
-    cr_assert(topics_init(&topics, "t", &error) == ERROR_OK);
-    cr_assert(topics_apply(&plan, NULL, NULL, &error) == ERROR_OK, "%s", error.message);
-}
-
 static void open_broker(struct lab *lab)
 {
     struct error error;
     cr_assert(embedded_new(&(struct embedded_options){0}, &lab->embedded, &error) == ERROR_OK, "%s",
               error.message);
-    make_topics(lab->embedded);
+    make_agent_topics(lab->embedded, PARTITIONS);
     struct kafka_client_options options = {.bootstrap_servers = embedded_bootstrap(lab->embedded)};
     cr_assert(kafka_client_new(lab->loop, &options, &lab->client, &error) == ERROR_OK, "%s",
               error.message);

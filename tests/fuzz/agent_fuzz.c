@@ -61,7 +61,7 @@ static void execute(void *ctx, struct agent_call *call)
     heap_arena_reset(&site.scratch);
     struct arena *arena = &site.scratch.arena;
     struct text body = http_message_body(call->request, arena);
-    http_message_headers(call->request, call->try_number, TEXT("http://x/"), arena, headers);
+    http_message_headers(call->request, call->try_number, true, TEXT("http://x/"), arena, headers);
     assert(body.size > 0);
     if (site.answer.status == 0)
         site.answer.status = 200 + (int)(call->request->complete_by & 0x3ff);

@@ -93,8 +93,8 @@ static void start(void)
                                    .deadlines = true};
     if (site.partition != NULL)
         return;
-    enum error_class class =
-        supervisor_partition_new(site.cluster, 0, &options, &site.metrics, &site.partition, &error);
+    enum error_class class = supervisor_partition_new(site.cluster, 0, &options, &site.metrics,
+                                                      NULL, &site.partition, &error);
     assert(class == ERROR_OK);
 }
 

@@ -98,7 +98,7 @@ class SubmittingTest(StageTest):
     # ---- cancelled ----
 
     def test_an_order_is_cancelled_right_after_its_submission(self):
-        self.stage.submit("breath", "sale")
+        self.slow("breath", "sale", "stock", "ReserveStock", ms=1500)
         self.stage.cancel("breath")
         end = self.stage.wait_for_end("breath", "Compensated")[-1]
         self.assertEqual((end.type, end.event["code"], end.event["reason"], end.event["by"]),
@@ -191,7 +191,7 @@ class SubmittingTest(StageTest):
         self.stage.wait_for_end("nothing", "Processed")
 
     def test_a_cancelled_order_cannot_be_submitted_again(self):
-        self.stage.submit("again", "sale")
+        self.slow("again", "sale", "stock", "ReserveStock", ms=1500)
         self.stage.cancel("again")
         self.stage.wait_for_end("again", "Compensated")
         self.stage.submit("again", "sale")

@@ -32,7 +32,7 @@ static void open_partition(struct world *world, struct watcher *watcher, int32_t
                                    .deadlines = true};
     enum error_class class =
         supervisor_partition_new(watcher->process.cluster, number, &options, &watcher->metrics,
-                                 &watcher->partitions[number], &error);
+                                 NULL, &watcher->partitions[number], &error);
     assert(class == ERROR_OK);
 }
 

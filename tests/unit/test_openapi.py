@@ -151,8 +151,9 @@ class DescriptionTest(unittest.TestCase):
             first = {}
             for name, document in self.documents.items():
                 for key, value in document["components"][kind].items():
+                    # Errors name the codes of each service.
                     with self.subTest(f"{name} {key}"):
-                        if kind == "schemas":
+                        if kind == "schemas" and not re.search(r".Problem$", key):
                             self.assertEqual(value, first.setdefault(key, value))
 
     def test_paths_are_those_of_the_servers(self):

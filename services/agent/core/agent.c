@@ -2,6 +2,7 @@
 /* The agent's phases, its membership, its clock, and how it drains. See core.h. */
 #include "base/names.h"
 #include "platform/logger.h"
+#include "replica/service/order_traces.h"
 #include "services/agent/answers/answer_cache.h"
 #include "services/agent/core/agent_internal.h"
 #include "services/agent/core/callbacks.h"
@@ -456,6 +457,8 @@ enum error_class agent_new(struct service_context *service, const struct agent_o
     heap_arena_init(&agent->scratch, 16 * 1024);
     loop_timer_init(&agent->timer, on_phase_timer, agent);
     enum error_class class = name_agent(agent, ret_error);
+    if (class == ERROR_OK)
+        class = order_traces_open(service, &agent->trace_export, ret_error);
     if (class == ERROR_OK && ops->start != NULL)
         class = ops->start(service, &agent->ctx, ret_error);
     agent->started = class == ERROR_OK;
@@ -501,6 +504,7 @@ void agent_free(struct agent *agent)
     answer_cache_free(agent->answers);
     agent_callbacks_free(agent->callbacks);
     agent_metrics_free(agent->metrics);
+    trace_export_free(agent->trace_export);
     heap_arena_deinit(&agent->scratch);
     free(agent);
 }

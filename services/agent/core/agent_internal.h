@@ -19,6 +19,7 @@ struct agent_metrics;
 struct agent_reports;
 struct answer_cache;
 struct health_report;
+struct trace_export;
 
 struct agent_probe {
     struct agent *agent;
@@ -39,6 +40,7 @@ struct agent {
     struct answer_cache *answers; /* NULL: nothing is remembered */
     struct agent_callbacks *callbacks;
     struct agent_metrics *metrics;
+    struct trace_export *trace_export; /* of the calls; NULL: traces.url is empty */
     struct agent_breaker *breaker;
     struct agent_probe probe; /* of ops */
     struct health_report *health;

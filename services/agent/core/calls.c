@@ -4,6 +4,7 @@
 #include "engine/output.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "replica/service/order_traces.h"
 #include "services/agent/answers/answer_cache.h"
 #include "services/agent/core/agent_internal.h"
 #include "services/agent/core/sanitize.h"
@@ -41,12 +42,49 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
                                             .effect = EFFECT_NONE});
 }
 
-/* `why`: what is wrong with the service, if it is unhealthy. */
+/* `error`: why it failed; empty: it did not. */
+static void trace_call(struct agent *agent, const struct agent_attempt *attempt, int64_t took_us,
+                       struct text error)
+{
+    const struct step_request *request = &attempt->request;
+    if (agent->trace_export == NULL)
+        return;
+    struct order_trace trace = order_trace_of(request->order);
+    int64_t start_us = attempt->call.started_at * 1000;
+    const struct trace_attribute attributes[] = {
+        {.name = "reeve.order", .value = request->order_id},
+        {.name = "reeve.step", .value = request->ref.step},
+        {.name = "reeve.direction", .value = text_of(direction_name(request->ref.direction))},
+        {.name = "reeve.attempt", .number = request->ref.attempt},
+        {.name = "reeve.try", .number = attempt->call.try_number},
+        {.name = "reeve.agent", .value = text_of(agent->name)},
+        {.name = "reeve.action", .value = request->action},
+    };
+    if (order_trace_sampled(&trace))
+        trace_export_add(
+            agent->trace_export,
+            &(struct trace_span){.trace = trace.id,
+                                 .id = call_span_id(request, attempt->call.try_number),
+                                 .parent = attempt_span_id(request->order_id, &request->ref),
+                                 .name = request->action,
+                                 .is_client = true,
+                                 .start_us = start_us,
+                                 .end_us = start_us + took_us,
+                                 .failed = !text_empty(error),
+                                 .message = error,
+                                 .attributes = attributes,
+                                 .attribute_count = sizeof(attributes) / sizeof(attributes[0])});
+}
+
+/* `failure`: NULL, it did not. */
 static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
-                       enum agent_call_outcome outcome, bool unhealthy, struct text why)
+                       enum agent_call_outcome outcome, const struct agent_failure *failure)
 {
     assert(attempt->state == ATTEMPT_RUNNING);
     int64_t took_us = clock_mono_us(agent->service->clock) - attempt->try_started_us;
+    bool unhealthy = failure != NULL && failure->service_unhealthy;
+    struct text why = failure != NULL ? failure->message : TEXT("");
+    trace_call(agent, attempt, took_us, failure != NULL ? failure->name : TEXT(""));
     agent_metrics_call(agent->metrics, outcome, took_us);
     health_report_call_ended(agent->health, took_us, unhealthy, why);
     health_report_load(agent->health, attempts_in_flight(agent->attempts));
@@ -65,7 +103,7 @@ void agent_call_succeed(struct agent_call *call, struct text output)
     struct agent_attempt *attempt = (struct agent_attempt *)call;
     struct agent *agent = agent_of(attempt);
     heap_arena_reset(&agent->scratch);
-    call_ended(agent, attempt, AGENT_CALL_SUCCEEDED, false, TEXT(""));
+    call_ended(agent, attempt, AGENT_CALL_SUCCEEDED, NULL);
     attempts_succeeded(agent->attempts, attempt,
                        output_canonical(output, REPORT_OUTPUT_BYTES_MAX, &agent->scratch.arena));
 }
@@ -80,7 +118,7 @@ void agent_call_fail(struct agent_call *call, const struct agent_failure *failur
     if (!error_name_valid(failure->name))
         fit.name = TEXT("Agent.Error");
     fit.message = agent_message(failure->message, &agent->scratch.arena);
-    call_ended(agent, attempt, outcome, failure->service_unhealthy, fit.message);
+    call_ended(agent, attempt, outcome, &fit);
     attempts_failed(agent->attempts, attempt, &fit);
     agent_progress(agent); /* it may have ended without a report */
 }
@@ -120,7 +158,7 @@ void agent_call_accept(struct agent_call *call)
 {
     struct agent_attempt *attempt = (struct agent_attempt *)call;
     struct agent *agent = agent_of(attempt);
-    call_ended(agent, attempt, AGENT_CALL_ACCEPTED, false, TEXT(""));
+    call_ended(agent, attempt, AGENT_CALL_ACCEPTED, NULL);
     attempts_accepted(agent->attempts, attempt);
 }
 

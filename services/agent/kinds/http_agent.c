@@ -5,7 +5,7 @@
 
 #include "base/heap_arena.h"
 #include "platform/http/client.h"
-#include "services/agent/kinds/http_headers.h"
+#include "platform/http/header_lines.h"
 #include "services/agent/kinds/http_message.h"
 
 #include <assert.h>
@@ -21,11 +21,12 @@ struct http_agent {
     struct http_client *client;
     char url[HTTP_MESSAGE_URL_SIZE]; /* without a slash at its end */
     char probe_url[HTTP_MESSAGE_URL_SIZE];
-    struct http_headers headers; /* of the configuration */
+    struct header_lines headers; /* of the configuration */
     int64_t try_timeout_ms;
     /* An answer that comes a little late still counts: the scheduler waits as long. */
     int64_t margin_ms;
     bool offers_callbacks; /* the same for all calls */
+    bool begins_traces;    /* traces.url is set */
     struct heap_arena scratch;
 };
 
@@ -90,7 +91,7 @@ static enum error_class read_tls(const struct config *config, struct http_client
 static void stop(void *ctx)
 {
     struct http_agent *agent = ctx;
-    http_headers_deinit(&agent->headers);
+    header_lines_deinit(&agent->headers);
     if (agent->client != NULL)
         http_client_free(agent->client);
     heap_arena_deinit(&agent->scratch);
@@ -106,6 +107,7 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
     heap_arena_init(&agent->scratch, SCRATCH_BYTES);
     agent->try_timeout_ms = config_ms(config, "agent.http.try.timeout.ms");
     agent->margin_ms = config_ms(config, "clock.skew.max.ms");
+    agent->begins_traces = config_string(config, "traces.url")[0] != '\0';
     struct http_client_options options = {
         .connections_max = (size_t)config_int(config, "agent.in.flight.max"),
         .connect_timeout_ms = config_ms(config, "agent.http.connect.timeout.ms"),
@@ -115,8 +117,9 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
     if (class == ERROR_OK)
         class = read_probe_url(agent, config_string(config, "agent.http.probe.url"), ret_error);
     if (class == ERROR_OK)
-        class = http_headers_parse(config_string(config, "agent.http.headers"), &agent->headers,
-                                   ret_error);
+        class =
+            header_lines_parse("agent.http.headers", config_string(config, "agent.http.headers"),
+                               &agent->headers, ret_error);
     if (class == ERROR_OK)
         class = read_tls(config, &options, ret_error);
     if (class == ERROR_OK)
@@ -149,7 +152,7 @@ static void execute(void *ctx, struct agent_call *call)
 {
     struct http_agent *agent = ctx;
     struct arena *arena = &agent->scratch.arena;
-    const char *headers[HTTP_HEADERS_MAX + HTTP_MESSAGE_HEADERS + 1];
+    const char *headers[HEADER_LINES_MAX + HTTP_MESSAGE_HEADERS + 1];
     char url[HTTP_MESSAGE_URL_SIZE];
     struct error error;
     heap_arena_reset(&agent->scratch);
@@ -158,7 +161,8 @@ static void execute(void *ctx, struct agent_call *call)
     agent->offers_callbacks = callback.size > 0;
     uint32_t own = agent->headers.count;
     memcpy(headers, agent->headers.lines, own * sizeof(headers[0]));
-    http_message_headers(call->request, call->try_number, callback, arena, headers + own);
+    http_message_headers(call->request, call->try_number, agent->begins_traces, callback, arena,
+                         headers + own);
     int64_t left_ms = call->time_left_ms + agent->margin_ms;
     struct http_request request = {
         .url = url,
@@ -193,7 +197,7 @@ static void on_probed(const struct http_result *result, void *userdata)
 static void probe(void *ctx, struct agent_probe *probe)
 {
     struct http_agent *agent = ctx;
-    const char *headers[HTTP_HEADERS_MAX + 1] = {NULL};
+    const char *headers[HEADER_LINES_MAX + 1] = {NULL};
     struct error error;
     memcpy(headers, agent->headers.lines, agent->headers.count * sizeof(headers[0]));
     struct http_request request = {.method = "GET",

@@ -6,6 +6,7 @@
 #include "base/rfc3339.h"
 #include "engine/output.h"
 #include "platform/json_tree.h"
+#include "replica/service/order_traces.h"
 #include "schemas/json/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
@@ -15,7 +16,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
 /* ---- the request ---- */
 
@@ -80,35 +80,6 @@ struct text http_message_body(const struct step_request *request, struct arena *
     return text;
 }
 
-static bool is_hex(struct text text, uint32_t at, uint32_t count)
-{
-    bool zero = true;
-    for (uint32_t i = at; i < at + count; i++) {
-        char c = text.data[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-            return false;
-        zero = zero && c == '0';
-    }
-    return !zero || count == 2; /* all zeros is not a trace or a span, but it is a valid flag */
-}
-
-bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
-                              char ret_text[TRACEPARENT_BYTES + 1])
-{
-    struct text parent = request->order->traceparent;
-    bool valid = parent.size == TRACEPARENT_BYTES && memcmp(parent.data, "00-", 3) == 0 &&
-                 is_hex(parent, 3, 32) && parent.data[35] == '-' && is_hex(parent, 36, 16) &&
-                 parent.data[52] == '-' && is_hex(parent, 53, 2);
-    if (!valid)
-        return false;
-    uint64_t span = XXH3_64bits(request->idempotency_key.data, request->idempotency_key.size);
-    uint64_t numbers[2] = {request->ref.attempt, try_number};
-    span = XXH3_64bits_withSeed(numbers, sizeof(numbers), span);
-    snprintf(ret_text, TRACEPARENT_BYTES + 1, "00-%.32s-%016" PRIx64 "-%.2s", parent.data + 3,
-             span != 0 ? span : 1, parent.data + 53);
-    return true;
-}
-
 static __attribute__((format(printf, 2, 3))) const char *line(struct arena *arena,
                                                               const char *format, ...)
 {
@@ -122,11 +93,11 @@ static __attribute__((format(printf, 2, 3))) const char *line(struct arena *aren
 }
 
 void http_message_headers(const struct step_request *request, uint32_t try_number,
-                          struct text callback, struct arena *arena,
+                          bool begins_trace, struct text callback, struct arena *arena,
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1])
 {
     char deadline[RFC3339_TEXT_SIZE];
-    char traceparent[TRACEPARENT_BYTES + 1];
+    char traceparent[TRACEPARENT_SIZE];
     struct text key = agent_header_text(request->idempotency_key, arena);
     uint32_t count = 0;
     rfc3339_format(request->complete_by, deadline);
@@ -135,7 +106,7 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
     ret_headers[count++] = line(arena, "Idempotency-Key: %.*s", TEXT_ARG(key));
     ret_headers[count++] = line(arena, "Reeve-Deadline: %s", deadline);
     ret_headers[count++] = line(arena, "Reeve-Attempt: %" PRIu32, request->ref.attempt);
-    if (http_message_traceparent(request, try_number, traceparent))
+    if (call_traceparent(request, try_number, begins_trace, traceparent))
         ret_headers[count++] = line(arena, "traceparent: %s", traceparent);
     if (callback.size > 0)
         ret_headers[count++] = line(arena, "Reeve-Callback: %.*s", TEXT_ARG(callback));

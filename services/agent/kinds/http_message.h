@@ -17,17 +17,12 @@ enum error_class http_message_url(const char *base, struct text action,
 struct text http_message_body(const struct step_request *request, struct arena *arena);
 
 enum { HTTP_MESSAGE_HEADERS = 7 };
-/* "Name: value" lines, NULL-terminated. New in the arena. `callback`: where the service may report
- * later; empty = nowhere. */
+/* "Name: value" lines, NULL-terminated. New in the arena. `begins_trace`: an order without a
+ * traceparent begins a trace (order_traces.h). `callback`: where the service may report later;
+ * empty = nowhere. */
 void http_message_headers(const struct step_request *request, uint32_t try_number,
-                          struct text callback, struct arena *arena,
+                          bool begins_trace, struct text callback, struct arena *arena,
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1]);
-
-/* For tests: the traceparent of a try: of the order's trace, with a span id of its own that follows
- * from the request and the number of the try. False: the order has none. */
-enum { TRACEPARENT_BYTES = 55 };
-bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
-                              char ret_text[TRACEPARENT_BYTES + 1]);
 
 struct http_message_outcome {
     bool succeeded;

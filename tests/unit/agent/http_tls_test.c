@@ -2,8 +2,8 @@
 /* The HTTP agent and a remote service behind TLS (tls_service.py): who trusts whom, and the headers
  * of the configuration. Certificates are made here. */
 #include "platform/files.h"
+#include "platform/http/header_lines.h"
 #include "replica/service/settings.h"
-#include "services/agent/kinds/http_headers.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/lib/certificate.h"
 #include "tests/unit/agent/world.h"
@@ -203,9 +203,10 @@ Test(http_tls, sends_the_configured_headers)
 
 static void expect_bad_headers(const char *text, const char *message)
 {
-    struct http_headers headers;
+    struct header_lines headers;
     struct error error;
-    cr_assert_eq(http_headers_parse(text, &headers, &error), ERROR_REJECT, "%s", text);
+    cr_assert_eq(header_lines_parse("agent.http.headers", text, &headers, &error), ERROR_REJECT,
+                 "%s", text);
     cr_assert_str_eq(error.message, message);
 }
 
@@ -218,9 +219,9 @@ Test(http_tls, rejects_headers_without_showing_their_values)
     expect_bad_headers("A: 1\ns3cret:  ", line);
     expect_bad_headers("A: 1\nB: s3\x01cret", line);
     expect_bad_headers("HOST: s3cret",
-                       "agent.http.headers: HOST is set by the agent itself: remove it");
+                       "agent.http.headers: HOST is set by reeve itself: remove it");
     expect_bad_headers("Reeve-Attempt: 1",
-                       "agent.http.headers: Reeve-Attempt is set by the agent itself: remove it");
+                       "agent.http.headers: Reeve-Attempt is set by reeve itself: remove it");
     expect_bad_headers("a:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\n"
                        "a:1\na:1\n",
                        "agent.http.headers has more than 16 headers");

@@ -70,8 +70,8 @@ static struct supervisor_partition *watch(struct cost *cost)
                                    .path = kit_path(process->folder, "watch"),
                                    .cache_bytes = CACHE_BYTES,
                                    .deadlines = true};
-    enum error_class class =
-        supervisor_partition_new(process->cluster, 0, &options, &cost->metrics, &partition, &error);
+    enum error_class class = supervisor_partition_new(process->cluster, 0, &options, &cost->metrics,
+                                                      NULL, &partition, &error);
     assert(class == ERROR_OK);
     return partition;
 }

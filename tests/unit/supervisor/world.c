@@ -107,7 +107,7 @@ static void open_partition(struct supervised_world *world)
                                    .path = path,
                                    .cache_bytes = 256 * 1024,
                                    .deadlines = true};
-    cr_assert(supervisor_partition_new(world->cluster, 0, &options, &world->metrics,
+    cr_assert(supervisor_partition_new(world->cluster, 0, &options, &world->metrics, NULL,
                                        &world->partition, &error) == ERROR_OK,
               "%s", error.message);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See http_headers.h. */
-#include "services/agent/kinds/http_headers.h"
+/* See header_lines.h. */
+#include "platform/http/header_lines.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -42,23 +42,23 @@ static bool is_value(const char *text)
     return text[blanks] != '\0';
 }
 
-static enum error_class check_line(const char *line, uint32_t number, struct error *ret_error)
+static enum error_class check_line(const char *setting, const char *line, uint32_t number,
+                                   struct error *ret_error)
 {
     size_t size = strcspn(line, ":");
     if (line[size] == '\0' || !is_name(line, size) || !is_value(line + size + 1))
-        return error_set(ret_error, CODE_CONFIG,
-                         "agent.http.headers: header %u is not a line like NAME: VALUE", number);
+        return error_set(ret_error, CODE_CONFIG, "%s: header %u is not a line like NAME: VALUE",
+                         setting, number);
     if (is_reserved(line, size))
-        return error_set(ret_error, CODE_CONFIG,
-                         "agent.http.headers: %.*s is set by the agent itself: remove it",
-                         (int)size, line);
+        return error_set(ret_error, CODE_CONFIG, "%s: %.*s is set by reeve itself: remove it",
+                         setting, (int)size, line);
     return ERROR_OK;
 }
 
-enum error_class http_headers_parse(const char *text, struct http_headers *ret_headers,
-                                    struct error *ret_error)
+enum error_class header_lines_parse(const char *setting, const char *text,
+                                    struct header_lines *ret_headers, struct error *ret_error)
 {
-    struct http_headers headers = {.text = strdup(text)};
+    struct header_lines headers = {.text = strdup(text)};
     enum error_class class = ERROR_OK;
     assert(headers.text != NULL);
     char *rest = headers.text;
@@ -68,24 +68,24 @@ enum error_class http_headers_parse(const char *text, struct http_headers *ret_h
             line[--size] = '\0';
         if (line[strspn(line, " \t")] == '\0')
             continue;
-        if (headers.count == HTTP_HEADERS_MAX)
-            class = error_set(ret_error, CODE_CONFIG, "agent.http.headers has more than %d headers",
-                              HTTP_HEADERS_MAX);
+        if (headers.count == HEADER_LINES_MAX)
+            class = error_set(ret_error, CODE_CONFIG, "%s has more than %d headers", setting,
+                              HEADER_LINES_MAX);
         else
-            class = check_line(line, headers.count + 1, ret_error);
+            class = check_line(setting, line, headers.count + 1, ret_error);
         if (class == ERROR_OK)
             headers.lines[headers.count++] = line;
     }
     if (class != ERROR_OK) {
-        http_headers_deinit(&headers);
+        header_lines_deinit(&headers);
         return class;
     }
     *ret_headers = headers;
     return ERROR_OK;
 }
 
-void http_headers_deinit(struct http_headers *headers)
+void header_lines_deinit(struct header_lines *headers)
 {
     free(headers->text);
-    *headers = (struct http_headers){.text = NULL};
+    *headers = (struct header_lines){.text = NULL};
 }
