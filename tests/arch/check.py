@@ -445,6 +445,21 @@ def changes_have_their_form():
 
 
 @check
+def the_version_is_one():
+    """Of the newest release, until the next is prepared."""
+    def read(path):
+        return (ROOT / path).read_text(encoding="utf-8")
+
+    version = re.search(r"project\(reeve VERSION ([0-9.]+)", read("CMakeLists.txt"))[1]
+    for path, pattern in (("packaging/helm/reeve/Chart.yaml", r"^version: ([0-9.]+)$"),
+                          ("packaging/helm/reeve/Chart.yaml", r"^appVersion: ([0-9.]+)$"),
+                          ("CHANGELOG.md", r"^## ([0-9.]+) \(")):
+        found = re.search(pattern, read(path), re.M)
+        if found is None or found[1] != version:
+            yield path, 0, f"does not name version {version}, as CMakeLists.txt does"
+
+
+@check
 def nothing_stray_is_at_the_top():
     """What a tool left in its working folder is easily committed with the rest."""
     for name in sorted({path.split("/")[0] for path in tracked_files()}):

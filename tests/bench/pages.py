@@ -24,7 +24,7 @@ import urllib.parse
 
 from lib import Broker, Cluster
 
-from process import cpu_seconds
+from process import cpu_seconds, resident_mb
 
 PARTITIONS = 8
 DEAD_LETTERS = 25000  # more than the console keeps in memory
@@ -51,9 +51,7 @@ class Console:
         return cpu_seconds(self.service.process.pid)
 
     def resident_mb(self):
-        status = pathlib.Path(f"/proc/{self.service.process.pid}/status").read_text(
-            encoding="utf-8")
-        return int(status.split("VmRSS:")[1].split()[0]) // 1024
+        return resident_mb(self.service.process.pid)
 
     def connection(self, number):
         while len(self.connections) <= number:

@@ -71,8 +71,9 @@ class Plan:
         self.pivot = fields.get("Pivot", False)
         self.body = {"Steps": fields["Steps"], "Defaults": defaults} if "Steps" in fields else None
         timeout = fields.get("TimeoutSeconds", defaults.get("TimeoutSeconds", 60))
-        self.ways = {"do": Way(self.name, timeout, fields.get("MaxExtensionSeconds", 0),
-                               [] if self.body else fields.get("Retry", defaults.get("Retry", [])))}
+        # Only what an agent does is tried again.
+        retry = fields.get("Retry", defaults.get("Retry", [])) if self.agents else []
+        self.ways = {"do": Way(self.name, timeout, fields.get("MaxExtensionSeconds", 0), retry)}
         if "Compensate" in fields:
             undo = {"TimeoutSeconds": timeout, "Retry": UNDO_RETRY,
                     **defaults.get("Compensate", {}), **fields["Compensate"]}
