@@ -37,6 +37,21 @@ async function orders(world) {
   world.reeve(['import', ...DATA, '--workflow', 'parallel', '--prefix-id', 'web-', '--rate', '12/s', '--limit', '80']);
 }
 
+function schedules(world) {
+  const order = { workflow: 'refund', input: { sale: 's-7', cents: 900, days: 20 } };
+  const deployed = {
+    'refill-carts': { EverySeconds: 5, Order: order },
+    'nightly-report': { Cron: '0 3 * * *', TimeZone: 'Europe/Berlin', Order: order },
+    'month-end': { Cron: '30 18 1 * *', TimeZone: 'Europe/London', CatchUpSeconds: 86400, Order: order },
+  };
+  for (const [name, fields] of Object.entries(deployed)) {
+    const file = path.join(world.folder, `${name}.json`);
+    fs.writeFileSync(file, JSON.stringify({ Schedule: name, ...fields }));
+    world.reeve(['schedule', 'deploy', file]);
+  }
+  world.reeve(['schedule', 'pause', 'month-end', '--by', 'olga', '--reason', 'the books are closed']);
+}
+
 const first = async (world, query) => (await world.get(`/api/orders?limit=1&${query}`)).orders[0].order_id;
 
 async function shoot(page, name, height = 820) {
@@ -115,6 +130,13 @@ async function pictures(world, page, open) {
     workflows: async () => {
       await open('/workflows');
       await shoot(page, 'workflows', 640);
+    },
+    schedules: async () => {
+      schedules(world);
+      await waitFor('a tick has an order', async () => (await world.get('/api/schedules')).schedules
+        .some((schedule) => schedule.last.length > 3));
+      await open('/schedules');
+      await shoot(page, 'schedules', 1120);
     },
     agents: async () => {
       await open('/agents');
