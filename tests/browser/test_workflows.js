@@ -169,6 +169,7 @@ test('shows_schedules_and_pauses_and_triggers_them', async ({ page, open }) => {
   const deployed = await world.post('/api/schedules', { by: 'olga', source });
   assert.equal(deployed.status, 200);
   await open('/schedules');
+  await panelOf(page, 'refill').getByText('every 365 d', { exact: true }).waitFor();
   const panel = panelOf(page, 'refill');
   await panel.getByText('active').first().waitFor();
   assert.match(await panel.locator('td[data-name=Order]').first().textContent(), /^refill@\d{4}-\d\d-\d\dT00:00Z$/);

@@ -48,6 +48,16 @@ export function duration(ms) {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+// What somebody has set, exactly: `1 h`, `1 min 30 s`.
+export function interval(seconds) {
+  const parts = [];
+  for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]) {
+    if (seconds >= size) parts.push(`${Math.floor(seconds / size)} ${unit}`);
+    seconds %= size;
+  }
+  return parts.join(' ') || '0 s';
+}
+
 // One unit is enough for how long ago something was.
 function roughly(ms) {
   if (ms < 60000) return `${Math.round(ms / 1000)} s`;

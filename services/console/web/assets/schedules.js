@@ -2,7 +2,7 @@
 // Schedules: when orders are due by the clock, what became of the last ones, and whether they are
 // held back.
 import { h } from './dom.js';
-import { ago, command, count, duration, time, visible } from './format.js';
+import { ago, command, count, interval, time, visible } from './format.js';
 import { get, orderPage, post } from './api.js';
 import { isOld } from './live.js';
 import { badge, commandBox, data, empty, facts, link, notice, panel, table } from './parts.js';
@@ -16,7 +16,7 @@ function standing(schedule) {
   return schedule.paused ? badge('stalled', 'paused') : badge('ok', 'active');
 }
 
-const when = (schedule) => (schedule.every_seconds ? `every ${duration(schedule.every_seconds * 1000)}`
+const when = (schedule) => (schedule.every_seconds ? `every ${interval(schedule.every_seconds)}`
   : schedule.cron ? h('code', null, visible(schedule.cron)) : data(null));
 
 function next(schedule) {
@@ -80,7 +80,7 @@ export function open(view) {
     facts([
       ['When', when(schedule)], ['Time zone', data(schedule.time_zone)],
       ['Workflow', schedule.workflow ? link(`/workflows#${encodeURIComponent(schedule.workflow)}`, null, data(schedule.workflow)) : data(null)],
-      ['Makes up', schedule.catch_up_seconds ? duration(schedule.catch_up_seconds * 1000) : 'nothing'],
+      ['Makes up', schedule.catch_up_seconds ? interval(schedule.catch_up_seconds) : 'nothing'],
       ['Deployed', schedule.deployed_at ? [time(schedule.deployed_at), ' by ', data(schedule.deployed_by)] : data(null)],
     ]),
     schedule.next.length ? next(schedule) : null,
