@@ -80,6 +80,7 @@ static const struct output_column value_fields[] = {
     {"Hash", "xxh128", output_value, false},
     {"Record", "record", output_value, false},
     {"Schema", "schema", output_value, false},
+    {"Schema id", "schema_id", output_value, false},
     {"Order", "order_id", output_value, false},
     {"Reply to", "reply_to", output_value, false},
     {"Not decoded", "error", error_of, false},

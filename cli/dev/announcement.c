@@ -29,12 +29,15 @@ static const char *console_url(struct dev *dev)
 enum error_class dev_write_client_config(struct dev *dev, struct error *ret_error)
 {
     char path[PATH_MAX + 32];
-    char content[1024];
+    char content[3 * 1024];
+    const char *registry = config_string(dev->cli->config, "schema.registry.url");
     snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
     int size = snprintf(content, sizeof(content),
                         "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\n"
-                        "console.url = %s\n",
-                        dev->bootstrap, dev->topics.prefix, console_url(dev));
+                        "console.url = %s\n%s%.1024s%s",
+                        dev->bootstrap, dev->topics.prefix, console_url(dev),
+                        registry[0] != '\0' ? "schema.registry.url = " : "", registry,
+                        registry[0] != '\0' ? "\n" : "");
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/submit/reply_watch.h"
 
 #include "platform/hash_table.h"
+#include "replica/cluster/schema_registry.h"
 #include "schemas/json/kafka_json.h"
 
 #include <assert.h>
@@ -15,9 +16,12 @@ enum { METADATA_MS = 5000, OFFSETS_MS = 15000 };
 struct partition_reader {
     struct partition_reader *next;
     struct reply_watch *watch;
-    struct broker_reader *reader;
+    const char *topic;
+    int32_t partition;
+    struct broker_reader *reader; /* NULL: `held_up` */
+    bool held_up;                 /* the schema registry is to answer first */
+    int64_t position;             /* where it goes on then */
     bool answered;
-    int64_t high;
     struct error error;
 };
 
@@ -45,8 +49,11 @@ struct reply_watch {
     uint64_t open;
     uint64_t processed;
     uint64_t others;
+    struct error error; /* OK, or why no status can be read */
     struct heap_arena heap;
 };
+
+static void on_registry_changed(void *ctx);
 
 struct reply_watch *reply_watch_new(struct cli_session *session, reply_watch_status status,
                                     void *ctx)
@@ -57,6 +64,8 @@ struct reply_watch *reply_watch_new(struct cli_session *session, reply_watch_sta
     watch->status = status;
     watch->ctx = ctx;
     heap_arena_init(&watch->heap, 16 * 1024);
+    if (session->cluster->registry != NULL)
+        schema_registry_on_change(session->cluster->registry, on_registry_changed, watch);
     return watch;
 }
 
@@ -64,6 +73,8 @@ void reply_watch_free(struct reply_watch *watch)
 {
     if (watch == NULL)
         return;
+    if (watch->session->cluster->registry != NULL)
+        schema_registry_on_change(watch->session->cluster->registry, NULL, NULL);
     while (watch->readers != NULL) {
         struct partition_reader *reader = watch->readers;
         broker_reader_close(reader->reader);
@@ -107,22 +118,39 @@ static bool is_repeated(struct awaited *order, const struct status_update *statu
     return repeated;
 }
 
+/* What follows waits as well: statuses come in their order. */
+static void hold_up(struct partition_reader *reader, int64_t offset)
+{
+    broker_reader_close(reader->reader);
+    reader->reader = NULL;
+    reader->held_up = true;
+    reader->position = offset;
+}
+
 /* Avro, or JSON (replies.json), which begins with a brace. NULL: something else. */
-static const struct status_update *read_status(struct reply_watch *watch,
+static const struct status_update *read_status(struct partition_reader *reader,
                                                const struct broker_record *record,
                                                struct record *decoded)
 {
+    struct reply_watch *watch = reader->watch;
     bool json = record->value.size > 0 && record->value.data[0] == '{';
     if (json)
         return kafka_json_read_status(record->value, &watch->heap.arena, &decoded->status_update,
                                       NULL) == ERROR_OK
                    ? &decoded->status_update
                    : NULL;
-    return codec_decode(watch->session->cluster->codec, record->value, true, &watch->heap.arena,
-                        decoded, NULL) == ERROR_OK &&
-                   decoded->kind == RECORD_STATUS_UPDATE
-               ? &decoded->status_update
-               : NULL;
+    const struct cluster *cluster = watch->session->cluster;
+    uint32_t id;
+    struct error error;
+    enum error_class class =
+        schema_registry_decode(cluster->registry, cluster->codec, record->value, true,
+                               &watch->heap.arena, decoded, &error);
+    if (class == ERROR_RETRY)
+        hold_up(reader, record->offset);
+    else if (class != ERROR_OK && cluster->registry == NULL && registered_peek(record->value, &id))
+        watch->error = error;
+    return class == ERROR_OK && decoded->kind == RECORD_STATUS_UPDATE ? &decoded->status_update
+                                                                      : NULL;
 }
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -132,7 +160,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct record decoded;
     struct awaited *order = NULL;
     heap_arena_reset(&watch->heap);
-    const struct status_update *status = read_status(watch, record, &decoded);
+    const struct status_update *status = read_status(reader, record, &decoded);
     if (status == NULL)
         return;
     HASH_FIND(hh, watch->orders, status->order_id.data, status->order_id.size, order);
@@ -164,6 +192,23 @@ static void on_error(void *ctx, const struct error *error)
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
+static void read_on(struct partition_reader *reader)
+{
+    reader->held_up = false;
+    reader->reader = broker_read(reader->watch->session->cluster->broker, reader->topic,
+                                 reader->partition, reader->position, &reader_ops, reader);
+}
+
+static void on_registry_changed(void *ctx)
+{
+    struct reply_watch *watch = ctx;
+    struct partition_reader *reader;
+    LL_FOREACH(watch->readers, reader) {
+        if (reader->held_up)
+            read_on(reader);
+    }
+}
+
 /* ---- topics ---- */
 
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -171,7 +216,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     struct partition_reader *reader = ctx;
     (void)low;
     reader->answered = true;
-    reader->high = high;
+    reader->position = high;
     reader->error = *error;
 }
 
@@ -188,6 +233,8 @@ static enum error_class open_reader(struct reply_watch *watch, const char *topic
     struct partition_reader *reader = calloc(1, sizeof(*reader));
     assert(reader != NULL);
     reader->watch = watch;
+    reader->topic = topic;
+    reader->partition = partition;
     LL_PREPEND(watch->readers, reader);
     broker_offsets(broker, topic, partition, on_offsets, reader);
     /* The broker answers, if only with a timeout. */
@@ -197,7 +244,7 @@ static enum error_class open_reader(struct reply_watch *watch, const char *topic
         *ret_error = reader->error;
         return reader->error.class;
     }
-    reader->reader = broker_read(broker, topic, partition, reader->high, &reader_ops, reader);
+    read_on(reader);
     return ERROR_OK;
 }
 
@@ -250,15 +297,21 @@ void reply_watch_order(struct reply_watch *watch, struct text order_id)
 static bool is_over(void *ctx)
 {
     const struct reply_watch *watch = ctx;
-    return watch->open == 0;
+    return watch->open == 0 || error_is(&watch->error);
 }
 
 enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
                                   struct error *ret_error)
 {
     assert(timeout_ms > 0);
-    if (cli_session_wait(watch->session, is_over, watch, timeout_ms))
-        return ERROR_OK;
+    bool over = cli_session_wait(watch->session, is_over, watch, timeout_ms);
+    if (over && error_is(&watch->error))
+        *ret_error = watch->error;
+    if (over)
+        return watch->error.class;
+    char trouble[ERROR_MESSAGE_SIZE];
+    if (schema_registry_trouble(watch->session->cluster->registry, trouble, sizeof(trouble)))
+        return error_set(ret_error, CODE_NOT_ENDED, "%s", trouble);
     return error_set(ret_error, CODE_NOT_ENDED, "%" PRIu64 " orders have not ended in time",
                      watch->open);
 }

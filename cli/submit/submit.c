@@ -95,7 +95,8 @@ static enum error_class connect_once(struct submit *submit, struct error *ret_er
     if (submit->connected)
         return ERROR_OK;
     enum error_class class =
-        cli_session_open(submit->cli, CLUSTER_FOLLOWS_WORKFLOWS, &submit->session, ret_error);
+        cli_session_open(submit->cli, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_HAS_APPLICATIONS,
+                         &submit->session, ret_error);
     if (class != ERROR_OK)
         return class;
     submit->connected = true;

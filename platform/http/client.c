@@ -53,6 +53,8 @@ struct http_client {
     char *ca_file;
     char *cert_file;
     char *key_file;
+    char *user;
+    char *password;
     bool close_idle;
 };
 
@@ -302,6 +304,8 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
     client->ca_file = copy_of(options->ca_file);
     client->cert_file = copy_of(options->cert_file);
     client->key_file = copy_of(options->key_file);
+    client->user = copy_of(options->user);
+    client->password = copy_of(options->password);
     loop_timer_init(&client->timer, on_timeout, client);
     loop_deferred_init(&client->deferred, on_timeout, client);
     client->multi = curl_multi_init();
@@ -339,6 +343,10 @@ void http_client_free(struct http_client *client)
     free(client->ca_file);
     free(client->cert_file);
     free(client->key_file);
+    free(client->user);
+    if (client->password != NULL)
+        explicit_bzero(client->password, strlen(client->password));
+    free(client->password);
     free(client);
 }
 
@@ -440,6 +448,10 @@ static void set_options(struct http_call *call, const struct http_request *reque
     if (client->cert_file != NULL) {
         curl_easy_setopt(easy, CURLOPT_SSLCERT, client->cert_file);
         curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key_file);
+    }
+    if (client->user != NULL) {
+        curl_easy_setopt(easy, CURLOPT_USERNAME, client->user);
+        curl_easy_setopt(easy, CURLOPT_PASSWORD, client->password != NULL ? client->password : "");
     }
     if (client->close_idle) {
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);

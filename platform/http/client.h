@@ -47,6 +47,8 @@ struct http_client_options {
     const char *ca_file;        /* PEM; NULL = the system's */
     const char *cert_file;      /* PEM; NULL = no client certificate */
     const char *key_file;       /* PEM, of that certificate */
+    const char *user;           /* of basic authentication; NULL = none */
+    const char *password;       /* of that user; NULL = empty */
     bool close_idle;            /* never reuse a connection */
 };
 

@@ -4,7 +4,8 @@
 #include "kafka/settings.h"
 #include "platform/logger.h"
 #include "replica/cluster/check.h"
-#include "replica/cluster/json_replies.h"
+#include "replica/cluster/reply_format.h"
+#include "replica/cluster/schema_registry.h"
 #include "replica/cluster/side_topic.h"
 #include "replica/service/settings.h"
 
@@ -68,7 +69,7 @@ static void schema_record(struct cluster *cluster, const struct broker_record *r
     struct error error;
     if (record->value.data == NULL)
         return;
-    if (codec_learn(cluster->codec, record->value, &error) != ERROR_OK) {
+    if (codec_learn(cluster->codec, record->value, NULL, &error) != ERROR_OK) {
         log_warning("a schema is not usable", LOG_TEXT("key", record->key),
                     LOG_I64("offset", record->offset), LOG_ERR(&error));
         return;
@@ -278,6 +279,9 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
         topics_init(&cluster->topics, config_string(service->config, "topics.prefix"), ret_error);
     if (class == ERROR_OK)
         class = cluster_json_replies_begin(cluster, ret_error);
+    if (class == ERROR_OK && (flags & CLUSTER_HAS_APPLICATIONS) != 0)
+        class = schema_registry_new(service->loop, service->config, cluster->codec,
+                                    service->metrics, &cluster->registry, ret_error);
     if (class == ERROR_OK)
         class = cluster_check_topics(cluster, first && service->process != NULL, ret_error);
     if (class != ERROR_OK) {
@@ -313,6 +317,7 @@ void cluster_close(struct cluster *cluster)
         cluster->service->in_trouble_ctx = NULL;
     }
     broker_free(cluster->broker);
+    schema_registry_free(cluster->registry);
     workflow_registry_free(cluster->workflows);
     codec_free(cluster->codec);
     heap_arena_deinit(&cluster->scratch);
@@ -344,10 +349,11 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
                                 void *ctx, uint64_t token, struct error *ret_error)
 {
     struct buffer *value = &cluster->private->value;
-    bool json = kind == RECORD_STATUS_UPDATE && cluster_reply_is_json(cluster, topic);
+    bool reply = kind == RECORD_STATUS_UPDATE;
+    bool json = reply && cluster_reply_is_json(cluster, topic);
     value->size = 0;
-    if (json)
-        cluster_status_json(record, value);
+    if (reply)
+        cluster_encode_reply(cluster, topic, record, value);
     else
         codec_encode(cluster->codec, kind, record, value);
     struct broker_append append = {.producer = producer,

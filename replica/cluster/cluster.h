@@ -25,10 +25,13 @@ enum {
      * would keep more commands on their way for the same rate. */
     CLUSTER_READS_IN_BULK = 2,
     /* It folds the log: that began with as many partitions as there are now. */
-    CLUSTER_CHECKS_LOG = 4
+    CLUSTER_CHECKS_LOG = 4,
+    /* It reads or writes records of applications: schema.registry.url counts. */
+    CLUSTER_HAS_APPLICATIONS = 8
 };
 
 struct leader_topic;
+struct schema_registry;
 
 /* Called once: schemas are published and read to their end, and so are workflows if they are
  * followed. The service may begin. */
@@ -50,6 +53,7 @@ struct cluster {
     void *ctx;
     const char *const *json_replies; /* applications; the configuration's */
     size_t json_reply_count;
+    struct schema_registry *registry; /* of schema.registry.url; NULL: there is none */
     struct cluster_private *private;
 };
 

@@ -259,6 +259,21 @@ static const struct config_key keys[] = {
      SETTINGS_SCHEDULER | SETTINGS_SUBMISSION,
      "Applications, separated by commas, that get their StatusUpdates as JSON and not as Avro, on "
      "<prefix>.replies.<application>. The same on all instances."},
+    {"schema.registry.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION | SETTINGS_SCHEDULER | SETTINGS_CONSOLE | SETTINGS_CLI,
+     "URL of a schema registry that has the interface of Confluent's, such as "
+     "http://127.0.0.1:8081. Where it is set, StatusUpdates carry Confluent's framing, and "
+     "submissions may. The same on all instances. Empty: neither."},
+    {"schema.registry.user", CONFIG_STRING, "", TEXT_UP_TO(256), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION | SETTINGS_SCHEDULER | SETTINGS_CONSOLE | SETTINGS_CLI,
+     "User, or API key, for that registry. Empty: none."},
+    {"schema.registry.password", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION | SETTINGS_SCHEDULER | SETTINGS_CONSOLE | SETTINGS_CLI,
+     "Password, or API secret, of that user. Set it with schema.registry.password.file."},
+    {"schema.registry.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION | SETTINGS_SCHEDULER | SETTINGS_CONSOLE | SETTINGS_CLI,
+     "Path of a PEM file with the certificate authorities that may sign the registry's "
+     "certificate. Empty: those of the system."},
     {"events.trim.groups", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Consumer groups of the log, separated by commas, such as that of `reeve export events "
      "--group`. The scheduler deletes only what all of them have read; while one has no committed "

@@ -151,18 +151,23 @@ void codec_free(struct codec *codec)
     free(codec);
 }
 
-/* Each process reads the schemas topic at its start, which holds mostly what is compiled in. */
-static bool is_own(struct text avsc)
+/* Each process reads the schemas topic at its start, which holds mostly what is compiled in. NULL:
+ * the text is not. */
+static const struct known_schema *own_with_text(const struct codec *codec, struct text avsc)
 {
     for (uint32_t i = 0; i < schema_text_count; i++)
         if (text_equal(schema_texts[i].text, avsc))
-            return true;
-    return false;
+            return codec->own->of_kind[record_kind_of(schema_texts[i].name)];
+    return NULL;
 }
 
-enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error)
+enum error_class codec_learn(struct codec *codec, struct text avsc, uint64_t *ret_fingerprint,
+                             struct error *ret_error)
 {
-    if (is_own(avsc))
+    const struct known_schema *known = own_with_text(codec, avsc);
+    if (known != NULL && ret_fingerprint != NULL)
+        *ret_fingerprint = known->fingerprint;
+    if (known != NULL)
         return ERROR_OK;
     const struct avro_type *type = NULL;
     const struct plan *plan = NULL;
@@ -178,6 +183,8 @@ enum error_class codec_learn(struct codec *codec, struct text avsc, struct error
     uint64_t fingerprint = avro_schema_fingerprint(type, arena);
     if (own_of(codec, fingerprint) == NULL && learned_wants(&codec->learned, fingerprint))
         learned_add(&codec->learned, fingerprint, kind, avsc);
+    if (ret_fingerprint != NULL)
+        *ret_fingerprint = fingerprint;
     return ERROR_OK;
 }
 
@@ -285,22 +292,16 @@ static enum error_class finish(struct record *record, enum record_kind kind, uin
     return ERROR_OK;
 }
 
-enum error_class codec_decode(struct codec *codec, struct text bytes, bool borrow,
-                              struct arena *arena, struct record *ret_record,
-                              struct error *ret_error)
+enum error_class codec_decode_body(struct codec *codec, const struct codec_body *framed,
+                                   bool borrow, struct arena *arena, struct record *ret_record,
+                                   struct error *ret_error)
 {
-    uint64_t fingerprint;
-    if (bytes.size > RECORD_BYTES_MAX)
-        return error_set(ret_error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d",
-                         bytes.size, RECORD_BYTES_MAX);
-    if (!codec_peek(bytes, &fingerprint))
-        return error_set(ret_error, CODE_NOT_AVRO,
-                         "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
-    const struct known_schema *known = use(codec, fingerprint);
+    const struct known_schema *known = use(codec, framed->fingerprint);
     if (known == NULL)
         return error_set(ret_error, CODE_UNKNOWN_SCHEMA,
-                         "no schema with the fingerprint %016" PRIx64 " is known", fingerprint);
-    struct text body = {bytes.data + FRAME_BYTES, bytes.size - FRAME_BYTES};
+                         "no schema with the fingerprint %016" PRIx64 " is known",
+                         framed->fingerprint);
+    struct text body = framed->bytes;
     if (!borrow && body.size > 0)
         body = arena_text(arena, body); /* one copy for all texts */
     const uint8_t *at = (const uint8_t *)body.data;
@@ -313,25 +314,55 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     if (reader.at != reader.end)
         return error_set(ret_error, CODE_TRAILING_BYTES, "%zu bytes after the record",
                          (size_t)(reader.end - reader.at));
-    if (finish(&record, known->kind, bytes.size, ret_error) != ERROR_OK)
+    if (finish(&record, known->kind, FRAME_BYTES + body.size, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     *ret_record = record;
     return ERROR_OK;
 }
 
-void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
-                       struct text *ret_order_id, struct text *ret_reply_to)
+static bool open_frame(struct text bytes, struct codec_body *ret_body)
 {
-    uint64_t fingerprint;
+    if (!codec_peek(bytes, &ret_body->fingerprint))
+        return false;
+    ret_body->bytes = text_from(bytes, FRAME_BYTES);
+    return true;
+}
+
+enum error_class codec_decode(struct codec *codec, struct text bytes, bool borrow,
+                              struct arena *arena, struct record *ret_record,
+                              struct error *ret_error)
+{
+    struct codec_body body;
+    if (bytes.size > RECORD_BYTES_MAX)
+        return error_set(ret_error, CODE_TOO_LONG, "the record is %u bytes; the limit is %d",
+                         bytes.size, RECORD_BYTES_MAX);
+    if (!open_frame(bytes, &body))
+        return error_set(ret_error, CODE_NOT_AVRO,
+                         "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
+    return codec_decode_body(codec, &body, borrow, arena, ret_record, ret_error);
+}
+
+void codec_read_sender_of_body(struct codec *codec, const struct codec_body *body,
+                               struct arena *arena, struct text *ret_order_id,
+                               struct text *ret_reply_to)
+{
     struct submission_sender sender = {0};
     struct error error;
-    const struct known_schema *known =
-        codec_peek(bytes, &fingerprint) ? use(codec, fingerprint) : NULL;
+    const struct known_schema *known = use(codec, body->fingerprint);
     if (known != NULL && known->sender != NULL) {
-        const uint8_t *at = (const uint8_t *)bytes.data;
-        struct reader reader = {at + FRAME_BYTES, at + bytes.size, arena, &error};
+        const uint8_t *at = (const uint8_t *)body->bytes.data;
+        struct reader reader = {at, at + body->bytes.size, arena, &error};
         avro_plan_decode(known->sender, &reader, (uint8_t *)&sender);
     }
     *ret_order_id = sender.order_id;
     *ret_reply_to = sender.reply_to;
+}
+
+void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
+                       struct text *ret_order_id, struct text *ret_reply_to)
+{
+    struct codec_body body;
+    *ret_order_id = *ret_reply_to = (struct text){0};
+    if (open_frame(bytes, &body))
+        codec_read_sender_of_body(codec, &body, arena, ret_order_id, ret_reply_to);
 }

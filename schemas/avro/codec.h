@@ -35,18 +35,33 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
                               struct arena *arena, struct record *ret_record,
                               struct error *ret_error);
 
+/* A record without its framing, and the fingerprint of the schema that it was written with. */
+struct codec_body {
+    uint64_t fingerprint;
+    struct text bytes;
+};
+/* As codec_decode(), of what another framing held (schemas/avro/registered.h). */
+enum error_class codec_decode_body(struct codec *codec, const struct codec_body *body, bool borrow,
+                                   struct arena *arena, struct record *ret_record,
+                                   struct error *ret_error);
+
 /* The order_id and reply_to of a submission that codec_decode() refused, as far as
  * they can be read; empty if not. They point into `bytes`, which may be of any size, and are not
  * validated. */
 void codec_read_sender(struct codec *codec, struct text bytes, struct arena *arena,
                        struct text *ret_order_id, struct text *ret_reply_to);
+void codec_read_sender_of_body(struct codec *codec, const struct codec_body *body,
+                               struct arena *arena, struct text *ret_order_id,
+                               struct text *ret_reply_to);
 
-/* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is not a
- * schema, has none of our record names, or cannot be mapped (a field of another type, a recursive
- * schema, over-deep). Idempotent. Its text is kept, and compiled when a record is first decoded
+/* Learns a writer's schema from its .avsc text (from the schemas topic, or a schema registry).
+ * *ret_fingerprint, if not NULL, is its fingerprint. REJECT when it is not a schema, has none of
+ * our record names, or cannot be mapped (a field of another type, a recursive schema, over-deep).
+ * Idempotent. Its text is kept, and compiled when a record is first decoded
  * with it. Of all that is learned, CODEC_LEARNED_BYTES_MAX are kept: those never used go first,
  * then the least recently used. */
-enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error);
+enum error_class codec_learn(struct codec *codec, struct text avsc, uint64_t *ret_fingerprint,
+                             struct error *ret_error);
 /* It can be decoded now: our own, or learned and not forgotten. */
 bool codec_knows(const struct codec *codec, uint64_t fingerprint);
 /* Since the last call, a record needed a schema that was learned and had to go ("UnknownSchema"):

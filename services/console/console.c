@@ -111,11 +111,13 @@ static void report_stores(void *ctx, struct view_report *report)
 static enum error_class open_cluster(struct console *console, struct broker *broker,
                                      struct error *ret_error)
 {
+    static const unsigned flags =
+        CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG | CLUSTER_HAS_APPLICATIONS;
     if (broker == NULL)
-        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
-                            on_cluster_ready, console, &console->api.cluster, ret_error);
-    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
-                           on_cluster_ready, console, &console->api.cluster, ret_error);
+        return cluster_open(console->service, flags, on_cluster_ready, console,
+                            &console->api.cluster, ret_error);
+    return cluster_open_on(console->service, broker, flags, on_cluster_ready, console,
+                           &console->api.cluster, ret_error);
 }
 
 enum error_class console_new(struct service_context *service, struct broker *broker,

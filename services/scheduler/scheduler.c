@@ -5,6 +5,7 @@
 
 #include "platform/logger.h"
 #include "replica/cluster/membership.h"
+#include "replica/cluster/schema_registry.h"
 #include "replica/service/settings.h"
 #include "replica/service/stores.h"
 #include "replica/service/view_report.h"
@@ -335,7 +336,8 @@ static enum error_class check_retention(const struct config *config, struct erro
 enum error_class scheduler_open(struct service_context *service, struct broker *broker,
                                 struct scheduler **ret_scheduler, struct error *ret_error)
 {
-    static const unsigned flags = CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG;
+    static const unsigned flags =
+        CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG | CLUSTER_HAS_APPLICATIONS;
     if (check_retention(service->config, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
@@ -380,7 +382,8 @@ bool scheduler_ready(void *state, char *ret_reason, size_t reason_size)
 bool scheduler_degraded(void *state, char *ret_reason, size_t reason_size)
 {
     const struct scheduler *scheduler = state;
-    return standby_trouble(scheduler->standby, ret_reason, reason_size);
+    return standby_trouble(scheduler->standby, ret_reason, reason_size) ||
+           schema_registry_trouble(scheduler->cluster->registry, ret_reason, reason_size);
 }
 
 /* ---- leaving ---- */

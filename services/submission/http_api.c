@@ -269,6 +269,7 @@ static void validate_request(struct http_submission *request)
         wait_for(request, &submission->topics);
         break;
     case VALIDATION_WAIT_SCHEMAS: /* of records only */
+    case VALIDATION_WAIT_REGISTRY:
     case VALIDATION_OUTCOME_COUNT:
         assert(false);
     }

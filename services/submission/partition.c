@@ -185,6 +185,8 @@ static void begin_to_wait(struct submission_partition *partition, struct waiting
             loop_timer_after(cluster_loop(partition->submission->cluster), &partition->queue_timer,
                              QUEUE_FULL_MS);
         break;
+    case RECORD_WAIT_REGISTRY: /* it has been asked */
+    case RECORD_WAIT_STATUS:
     case RECORD_WAIT_KEY:
     case RECORD_WAIT_NONE:
         break;
@@ -215,6 +217,10 @@ static bool wait_is_over(struct submission_partition *partition, struct waiting_
         return is_fresh(&submission->workflows, waiting);
     case RECORD_WAIT_REPLY:
         return is_fresh(&submission->topics, waiting);
+    case RECORD_WAIT_REGISTRY:
+        return !schema_registry_waits(submission->cluster->registry, waiting->record.value);
+    case RECORD_WAIT_STATUS:
+        return submission_record_status_is_due(partition, waiting->sequence);
     case RECORD_WAIT_PRODUCER:
         assert(partition->queue_full > 0);
         partition->queue_full--;
@@ -490,6 +496,9 @@ static const char *waits_for(const struct waiting_record *waiting)
         return "it waits until the workflows topic can be read";
     case RECORD_WAIT_REPLY:
         return "it waits until its reply topic is found";
+    case RECORD_WAIT_REGISTRY:
+    case RECORD_WAIT_STATUS:
+        return "it waits for the schema registry";
     case RECORD_WAIT_PRODUCER:
         return "the producer's queue is full";
     case RECORD_WAIT_KEY:

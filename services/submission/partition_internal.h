@@ -53,6 +53,10 @@ struct submission_partition {
 enum record_wait submission_record_process(struct submission_partition *partition,
                                            uint64_t sequence, const struct broker_record *record,
                                            const struct large_record *large, unsigned fresh);
+/* Whether a record that waits for RECORD_WAIT_STATUS may go on: its status can be encoded now, or
+ * it took so long that the dead letter has to do. */
+bool submission_record_status_is_due(const struct submission_partition *partition,
+                                     uint64_t sequence);
 /* Cuts a record that no dead letter could hold. */
 void submission_record_cut(struct submission_partition *partition, struct broker_record *record,
                            struct large_record *ret_large);

@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "replica/cluster/reply_format.h"
 #include "replica/service/order_traces.h"
 #include "schemas/json/kafka_json.h"
 
@@ -33,6 +34,20 @@ static enum record_wait accept_record(struct submission_partition *partition, ui
         return RECORD_WAIT_PRODUCER;
     metrics_add(submission->metrics.accepted_kafka, 1);
     return RECORD_WAIT_NONE;
+}
+
+static bool has_waited_long(const struct submission_partition *partition, uint64_t sequence)
+{
+    int64_t waited_us = clock_mono_us(partition->submission->service->clock) -
+                        submission_partition_slot(partition, sequence)->received_us;
+    return waited_us >= PARTITION_STATUS_MS * INT64_C(1000);
+}
+
+bool submission_record_status_is_due(const struct submission_partition *partition,
+                                     uint64_t sequence)
+{
+    return cluster_prepare_replies(partition->submission->cluster) ||
+           has_waited_long(partition, sequence);
 }
 
 static enum error_class send_status(struct submission_partition *partition, uint64_t sequence,
@@ -72,6 +87,13 @@ static enum error_class send_status(struct submission_partition *partition, uint
     return class;
 }
 
+static bool is_possible(const struct submission *submission, struct text reply_to)
+{
+    char topic[TOPIC_NAME_SIZE];
+    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(reply_to));
+    return cluster_reply_is_possible(submission->cluster, topic);
+}
+
 static bool is_cut(const struct dead_letter_cut *cut)
 {
     return cut->value_bytes > 0 || cut->meta_bytes > 0 || cut->next_offset > 0;
@@ -103,7 +125,18 @@ static enum record_wait refuse_record(struct submission_partition *partition, ui
 {
     struct submission *submission = partition->submission;
     enum error_class class = ERROR_OK;
-    if (!text_empty(validation->order_id) && !text_empty(validation->reply_to))
+    bool status = !text_empty(validation->order_id) && !text_empty(validation->reply_to);
+    if (status && !is_possible(submission, validation->reply_to)) {
+        if (!has_waited_long(partition, sequence))
+            return RECORD_WAIT_STATUS;
+        /* A registry that is down must not stop the partition: others wait behind it. */
+        log_warning_limited("the schema registry does not answer: a Rejected status is not sent; "
+                            "the dead letter has the reason",
+                            LOG_I64("partition", partition->number),
+                            LOG_I64("offset", record->offset));
+        status = false;
+    }
+    if (status)
         class = send_status(partition, sequence, record, validation);
     if (class == ERROR_OK)
         class = appended(partition, sequence,
@@ -177,6 +210,8 @@ enum record_wait submission_record_process(struct submission_partition *partitio
         return refuse_record(partition, sequence, record, large, &validation);
     case VALIDATION_WAIT_SCHEMAS:
         return RECORD_WAIT_SCHEMAS;
+    case VALIDATION_WAIT_REGISTRY:
+        return RECORD_WAIT_REGISTRY;
     case VALIDATION_WAIT_WORKFLOWS:
         return RECORD_WAIT_WORKFLOWS;
     case VALIDATION_WAIT_REPLY:
@@ -196,6 +231,7 @@ void submission_record_cut(struct submission_partition *partition, struct broker
     if (ret_large->cut.value_bytes == 0)
         return;
     heap_arena_reset(&submission->scratch);
-    codec_read_sender(submission->cluster->codec, value, &submission->scratch.arena,
-                      &ret_large->order_id, &ret_large->reply_to);
+    schema_registry_read_sender(submission->cluster->registry, submission->cluster->codec, value,
+                                &submission->scratch.arena, &ret_large->order_id,
+                                &ret_large->reply_to);
 }

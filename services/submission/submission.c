@@ -25,6 +25,11 @@ static void wake_all(struct submission *submission)
         http_api_wake(submission->api);
 }
 
+static void on_registry_changed(void *ctx)
+{
+    wake_all(ctx);
+}
+
 static void begin_refresh(void *ctx)
 {
     struct refresh *refresh = ctx;
@@ -264,11 +269,14 @@ static void on_cluster_ready(void *ctx)
     struct cluster *cluster = submission->cluster;
     submission->validator = (struct validator){
         .codec = cluster->codec,
+        .registry = cluster->registry,
         .topics = &cluster->topics,
         .workflows = cluster->workflows,
         .topic_exists = topic_exists,
         .ctx = submission,
     };
+    if (cluster->registry != NULL)
+        schema_registry_on_change(cluster->registry, on_registry_changed, submission);
     submission->group = broker_join(cluster->broker, submission->group_name,
                                     cluster->topics.submissions, &group_ops, submission);
     loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
@@ -311,7 +319,8 @@ static void make_metrics(struct submission *submission)
         .in_flight = metrics_gauge(metrics, "reeve_submission_in_flight",
                                    "Submissions not acknowledged yet.", METRICS_NO_LABELS),
         .waiting = metrics_gauge(metrics, "reeve_submission_waiting",
-                                 "Submissions that wait for a schema, a workflow or a reply topic.",
+                                 "Submissions that wait for a schema, a workflow, a reply topic or "
+                                 "the schema registry.",
                                  METRICS_NO_LABELS),
         .latency = metrics_histogram(metrics, "reeve_submission_seconds",
                                      "From reading a submission to the acknowledgement of what "
@@ -325,11 +334,12 @@ static void make_metrics(struct submission *submission)
 static enum error_class open_cluster(struct submission *submission, struct broker *broker,
                                      struct error *ret_error)
 {
+    const unsigned flags = CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_HAS_APPLICATIONS;
     if (broker == NULL)
-        return cluster_open(submission->service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
-                            submission, &submission->cluster, ret_error);
-    return cluster_open_on(submission->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
-                           submission, &submission->cluster, ret_error);
+        return cluster_open(submission->service, flags, on_cluster_ready, submission,
+                            &submission->cluster, ret_error);
+    return cluster_open_on(submission->service, broker, flags, on_cluster_ready, submission,
+                           &submission->cluster, ret_error);
 }
 
 enum error_class submission_open(struct service_context *service, struct broker *broker,
@@ -397,7 +407,7 @@ bool submission_ready(void *state, char *ret_reason, size_t reason_size)
 bool submission_degraded(void *state, char *ret_reason, size_t reason_size)
 {
     const struct submission *submission = state;
-    bool held_up = false;
+    bool held_up = schema_registry_trouble(submission->cluster->registry, ret_reason, reason_size);
     for (int32_t p = 0; p < submission->partition_count && !held_up; p++)
         held_up = submission->partitions[p] != NULL &&
                   submission_partition_held_up(submission->partitions[p], ret_reason, reason_size);

@@ -6,7 +6,7 @@
  *
  * At-least-once: an offset of submissions is committed once its command, or its dead letter and
  * status, is acknowledged, in order. Everything is asynchronous; a record that has to wait (for a
- * schema, a workflow, a reply topic) does not delay its neighbours.
+ * schema, a workflow, a reply topic, the schema registry) does not delay its neighbours.
  *
  * The position of a refusal's status: command_partition is -1 - PARTITION and command_offset the
  * offset, both of submissions, so that receivers can deduplicate by them and never take them for a

@@ -201,7 +201,8 @@ static void find_sender(const struct validator *validator, const struct submitte
     if (!was_cut(record) && record->is_json)
         kafka_json_read_sender(record->value, arena, &order_id, &reply_to);
     else if (!was_cut(record) && record->value.data != NULL)
-        codec_read_sender(validator->codec, record->value, arena, &order_id, &reply_to);
+        schema_registry_read_sender(validator->registry, validator->codec, record->value, arena,
+                                    &order_id, &reply_to);
     if (order_id_validate(order_id, NULL) != ERROR_OK)
         return;
     validation->order_id = order_id;
@@ -211,6 +212,20 @@ static void find_sender(const struct validator *validator, const struct submitte
         validation->reply_to = reply_to;
     else if ((fresh & FRESH_TOPICS) == 0)
         validation->outcome = VALIDATION_WAIT_REPLY;
+}
+
+/* A schema that is on no topic yet may come; what the schema registry has answered stays. */
+static void refuse_undecodable(const struct validator *validator,
+                               const struct submitted_record *record, unsigned fresh,
+                               struct arena *arena, struct validation *validation)
+{
+    uint64_t fingerprint;
+    bool unknown = validation->error.code == CODE_UNKNOWN_SCHEMA;
+    bool may_come =
+        unknown && codec_peek(record->value, &fingerprint) && (fresh & FRESH_SCHEMAS) == 0;
+    validation->outcome = may_come ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
+    if (!unknown)
+        find_sender(validator, record, fresh, arena, validation);
 }
 
 static bool decode(const struct validator *validator, const struct submitted_record *record,
@@ -238,15 +253,14 @@ static bool decode(const struct validator *validator, const struct submitted_rec
         find_sender(validator, record, fresh, arena, validation);
         return false;
     }
-    if (codec_decode(validator->codec, record->value, true, arena, ret_record,
-                     &validation->error) == ERROR_OK)
-        return true;
-    bool unknown = validation->error.code == CODE_UNKNOWN_SCHEMA;
-    validation->outcome =
-        unknown && (fresh & FRESH_SCHEMAS) == 0 ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
-    if (!unknown)
-        find_sender(validator, record, fresh, arena, validation);
-    return false;
+    enum error_class class =
+        schema_registry_decode(validator->registry, validator->codec, record->value, true, arena,
+                               ret_record, &validation->error);
+    if (class == ERROR_RETRY)
+        validation->outcome = VALIDATION_WAIT_REGISTRY;
+    else if (class != ERROR_OK)
+        refuse_undecodable(validator, record, fresh, arena, validation);
+    return class == ERROR_OK;
 }
 
 static bool check_key(const struct submitted_record *record, struct validation *validation)

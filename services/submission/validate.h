@@ -9,13 +9,14 @@
 #define SERVICES_SUBMISSION_VALIDATE_H
 
 #include "kafka/topics/topics.h"
-#include "schemas/avro/codec.h"
+#include "replica/cluster/schema_registry.h"
 #include "workflow/registry.h"
 
 enum validation_outcome {
     VALIDATION_ACCEPT,
     VALIDATION_REFUSE,
     VALIDATION_WAIT_SCHEMAS,   /* an unknown fingerprint: read the schemas topic to its end */
+    VALIDATION_WAIT_REGISTRY,  /* an unknown id of the schema registry, which is asked */
     VALIDATION_WAIT_WORKFLOWS, /* an unknown workflow: likewise */
     VALIDATION_WAIT_REPLY,     /* an unknown reply topic: read the list of topics */
     VALIDATION_OUTCOME_COUNT
@@ -26,6 +27,7 @@ enum { FRESH_SCHEMAS = 1, FRESH_WORKFLOWS = 2, FRESH_TOPICS = 4 };
 
 struct validator {
     struct codec *codec;
+    struct schema_registry *registry; /* NULL: there is none */
     const struct topics *topics;
     const struct workflow_registry *workflows;
     bool (*topic_exists)(void *ctx, struct text topic); /* as of the last look */

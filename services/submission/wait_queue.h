@@ -12,6 +12,8 @@ enum record_wait {
     RECORD_WAIT_SCHEMAS,
     RECORD_WAIT_WORKFLOWS,
     RECORD_WAIT_REPLY,
+    RECORD_WAIT_REGISTRY, /* the schema registry is to say what it was written with */
+    RECORD_WAIT_STATUS,   /* or to give an id to the schema of its status */
     RECORD_WAIT_PRODUCER,
     RECORD_WAIT_KEY
 };

@@ -15,13 +15,14 @@ from lib.waiting import wait_for
 TIMEOUT_SECONDS = 300
 # KEY.file, a variable, and a flag of `reeve dev`, which passes its flags on.
 BY_FILE = {"agent.http.headers": "Authorization: Bearer canaryheader",
+           "schema.registry.password": "canaryregistry",
            "traces.headers": "X-Key: canarytraces"}
 BY_VARIABLE = {"REEVE_AGENT_CALLBACK_SECRET": "canarycallback"}
 BY_FLAG = {"kafka.sasl.password": "canarysasl",
            "submission.console.token": "canaryconsole",
            "console.services.token": "canaryservices", "console.token": "canarycli"}
-SECRETS = ["canaryheader", "canarytraces", *BY_VARIABLE.values(), *BY_FLAG.values(),
-           *(f"reeve_{role}-canary" for role in ROLES), "canarywrong"]
+SECRETS = ["canaryheader", "canaryregistry", "canarytraces", *BY_VARIABLE.values(),
+           *BY_FLAG.values(), *(f"reeve_{role}-canary" for role in ROLES), "canarywrong"]
 
 
 class CanaryTest(unittest.TestCase):

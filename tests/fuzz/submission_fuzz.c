@@ -3,6 +3,7 @@
  * record leads to one command or one dead letter, and its partition goes on. The input is
  *   flags    1 the rest is a body of SubmitOrder, 2 of CancelOrder, which get their frames;
  *            4 a header over the limit of headers; 8 the key follows as a size and bytes;
+ *            16 instead of all that, the rest is what a schema registry answers;
  *            224 (all three bits: it takes long) zeros behind it, over the limit of a record
  *   the key, if flag 8 is set; else the record has none
  *   the value */
@@ -18,6 +19,7 @@ enum {
     FLAG_CANCEL = 2,
     FLAG_HEADER = 4,
     FLAG_KEY = 8,
+    FLAG_ANSWER = 16,
     FLAG_LARGE = 224,
     INPUTS_PER_STAGE = 1000,
     TURNS_MAX = 4000,
@@ -67,12 +69,28 @@ static void submit(uint8_t flags, struct text key, struct text rest)
     buffer_deinit(&value);
 }
 
+/* Whatever it holds, the codec learns it, or it is refused with a reason. */
+static void answer(struct text json)
+{
+    static struct codec *codec;
+    uint64_t fingerprint;
+    struct error error = {0};
+    if (codec == NULL)
+        codec = codec_new();
+    enum error_class class = schema_registry_read_schema(codec, 1, json, &fingerprint, &error);
+    assert(class == ERROR_OK || error.message[0] != '\0');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2 || size > 64 * 1024)
         return 0;
-    begin();
     struct text rest = {(const char *)data + 1, (uint32_t)size - 1};
+    if ((data[0] & FLAG_ANSWER) != 0) {
+        answer(rest);
+        return 0;
+    }
+    begin();
     struct text key = {0};
     if ((data[0] & FLAG_KEY) != 0) {
         uint32_t key_size = data[1] < rest.size - 1 ? data[1] : rest.size - 1;

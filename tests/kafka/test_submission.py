@@ -92,7 +92,8 @@ class PoisonTest(SubmissionCase):
         good = submit("x")[1]
         foreign = b"\xc3\x01" + b"\x01\x02\x03\x04\x05\x06\x07\x08" + good[10:]
         cases = [
-            ("garbage", b"\x00\xffgarbage", "NotAvro"),
+            ("garbage", b"\xff\x00garbage", "NotAvro"),
+            ("registry", b"\x00\xffgarbage", "UnknownSchema"),
             ("empty", b"", "NotAvro"),
             ("tombstone", None, "Empty"),
             ("truncated", good[:-4], "Truncated"),

@@ -14,13 +14,13 @@ ROW = re.compile(rf'^ERROR_(?:SECTION\((?P<section>\w+)\)'
 
 def read_rows():
     """The codes: {constant: (class, name)}; and the sections: {name: [(name of a code, text)]}."""
-    codes, sections, section = {}, {}, None
-    for row in ROW.finditer((ROOT / "base/errors.def").read_text(encoding="utf-8")):
+    rows = list(ROW.finditer((ROOT / "base/errors.def").read_text(encoding="utf-8")))
+    codes = {row["constant"]: (row["of"], row["name"]) for row in rows if row["constant"]}
+    sections, section = {}, None
+    for row in rows:
         if row["section"]:
             section = sections.setdefault(row["section"], [])
             continue
-        if row["constant"]:
-            codes[row["constant"]] = (row["of"], row["name"])
         text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', row["text"] or row["means"]))
         section.append((codes[row["constant"] or row["other"]][1], text.replace('\\"', '"')))
     return codes, sections

@@ -38,7 +38,7 @@ BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValu
          "UnknownField", "BadField"}
 SOURCES = (
     (("SUBMISSION",), ("services/submission/validate.c", "engine/shape.c"), "",
-     BYTES | {"Unreadable"}),
+     BYTES | {"Unreadable", "BadSchema"}),
     (("COMMAND", "OVERTAKEN"), ("engine/**/*.c",),
      r"(?:decide_reject|decide_reject_of_parent|emit_rejected|reject_state)\(\s*ctx,\s*", set()),
     (("WORKFLOW",), ("workflow/lifecycle.c", "services/console/api/workflow_topics.c"), "", set()),

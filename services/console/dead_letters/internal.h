@@ -28,7 +28,9 @@ struct operation {
     int32_t partition;
     int64_t offset;
     bool with_bytes;
-    int64_t until; /* what the follower has to have read */
+    uint32_t looks;          /* of a get: how often it has been read for its schema */
+    struct loop_timer again; /* the next time */
+    int64_t until;           /* what the follower has to have read */
     int64_t resolution_offset;
     struct dead_letter_resolution resolution; /* texts: in the heap */
     struct text corrected;                    /* in the heap; .data NULL: none */

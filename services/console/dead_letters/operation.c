@@ -14,7 +14,16 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { METADATA_MS = 3000, ARENA_BYTES = 4096, SHOWN_BYTES = 200 };
+enum {
+    METADATA_MS = 3000,
+    ARENA_BYTES = 4096,
+    SHOWN_BYTES = 200,
+    /* How long the schema registry may take to say what a value was written with. */
+    LOOK_AGAIN_MS = 100,
+    LOOKS_MAX = 20
+};
+
+static void look_again(void *ctx);
 
 static struct operation *operation_of(struct http_pending *pending)
 {
@@ -34,6 +43,7 @@ struct operation *operation_new(struct dead_letter_api *letters, struct http_exc
                                     .offset = offset,
                                     .resolution_offset = -1};
     heap_arena_init(&operation->heap, ARENA_BYTES);
+    loop_timer_init(&operation->again, look_again, operation);
     http_pending_begin(&letters->operations, &operation->pending, exchange, DEAD_LETTER_WAIT_MS);
     return operation;
 }
@@ -48,6 +58,7 @@ static void operation_free(struct http_pending *pending)
 static void stop_reading(struct http_pending *pending)
 {
     struct operation *operation = operation_of(pending);
+    loop_timer_cancel(operation->pending.set->loop, &operation->again);
     dead_letter_topic_cancel(operation->letters->topic, operation);
 }
 
@@ -336,6 +347,15 @@ static bool is_resolution(struct operation *operation, const struct broker_recor
            decoded.kind == RECORD_DEAD_LETTER_RESOLUTION;
 }
 
+/* The other topics have single-object encoding always. */
+static bool is_of_application(const struct operation *operation,
+                              const struct dead_letter_reading *reading)
+{
+    const struct topics *topics = &operation->letters->cluster->topics;
+    return text_equal(reading->topic, text_of(topics->submissions)) ||
+           topics_is_reply(topics, reading->topic);
+}
+
 static void answer_get(struct operation *operation, const struct broker_record *record,
                        const struct dead_letter_reading *reading)
 {
@@ -354,9 +374,10 @@ static void answer_get(struct operation *operation, const struct broker_record *
                                         operation->partition, operation->offset),
         .state = dead_letter_topic_state(letters->topic, operation->partition, operation->offset),
         .refusal = replayable ? NULL : error.message,
-        .bytes = operation->with_bytes};
+        .bytes = operation->with_bytes,
+        .of_application = is_of_application(operation, reading)};
     owners_respond(letters->owners, http_pending_take(&operation->pending),
-                   render_dead_letter(&whole, codec, arena));
+                   render_dead_letter(&whole, letters->cluster->registry, codec, arena));
 }
 
 static void plan_replay(struct operation *operation, const struct broker_record *record,
@@ -383,6 +404,21 @@ static void plan_replay(struct operation *operation, const struct broker_record 
     catch_up(operation);
 }
 
+/* It is read again once the schema registry may have said what it was written with. */
+static bool waits_for_schema(struct operation *operation, const struct broker_record *record,
+                             const struct dead_letter_reading *reading)
+{
+    struct cluster *cluster = operation->letters->cluster;
+    struct record decoded;
+    if (operation->looks == LOOKS_MAX || !is_of_application(operation, reading) ||
+        schema_registry_decode(cluster->registry, cluster->codec, record->value, true,
+                               &operation->heap.arena, &decoded, NULL) != ERROR_RETRY)
+        return false;
+    operation->looks++;
+    loop_timer_after(cluster_loop(cluster), &operation->again, LOOK_AGAIN_MS);
+    return true;
+}
+
 static void go_on_with(struct operation *operation, const struct broker_record *record)
 {
     static const struct broker_header none[1];
@@ -399,7 +435,8 @@ static void go_on_with(struct operation *operation, const struct broker_record *
     }
     switch (operation->kind) {
     case OPERATION_GET:
-        answer_get(operation, record, &reading);
+        if (!waits_for_schema(operation, record, &reading))
+            answer_get(operation, record, &reading);
         break;
     case OPERATION_REPLAY:
         plan_replay(operation, record, &reading);
@@ -419,6 +456,13 @@ static void on_fetched(void *ctx, const struct broker_record *record, const stru
     else
         fail_for(operation, error->class == ERROR_REJECT ? 404 : 503, error);
     http_pending_settle(&operation->pending);
+}
+
+static void look_again(void *ctx)
+{
+    struct operation *operation = ctx;
+    dead_letter_topic_fetch(operation->letters->topic, operation->partition, operation->offset,
+                            on_fetched, operation);
 }
 
 /* Another request of this console that changes the same dead letter. */

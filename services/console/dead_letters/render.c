@@ -131,9 +131,11 @@ static const void *struct_of(const struct record *record)
 
 /* What can be known of a value that cannot be decoded. */
 static void put_undecodable(json_t *object, const struct error *error, struct text value,
-                            struct codec *codec, struct arena *arena)
+                            struct schema_registry *registry, struct codec *codec,
+                            struct arena *arena)
 {
     uint64_t fingerprint;
+    uint32_t id;
     char text[32];
     struct text order_id = {0};
     struct text reply_to = {0};
@@ -141,18 +143,31 @@ static void put_undecodable(json_t *object, const struct error *error, struct te
     json_codec_put(why, "code", json_string(error_name_of(error)));
     json_codec_put(why, "message", json_codec_text(text_of(error->message)));
     json_codec_put(object, "error", why);
-    if (!codec_peek(value, &fingerprint))
+    bool single_object = codec_peek(value, &fingerprint);
+    if (!single_object && !registered_peek(value, &id))
         return;
     snprintf(text, sizeof(text), "%016" PRIx64, fingerprint);
-    json_codec_put(object, "schema", json_string(text));
-    codec_read_sender(codec, value, arena, &order_id, &reply_to);
+    if (single_object)
+        json_codec_put(object, "schema", json_string(text));
+    schema_registry_read_sender(registry, codec, value, arena, &order_id, &reply_to);
     json_codec_put(object, "order_id", json_codec_text_or_null(order_id));
     json_codec_put(object, "reply_to", json_codec_text_or_null(reply_to));
 }
 
-static json_t *value_of(const struct dead_letter_whole *letter, struct codec *codec,
-                        struct arena *arena)
+static enum error_class decode(const struct dead_letter_whole *letter,
+                               struct schema_registry *registry, struct codec *codec,
+                               struct text value, struct arena *arena, struct record *ret_record,
+                               struct error *ret_error)
 {
+    return letter->of_application
+               ? schema_registry_decode(registry, codec, value, false, arena, ret_record, ret_error)
+               : codec_decode(codec, value, false, arena, ret_record, ret_error);
+}
+
+static json_t *value_of(const struct dead_letter_whole *letter, struct schema_registry *registry,
+                        struct codec *codec, struct arena *arena)
+{
+    uint32_t id;
     const struct dead_letter_reading *reading = letter->reading;
     struct text value = letter->record->value;
     struct record decoded;
@@ -163,12 +178,16 @@ static json_t *value_of(const struct dead_letter_whole *letter, struct codec *co
     json_codec_put(object, "kept", json_integer(value.size));
     json_codec_put(object, "cut", json_boolean(reading->value_bytes > 0));
     json_codec_put(object, "xxh128", json_codec_text_or_null(reading->value_xxh128));
-    if (value.size > 0 && codec_decode(codec, value, false, arena, &decoded, &error) == ERROR_OK) {
+    if (letter->of_application && registered_peek(value, &id))
+        json_codec_put(object, "schema_id", json_integer(id));
+    if (value.size > 0 &&
+        decode(letter, registry, codec, value, arena, &decoded, &error) == ERROR_OK) {
         const struct record_binding *binding = record_kind_info(decoded.kind)->binding;
         json_codec_put(object, "record", json_string(record_kind_name(decoded.kind)));
         json_codec_put(object, "json", json_codec_encode(binding, struct_of(&decoded), 0));
     } else if (value.size > 0) {
-        put_undecodable(object, &error, value, codec, arena);
+        put_undecodable(object, &error, value, letter->of_application ? registry : NULL, codec,
+                        arena);
     }
     json_codec_put(object, "hex", hex_of(value, DEAD_LETTER_HEX_BYTES));
     if (letter->bytes) {
@@ -181,8 +200,8 @@ static json_t *value_of(const struct dead_letter_whole *letter, struct codec *co
     return object;
 }
 
-json_t *render_dead_letter(const struct dead_letter_whole *letter, struct codec *codec,
-                           struct arena *arena)
+json_t *render_dead_letter(const struct dead_letter_whole *letter, struct schema_registry *registry,
+                           struct codec *codec, struct arena *arena)
 {
     const struct broker_record *record = letter->record;
     const struct dead_letter_reading *reading = letter->reading;
@@ -198,7 +217,7 @@ json_t *render_dead_letter(const struct dead_letter_whole *letter, struct codec 
     json_codec_put(object, "headers_cut_bytes",
                    reading->meta_bytes > 0 ? json_integer((json_int_t)reading->meta_bytes)
                                            : json_null());
-    json_codec_put(object, "value", value_of(letter, codec, arena));
+    json_codec_put(object, "value", value_of(letter, registry, codec, arena));
     json_codec_put(object, "state", json_string(dead_letter_state_name(letter->state)));
     json_codec_put(object, "resolution", render_dead_letter_resolution(resolution));
     json_codec_put(object, "not_replayable",

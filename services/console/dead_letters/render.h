@@ -3,7 +3,7 @@
 #ifndef SERVICES_CONSOLE_DEAD_LETTERS_RENDER_H
 #define SERVICES_CONSOLE_DEAD_LETTERS_RENDER_H
 
-#include "schemas/avro/codec.h"
+#include "replica/cluster/schema_registry.h"
 #include "services/console/dead_letters/index.h"
 #include "services/console/dead_letters/states.h"
 
@@ -24,9 +24,11 @@ struct dead_letter_whole {
     enum dead_letter_state state;
     const char *refusal; /* why it cannot be replayed as it is; NULL: it can */
     bool bytes;          /* with value.bytes: all that is kept */
+    bool of_application; /* from a topic on which Confluent's framing may be */
 };
-/* All of a dead letter, its value decoded as far as possible. The arena is for that. New. */
-json_t *render_dead_letter(const struct dead_letter_whole *letter, struct codec *codec,
-                           struct arena *arena);
+/* All of a dead letter, its value decoded as far as possible. The arena is for that. `registry` may
+ * be NULL. New. */
+json_t *render_dead_letter(const struct dead_letter_whole *letter, struct schema_registry *registry,
+                           struct codec *codec, struct arena *arena);
 
 #endif

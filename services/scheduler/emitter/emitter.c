@@ -5,6 +5,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "replica/cluster/reply_format.h"
 #include "schemas/details.h"
 
 #include <assert.h>
@@ -97,7 +98,9 @@ static void take_status(struct emitter *emitter, const struct status_update *sta
     record->key = status->order_id;
     record->kind = RECORD_STATUS_UPDATE;
     record->record = status;
-    emitter_take(emitter, emitter_target(emitter, topic, record->key), record, follows);
+    struct effect_target *target = emitter_target(emitter, topic, record->key);
+    target->statuses = true;
+    emitter_take(emitter, target, record, follows);
 }
 
 static void take_alert(struct emitter *emitter, const struct operator_alert *alert,
@@ -416,6 +419,7 @@ void emitter_start(struct emitter *emitter, int64_t emitted_through, int64_t ack
     emitter->acknowledged = acknowledged;
     emitter->lead_ms = now_ms - cluster_now_ms(emitter->cluster);
     emitter_look_up_topics(emitter, true);
+    cluster_prepare_replies(emitter->cluster);
     read_if_ready(emitter);
     tick_later(emitter);
 }
@@ -506,7 +510,7 @@ int64_t emitter_backlog(const struct emitter *emitter)
         emitter->running && !emitter->live ? emitter->acknowledged - emitter->taken : 0;
     for (const struct effect_target *target = emitter->targets; target != NULL;
          target = target->next)
-        if (!emitter_target_quiet(emitter, target))
+        if (!emitter_target_quiet(emitter, target) && !emitter_target_held_up(emitter, target))
             backlog += target->count + target->behind;
     return backlog;
 }

@@ -13,8 +13,9 @@
  * target that does not acknowledge nothing is added. A status or alert that is not acknowledged
  * within 15 minutes of its Decision, while effects to other targets are, becomes a dead letter; a
  * StepRequest counts as emitted once its attempt is over, and a message to another order after 15
- * minutes without any acknowledgement: orders ask again. A partition of `commands` gets at most 64
- * messages each 10 ms, so that an order with many sub-orders leaves room for others. */
+ * minutes without any acknowledgement: orders ask again. A status in Confluent's framing waits in
+ * the log until the schema registry has given its schema an id. A partition of `commands` gets at
+ * most 64 messages each 10 ms, so that an order with many sub-orders leaves room for others. */
 #ifndef SERVICES_SCHEDULER_EMITTER_EMITTER_H
 #define SERVICES_SCHEDULER_EMITTER_EMITTER_H
 

@@ -85,6 +85,7 @@ struct effect_target {
     bool proven;      /* has acknowledged lately */
     bool requests;    /* StepRequests go here */
     bool messages;    /* of orders to other orders */
+    bool statuses;    /* StatusUpdates go here */
     uint32_t in_pace; /* messages since in_pace_since */
     int64_t in_pace_since;
     struct emission *paced; /* of those listed, the first that waits for the pace; NULL: none */
@@ -186,6 +187,8 @@ void emitter_take(struct emitter *emitter, struct effect_target *target,
 /* It has acknowledged nothing for a while. */
 bool emitter_target_quiet(const struct emitter *emitter, const struct effect_target *target);
 bool emitter_target_has_room(const struct emitter *emitter, const struct effect_target *target);
+/* Its statuses wait in the log: they cannot be encoded until the schema registry has answered. */
+bool emitter_target_held_up(const struct emitter *emitter, const struct effect_target *target);
 /* Behind, and could take something now. */
 bool emitter_target_ready(const struct emitter *emitter, const struct effect_target *target);
 /* Sends what has waited for the pace, as far as it may go now. */

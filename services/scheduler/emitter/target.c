@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The targets of one partition's effects: what each may take, what it has not acknowledged, and
  * from where it has to be read again. */
-#include "replica/cluster/json_replies.h"
+#include "replica/cluster/reply_format.h"
 #include "services/scheduler/emitter/internal.h"
 
 #include <assert.h>
@@ -75,6 +75,7 @@ static void end_waiting(struct emitter *emitter, struct effect_topic *topic)
         struct effect_target *target = target_at(emitter, topic, i);
         target->requests = unknown->requests;
         target->messages = unknown->messages;
+        target->statuses = unknown->statuses;
         fall_behind(emitter, target, &unknown->from);
     }
 }
@@ -162,12 +163,12 @@ static struct emission *effect_new(struct emitter *emitter, struct effect_target
     effect->attempt = record->attempt;
     effect->key_size = record->key.size;
     buffer_append(&effect->bytes, record->key.data, record->key.size);
-    effect->json = record->value.data == NULL && record->kind == RECORD_STATUS_UPDATE &&
-                   cluster_reply_is_json(emitter->cluster, target->topic);
+    bool status = record->value.data == NULL && record->kind == RECORD_STATUS_UPDATE;
+    effect->json = status && cluster_reply_is_json(emitter->cluster, target->topic);
     if (record->value.data != NULL)
         buffer_append(&effect->bytes, record->value.data, record->value.size);
-    else if (effect->json)
-        cluster_status_json(record->record, &effect->bytes);
+    else if (status)
+        cluster_encode_reply(emitter->cluster, target->topic, record->record, &effect->bytes);
     else
         codec_encode(emitter->cluster->codec, record->kind, record->record, &effect->bytes);
     assert(effect->bytes.size >= effect->key_size);
@@ -298,10 +299,16 @@ bool emitter_target_has_room(const struct emitter *emitter, const struct effect_
     return target->held < share_of(emitter, target);
 }
 
+bool emitter_target_held_up(const struct emitter *emitter, const struct effect_target *target)
+{
+    return target->statuses && !cluster_reply_is_possible(emitter->cluster, target->topic);
+}
+
 bool emitter_target_ready(const struct emitter *emitter, const struct effect_target *target)
 {
     assert(target->behind || !target->reading);
-    if (!target->behind || target->partition < 0 || target->count > SHARE_EFFECTS / 2)
+    if (!target->behind || target->partition < 0 || target->count > SHARE_EFFECTS / 2 ||
+        emitter_target_held_up(emitter, target))
         return false;
     if (emitter_is_given_up(emitter, target, &target->from) || target->sweep)
         return true;
@@ -522,7 +529,7 @@ static bool take(struct emitter *emitter, struct effect_target *target,
         wake_after(emitter, LOOK_UP_MS);
         return false;
     }
-    if (target->count >= SHARE_EFFECTS)
+    if (target->count >= SHARE_EFFECTS || emitter_target_held_up(emitter, target))
         return false;
     if (emitter_is_given_up(emitter, target, &record->place)) {
         emitter_give_up(list_effect(emitter, target, record));

@@ -13,6 +13,7 @@ reeve_test(replica
         dead_letter_test.c
         dead_letter_read_test.c
         order_traces_test.c
+        schema_registry_test.c
         service_credentials_test.c
         service_main_test.c
         settings_test.c

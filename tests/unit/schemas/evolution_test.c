@@ -23,15 +23,17 @@ static uint64_t learn(struct text avsc)
 {
     uint64_t fingerprint = fingerprint_of(avsc);
     cr_assert_not(codec_knows(kit.codec, fingerprint));
-    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(codec_learn(kit.codec, avsc, NULL, &kit.error), ERROR_OK, "%s", kit.error.message);
     cr_assert(codec_knows(kit.codec, fingerprint));
-    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "learning twice is allowed");
+    cr_assert_eq(codec_learn(kit.codec, avsc, NULL, &kit.error), ERROR_OK,
+                 "learning twice is allowed");
     return fingerprint;
 }
 
 static void learns_not(struct text avsc, enum error_code code)
 {
-    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_REJECT, "%.*s", TEXT_ARG(avsc));
+    cr_assert_eq(codec_learn(kit.codec, avsc, NULL, &kit.error), ERROR_REJECT, "%.*s",
+                 TEXT_ARG(avsc));
     cr_assert_eq(kit.error.code, code, "%s", kit.error.message);
 }
 #define LEARNS_NOT(literal, code) learns_not(TEXT(literal), code)

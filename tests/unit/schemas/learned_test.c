@@ -72,14 +72,14 @@ static uint64_t fingerprint_of(struct text avsc)
 
 static void learn_another(struct text avsc)
 {
-    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(codec_learn(kit.codec, avsc, NULL, &kit.error), ERROR_OK, "%s", kit.error.message);
     free((char *)(uintptr_t)avsc.data);
 }
 
 static uint64_t learn(struct text avsc)
 {
     uint64_t fingerprint = fingerprint_of(avsc);
-    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(codec_learn(kit.codec, avsc, NULL, &kit.error), ERROR_OK, "%s", kit.error.message);
     free((char *)(uintptr_t)avsc.data);
     return fingerprint;
 }
@@ -195,7 +195,7 @@ Test(schemas_learned, refuses_a_small_schema_that_makes_a_large_plan)
                        i > 0 ? ", " : "", i);
     snprintf(fields + at, sizeof(fields) - (size_t)at, "]}]}");
     size_t before = allocated();
-    cr_assert_eq(codec_learn(kit.codec, text_of(fields), &kit.error), ERROR_REJECT);
+    cr_assert_eq(codec_learn(kit.codec, text_of(fields), NULL, &kit.error), ERROR_REJECT);
     cr_assert_lt(allocated() - before, 4 * 1024 * 1024);
     kit_deinit(&kit);
 }

@@ -15,6 +15,7 @@ reeve_test(schemas
         kit.c
         learned_test.c
         order_json_test.c
+        registered_test.c
         samples.c
         schema_test.c
         signal_json_test.c

@@ -64,7 +64,7 @@ static bool recode(struct codec *codec, const char *folder, const char *name, st
     struct text avsc = file_read(path, arena);
     path_of(folder, name, ".bin", path);
     struct text bytes = file_read(path, arena);
-    if ((avsc.size > 0 && codec_learn(codec, avsc, &error) != ERROR_OK) ||
+    if ((avsc.size > 0 && codec_learn(codec, avsc, NULL, &error) != ERROR_OK) ||
         codec_decode(codec, bytes, true, arena, &record, &error) != ERROR_OK) {
         fprintf(stderr, "%s: %s: %s\n", name, error_name_of(&error), error.message);
         return false;

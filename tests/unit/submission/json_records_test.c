@@ -25,7 +25,7 @@ static void set_up(void)
     codec = codec_new();
     workflows = workflow_registry_new();
     stage_register(workflows, "w", 1);
-    validator = (struct validator){codec, &topics, workflows, topic_exists, NULL};
+    validator = (struct validator){codec, NULL, &topics, workflows, topic_exists, NULL};
 }
 
 static void tear_down(void)

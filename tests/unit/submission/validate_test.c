@@ -31,7 +31,7 @@ static void set_up(void)
     workflows = workflow_registry_new();
     stage_register(workflows, "w", 1);
     stage_register(workflows, "w", 2);
-    validator = (struct validator){codec, &topics, workflows, topic_exists, NULL};
+    validator = (struct validator){codec, NULL, &topics, workflows, topic_exists, NULL};
 }
 
 static void tear_down(void)
@@ -407,6 +407,15 @@ Test(submission_validate, looks_up_an_unknown_schema_once)
               VALIDATION_WAIT_SCHEMAS);
     struct validation validation = validate_bytes(TEXT("o1"), value, FRESH_SCHEMAS);
     expect_refused(&validation, CODE_UNKNOWN_SCHEMA, "");
+}
+
+Test(submission_validate, says_what_to_set_for_the_framing_of_a_schema_registry)
+{
+    struct text value = {"\x00\x00\x01\x11\x70 the rest", 14};
+    struct validation validation = validate_bytes(TEXT("o1"), value, 0);
+    expect_refused(&validation, CODE_UNKNOWN_SCHEMA, "");
+    cr_assert(strstr(validation.error.message, "with schema 70000: set schema.registry.url") !=
+              NULL);
 }
 
 Test(submission_validate, refuses_commands_that_only_services_may_send)

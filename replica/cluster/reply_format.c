@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_replies.h. */
-#include "replica/cluster/json_replies.h"
+/* See reply_format.h. */
+#include "replica/cluster/reply_format.h"
 
 #include "base/names.h"
 #include "platform/json_tree.h"
+#include "replica/cluster/schema_registry.h"
 #include "schemas/json/kafka_json.h"
 
 #include <assert.h>
@@ -41,7 +42,7 @@ bool cluster_reply_is_json(const struct cluster *cluster, const char *topic)
     return false;
 }
 
-void cluster_status_json(const struct status_update *status, struct buffer *value)
+static void put_json(const struct status_update *status, struct buffer *value)
 {
     json_t *object = kafka_json_status(status);
     char *text = json_tree_print(object, JSON_COMPACT);
@@ -49,4 +50,33 @@ void cluster_status_json(const struct status_update *status, struct buffer *valu
     buffer_append(value, text, strlen(text));
     free(text);
     json_decref(object);
+}
+
+bool cluster_prepare_replies(const struct cluster *cluster)
+{
+    uint32_t id;
+    return cluster->registry == NULL ||
+           schema_registry_id(cluster->registry, RECORD_STATUS_UPDATE, &id);
+}
+
+bool cluster_reply_is_possible(const struct cluster *cluster, const char *topic)
+{
+    return cluster_reply_is_json(cluster, topic) || cluster_prepare_replies(cluster);
+}
+
+void cluster_encode_reply(struct cluster *cluster, const char *topic,
+                          const struct status_update *status, struct buffer *value)
+{
+    uint32_t id;
+    size_t start = value->size;
+    if (cluster_reply_is_json(cluster, topic)) {
+        put_json(status, value);
+        return;
+    }
+    codec_encode(cluster->codec, RECORD_STATUS_UPDATE, status, value);
+    if (cluster->registry == NULL)
+        return;
+    bool known = schema_registry_id(cluster->registry, RECORD_STATUS_UPDATE, &id);
+    assert(known);
+    registered_frame(value, start, id);
 }
