@@ -85,6 +85,8 @@ void dev_unfollow_workflows(struct dev *dev)
     struct dev_workflows *workflows = dev->workflows;
     if (workflows == NULL)
         return;
+    if (workflows->refreshing)
+        cluster_refresh_cancel(workflows->cluster, dev);
     cluster_close(workflows->cluster);
     metrics_free(workflows->metrics);
     config_free(workflows->config);
