@@ -393,8 +393,9 @@ static const struct config_key keys[] = {
     {"console.services", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,
      "The services that the console shows on its page Health and in `reeve services`, separated by "
      "commas: HOST:PORT or the base URL of each, or the absolute path of its data.dir on this "
-     "machine. `dns:HOST:PORT` stands for all addresses of the name, as replicas have them. The "
-     "console asks each at GET /about."},
+     "machine. `dns:HOST:PORT` stands for all addresses of the name, as replicas have them, and "
+     "`file:PATH` for the lines of a file, an address each, which is read each time; its path is "
+     "absolute. The console asks each at GET /about."},
     {"console.services.token", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES,
      SETTINGS_CONSOLE,
      "Token for those services, of the role viewer. Set it with console.services.token.file."},

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services are asked together, in rounds: a request that comes during a round waits for its end. An
- * address that begins with "dns:" is a name of several instances, which are looked up each time. */
+ * address that begins with "dns:" is a name of several instances, which are looked up each time; one
+ * that begins with "file:/" is a file of addresses, which is read each time. */
 #include "services/console/api/service_list.h"
 
 #include "base/rfc3339.h"
+#include "platform/files.h"
 #include "platform/http/client.h"
 #include "platform/http/json_answer.h"
 #include "platform/http/pending.h"
@@ -20,11 +22,14 @@
 #include <utlist.h>
 
 #define NAME_MARK "dns:"
-enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320 };
+#define FILE_MARK "file:"
+#define EXPECTED_PLACE "HOST:PORT, a base URL, or the absolute path of a data.dir on this machine"
+enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320, FILE_BYTES_MAX = 64 * 1024 };
 
 /* An instance as this round finds it. */
 struct listed_instance {
     struct listed_service *service;
+    const char *place; /* HOST:PORT, a base URL or a directory; borrowed until the round ends */
     char ip[INET6_ADDRSTRLEN]; /* of a name; "": the configured address is the instance's own */
     json_t *found;             /* NULL: it has not answered yet */
     int64_t asked_ms;          /* wall clock */
@@ -36,7 +41,8 @@ struct listed_service {
     const char *address;           /* as configured; borrowed from the configuration */
     struct name_lookup *lookup;    /* under way, maybe since an earlier round; NULL: none is */
     bool awaits;                   /* this round waits for the lookup */
-    json_t *failure;               /* of the lookup; NULL: there is none */
+    json_t *failure;               /* of the lookup or the file; NULL: there is none */
+    char *content;                 /* of the file in this round; NULL: it is none */
     struct listed_instance *found; /* of this round; calls that are under way point into it */
     size_t count;
 };
@@ -70,11 +76,11 @@ static json_t *failed(const char *address, const char *message)
 
 static void write_address(const struct listed_instance *instance, char ret_address[ADDRESS_SIZE])
 {
-    const char *address = instance->service->address;
     if (instance->ip[0] == '\0')
-        snprintf(ret_address, ADDRESS_SIZE, "%.250s", address);
+        snprintf(ret_address, ADDRESS_SIZE, "%.250s", instance->place);
     else
-        snprintf(ret_address, ADDRESS_SIZE, "%.250s (%s)", address, instance->ip);
+        snprintf(ret_address, ADDRESS_SIZE, "%.250s (%s)", instance->service->address,
+                 instance->ip);
 }
 
 /* Each has a key, a value and an origin. */
@@ -211,7 +217,9 @@ static void add_rows(struct listed_service *service, json_t *rows)
     for (size_t i = 0; i < service->count; i++)
         json_decref(service->found[i].found);
     free(service->found);
+    free(service->content);
     service->found = NULL;
+    service->content = NULL;
     service->failure = NULL;
     service->count = 0;
 }
@@ -250,6 +258,25 @@ static const char *name_of(const char *address)
     return strncmp(address, NAME_MARK, strlen(NAME_MARK)) == 0 ? address + strlen(NAME_MARK) : NULL;
 }
 
+/* Its absolute path. */
+static const char *file_of(const char *address)
+{
+    return strncmp(address, FILE_MARK "/", strlen(FILE_MARK "/")) == 0 ? address + strlen(FILE_MARK)
+                                                                       : NULL;
+}
+
+static bool is_host(const char *address)
+{
+    bool url = strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
+    return url || (strstr(address, "://") == NULL && strchr(address, ':') != NULL);
+}
+
+static bool is_place(const char *address)
+{
+    return address[0] == '/' ||
+           (name_of(address) == NULL && file_of(address) == NULL && is_host(address));
+}
+
 static void ask(struct listed_instance *instance)
 {
     char base[SERVICE_URL_SIZE];
@@ -257,7 +284,6 @@ static void ask(struct listed_instance *instance)
     char address[ADDRESS_SIZE];
     struct error error;
     struct service_list *list = instance->service->list;
-    const char *name = name_of(instance->service->address);
     const char *const headers[] = {list->authorization, NULL};
     struct http_request request = {.method = "GET",
                                    .url = url,
@@ -265,8 +291,11 @@ static void ask(struct listed_instance *instance)
                                    .address = instance->ip[0] != '\0' ? instance->ip : NULL,
                                    .timeout_ms = SERVICE_LIST_TIMEOUT_MS};
     write_address(instance, address);
-    if (service_address_url(name != NULL ? name : instance->service->address, base, &error) !=
-        ERROR_OK) {
+    if (!is_place(instance->place)) {
+        instance->found = failed(address, "must be " EXPECTED_PLACE);
+        return;
+    }
+    if (service_address_url(instance->place, base, &error) != ERROR_OK) {
         instance->found =
             failed(address, "it does not run: there is no http.url in that directory");
         return;
@@ -279,21 +308,72 @@ static void ask(struct listed_instance *instance)
         instance->found = failed(address, error.message);
 }
 
-static void ask_all(struct listed_service *service, const struct name_addresses *addresses)
+/* `count` instances at `place`. */
+static void expect(struct listed_service *service, const char *place, size_t count)
 {
-    service->count = addresses != NULL ? addresses->count : 1;
-    service->found = calloc(service->count, sizeof(*service->found));
+    service->count = count;
+    service->found = calloc(count + 1, sizeof(*service->found));
     assert(service->found != NULL);
-    for (size_t i = 0; i < service->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         service->found[i].service = service;
-        if (addresses != NULL)
-            memcpy(service->found[i].ip, addresses->texts[i], sizeof(service->found[i].ip));
+        service->found[i].place = place;
     }
+}
+
+static void ask_all(struct listed_service *service)
+{
     for (size_t i = 0; i < service->count; i++)
         ask(&service->found[i]);
 }
 
+/* ---- files ---- */
+
+/* Empty lines count for nothing. Returns how many others there are, and ends each with a NUL. */
+static size_t take_lines(char *content, const char *ret_lines[SERVICE_LIST_MAX])
+{
+    size_t count = 0;
+    for (char *line = content, *end; *line != '\0'; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end != '\0')
+            *end++ = '\0';
+        if (*line != '\0' && count++ < SERVICE_LIST_MAX)
+            ret_lines[count - 1] = line;
+    }
+    return count;
+}
+
+static void ask_listed(struct listed_service *service, const char *path)
+{
+    const char *lines[SERVICE_LIST_MAX];
+    char message[ERROR_MESSAGE_SIZE];
+    size_t size;
+    struct error error;
+    if (files_read(path, FILE_BYTES_MAX, &service->content, &size, &error) != ERROR_OK) {
+        service->failure = failed(service->address, error.message);
+        return;
+    }
+    size_t count = take_lines(service->content, lines);
+    if (count > SERVICE_LIST_MAX) {
+        snprintf(message, sizeof(message), "it names %zu services; the limit is %d", count,
+                 SERVICE_LIST_MAX);
+        service->failure = failed(service->address, message);
+        return;
+    }
+    expect(service, NULL, count);
+    for (size_t i = 0; i < count; i++)
+        service->found[i].place = lines[i];
+    ask_all(service);
+}
+
 /* ---- names ---- */
+
+static void ask_found(struct listed_service *service, const struct name_addresses *addresses)
+{
+    expect(service, name_of(service->address), addresses->count);
+    for (size_t i = 0; i < service->count; i++)
+        memcpy(service->found[i].ip, addresses->texts[i], sizeof(service->found[i].ip));
+    ask_all(service);
+}
 
 /* The round no longer waits for the lookup; true: that was the last thing it waited for. */
 static bool await_no_more(struct listed_service *service, const char *problem)
@@ -315,7 +395,7 @@ static void on_addresses(const struct name_addresses *addresses, void *userdata)
     if (!service->awaits)
         return; /* too late; the next round asks again */
     if (addresses->count > 0)
-        ask_all(service, addresses);
+        ask_found(service, addresses);
     if (await_no_more(service, addresses->problem))
         end_round(service->list);
 }
@@ -347,6 +427,19 @@ static void look_up(struct listed_service *service, const char *name)
     service->list->outstanding++;
 }
 
+static void begin_service(struct listed_service *service)
+{
+    const char *name = name_of(service->address), *file = file_of(service->address);
+    if (name != NULL) {
+        look_up(service, name);
+    } else if (file != NULL) {
+        ask_listed(service, file);
+    } else {
+        expect(service, service->address, 1);
+        ask_all(service);
+    }
+}
+
 void service_list_serve(struct service_list *list, struct http_exchange *exchange)
 {
     if (!http_pendings_admit(&list->waiting, exchange))
@@ -356,13 +449,8 @@ void service_list_serve(struct service_list *list, struct http_exchange *exchang
     http_pending_begin(&list->waiting, waiting, exchange, 0);
     if (list->outstanding > 0)
         return;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *name = name_of(list->services[i].address);
-        if (name != NULL)
-            look_up(&list->services[i], name);
-        else
-            ask_all(&list->services[i], NULL);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        begin_service(&list->services[i]);
     if (list->outstanding == 0)
         end_round(list);
     else
@@ -374,15 +462,12 @@ void service_list_serve(struct service_list *list, struct http_exchange *exchang
 static enum error_class check_address(const char *address, struct error *ret_error)
 {
     const char *name = name_of(address);
-    const char *place = name != NULL ? name : address;
-    const char *host = strstr(place, "://");
-    bool url = strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0;
-    if ((name == NULL && address[0] == '/') || url || (host == NULL && strchr(place, ':') != NULL))
+    if (name != NULL ? is_host(name) : file_of(address) != NULL || is_place(address))
         return ERROR_OK;
     return error_set(ret_error, CODE_CONFIG,
-                     "console.services: \"%.200s\" must be HOST:PORT, a base URL, one of these "
-                     "after \"" NAME_MARK "\" for all addresses of the name, or the absolute path "
-                     "of a data.dir on this machine",
+                     "console.services: \"%.200s\" must be " EXPECTED_PLACE
+                     ", HOST:PORT or a base URL after \"" NAME_MARK "\" for all addresses of the "
+                     "name, or the absolute path of a file of addresses after \"" FILE_MARK "\"",
                      address);
 }
 
@@ -442,6 +527,7 @@ static void forget_service(struct listed_service *service)
     for (size_t i = 0; i < service->count; i++)
         json_decref(service->found[i].found);
     free(service->found);
+    free(service->content);
 }
 
 void service_list_free(struct service_list *list)

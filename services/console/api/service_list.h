@@ -9,8 +9,9 @@
 
 struct service_list;
 
-/* New. REJECT "Config": an address is neither a base URL, HOST:PORT, one of these after "dns:" nor
- * an absolute path, or a credential is malformed; RETRY or FATAL: no HTTP client. */
+/* New. REJECT "Config": an address is neither a base URL, HOST:PORT, one of these after "dns:", an
+ * absolute path nor one after "file:", or a credential is malformed; RETRY or FATAL: no HTTP
+ * client. */
 enum error_class service_list_new(struct loop *loop, const struct clock *clock,
                                   const struct config *config, struct service_list **ret_list,
                                   struct error *ret_error);

@@ -180,6 +180,51 @@ Test(console_services, names_the_services_that_do_not_answer)
           {"services.1.error", "~there is no http.url"});
 }
 
+static void write_list(const char *path, const char *content)
+{
+    struct error error;
+    cr_assert(files_write_atomic(path, text_of(content), &error) == ERROR_OK, "%s", error.message);
+}
+
+Test(console_services, reads_a_file_of_addresses_each_time)
+{
+    char path[128], services[160], lines[256];
+    snprintf(path, sizeof(path), "%s/services", world->folder);
+    snprintf(services, sizeof(services), "file:%s,127.0.0.1:1", path);
+    open_with(services);
+    SHOWS(world_get(world, 200, "/api/services"), {"services", "[2]"},
+          {"services.0.address", "~file:/"}, {"services.0.error", "~No such file"},
+          {"services.1.address", "127.0.0.1:1"});
+    write_list(path, "");
+    SHOWS(world_get(world, 200, "/api/services"), {"services", "[1]"});
+    snprintf(lines, sizeof(lines), "%s\n\n/nowhere\nfile:%s\ndns:localhost:1\nlocalhost",
+             http_server_url(other), path);
+    write_list(path, lines);
+    SHOWS(world_get(world, 200, "/api/services"), {"services", "[6]"},
+          {"services.0.address", http_server_url(other)}, {"services.0.instance", "console-1"},
+          {"services.1.address", "/nowhere"}, {"services.1.error", "~there is no http.url"},
+          {"services.2.error", "~must be HOST:PORT, a base URL"},
+          {"services.3.error", "~must be HOST:PORT, a base URL"},
+          {"services.4.error", "~must be HOST:PORT, a base URL"},
+          {"services.5.address", "127.0.0.1:1"});
+}
+
+Test(console_services, says_that_a_file_names_too_many)
+{
+    char path[128], services[160], lines[2 * (SERVICE_LIST_MAX + 1) + 1] = "";
+    for (size_t i = 0; i <= SERVICE_LIST_MAX; i++)
+        memcpy(lines + 2 * i, "x\n", 3);
+    snprintf(path, sizeof(path), "%s/services", world->folder);
+    snprintf(services, sizeof(services), "file:%s", path);
+    write_list(path, lines);
+    open_with(services);
+    SHOWS(world_get(world, 200, "/api/services"), {"services", "[1]"},
+          {"services.0.error", "it names 257 services; the limit is 256"});
+    lines[2 * SERVICE_LIST_MAX] = '\0';
+    write_list(path, lines);
+    SHOWS(world_get(world, 200, "/api/services"), {"services", "[256]"});
+}
+
 Test(console_services, shows_nothing_of_an_answer_that_is_not_a_services)
 {
     static const struct {
