@@ -96,7 +96,7 @@ def main(source, target):
     here = pathlib.Path(__file__).parent
     shutil.copyfile(here / "mkdocs.yml", target / "mkdocs.yml")
     (target / "pages" / "site").mkdir()
-    for name in ("site.css", "versions.js"):
+    for name in ("site.css", "sizing.js", "versions.js"):
         shutil.copyfile(here / name, target / "pages" / "site" / name)
 
 

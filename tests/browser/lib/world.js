@@ -115,6 +115,10 @@ class World {
       return /reeve dev is ready/.test(this.log('dev')) && /console .*pid/.test(this.log('dev'));
     }, 40);
     this.client = path.join(this.folder, 'data/client.properties');
+    await this.openBrowser();
+  }
+
+  async openBrowser() {
     this.browser = await chromium.launch({ executablePath: CHROMIUM,
       args: process.getuid() === 0 ? ['--no-sandbox'] : [] });
   }
@@ -255,5 +259,6 @@ class World {
   }
 }
 
+exports.ROOT = ROOT;
 exports.World = World;
 exports.REEVE = REEVE;
