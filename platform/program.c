@@ -242,11 +242,11 @@ static void close_all(const int fds[SPAWN_FDS])
 static int spawn(const struct program_options *options, int ret_ours[SPAWN_FDS], pid_t *ret_pid)
 {
     int theirs[SPAWN_FDS];
-    if (options->self_log_fd > 0) {
+    if (options->log_fd > 0) {
         for (int i = 0; i < SPAWN_FDS; i++)
             ret_ours[i] = -1;
-        return spawn_self(options->argv, (int[]){-1, options->self_log_fd, options->self_log_fd},
-                          ret_pid);
+        return spawn_tied(options->path, options->argv,
+                          (int[]){-1, options->log_fd, options->log_fd}, ret_pid);
     }
     int rc = open_pipes(ret_ours, theirs);
     if (rc == 0)

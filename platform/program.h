@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that runs inside the loop: input on stdin, output from stdout, lines from stderr; or
- * this very program again, which writes to a log.
+ * one that writes to a log and ends with this process.
  *
  * It has a process group of its own, which ends with it: processes that it left running are killed
  * when it exits. It inherits only these three descriptors, no signal mask and no handlers. Its
@@ -39,9 +39,10 @@ struct program_options {
     struct text input; /* copied */
     size_t output_max; /* bytes kept */
     int64_t grace_ms;  /* from SIGTERM to SIGKILL */
-    /* > 0: argv is for this program itself, which is killed when this process ends, however that
-     * ends. It has this environment and no input, and what it prints goes there. Borrowed. */
-    int self_log_fd;
+    /* > 0: the program is killed when this process ends, however that ends. It has this environment
+     * and no input, and what it prints goes there. Borrowed. */
+    int log_fd;
+    const char *path; /* with log_fd: its file; NULL: this very program */
 };
 
 /* New. Never calls back from here. RETRY "NotStarted": there is no such program, or no more

@@ -39,7 +39,8 @@ int spawn_program(char *const argv[], char *const envp[], const int fds[SPAWN_FD
 }
 
 /* Between fork and exec, in a process with other threads: nothing but system calls. */
-static _Noreturn void become(char *const argv[], const int fds[SPAWN_FDS], pid_t parent)
+static _Noreturn void become(const char *path, char *const argv[], const int fds[SPAWN_FDS],
+                             pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -52,18 +53,18 @@ static _Noreturn void become(char *const argv[], const int fds[SPAWN_FDS], pid_t
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = 0; i < SPAWN_FDS; i++)
         dup2(fds[i] >= 0 ? fds[i] : nothing, i);
-    execv("/proc/self/exe", argv);
+    execv(path, argv);
     _exit(EXEC_FAILED);
 }
 
-int spawn_self(char *const argv[], const int fds[SPAWN_FDS], pid_t *ret_pid)
+int spawn_tied(const char *path, char *const argv[], const int fds[SPAWN_FDS], pid_t *ret_pid)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid < 0)
         return errno;
     if (pid == 0)
-        become(argv, fds, parent);
+        become(path != NULL ? path : "/proc/self/exe", argv, fds, parent);
     setpgid(pid, pid); /* in both processes: neither waits for the other */
     *ret_pid = pid;
     return 0;

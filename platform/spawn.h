@@ -12,8 +12,8 @@ enum { SPAWN_IN, SPAWN_OUT, SPAWN_ERR, SPAWN_FDS };
  * default signals, and a process group of its own, so that what it starts can be killed with it.
  * Returns 0, or an errno: nothing was started. */
 int spawn_program(char *const argv[], char *const envp[], const int fds[SPAWN_FDS], pid_t *ret_pid);
-/* Likewise this very program, with its environment. It is killed when this process ends, however
- * that ends. */
-int spawn_self(char *const argv[], const int fds[SPAWN_FDS], pid_t *ret_pid);
+/* Likewise, with this environment; what is open here without O_CLOEXEC stays open. The program is
+ * killed when this process ends, however that ends. `path`: its file; NULL: this very program. */
+int spawn_tied(const char *path, char *const argv[], const int fds[SPAWN_FDS], pid_t *ret_pid);
 
 #endif

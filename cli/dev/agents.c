@@ -194,6 +194,8 @@ static void start_changed(struct dev *dev, struct dev_agent *agent)
         cli_report(dev->cli, error.code, "%s", error.message);
         return;
     }
+    if (dev_write_services(dev, &error) != ERROR_OK)
+        cli_report(dev->cli, error.code, "%s", error.message);
     fprintf(dev->cli->out, "agent-%s: %s\n", agent->name, dev_agent_note(agent));
     fflush(dev->cli->out);
 }

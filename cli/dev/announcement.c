@@ -77,6 +77,9 @@ static void announce_kafka(const struct dev *dev)
     else if (dev->embedded != NULL)
         fprintf(out, "          embedded, kept in %s; --fresh starts with an empty one",
                 dev->directory);
+    else if (dev->kafka != NULL)
+        fprintf(out, "          pid %d  Kafka of %s, kept in %s; --fresh starts with an empty one",
+                (int)dev_kafka_pid(dev), dev_kafka_home(dev), dev->directory);
     fputc('\n', out);
 }
 

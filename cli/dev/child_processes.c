@@ -25,12 +25,13 @@ struct child {
     struct children *children;
     char *name;
     char *directory;
+    char *path;              /* of its program; NULL: reeve */
     char **arguments;        /* NULL: it was replaced by nothing */
     struct program *program; /* NULL: it has ended */
     pid_t pid;
     bool to_stderr;
     bool keeps_port;
-    bool is_task;
+    enum child_kind kind;
     bool replaced; /* it ends to be started with other arguments, or to stay ended */
     bool ready;
     bool polling;
@@ -90,6 +91,7 @@ static void child_free(struct child *child)
     free_arguments(child->arguments);
     free(child->name);
     free(child->directory);
+    free(child->path);
     free(child);
 }
 
@@ -108,21 +110,28 @@ void children_free(struct children *children)
 
 /* ---- ending ---- */
 
-static bool any_runs(const struct children *children)
+static bool any_runs(const struct children *children, bool brokers)
 {
     const struct child *child;
     DL_FOREACH(children->list, child) {
-        if (child->program != NULL)
+        if (child->program != NULL && (brokers || child->kind != CHILD_BROKER))
             return true;
     }
     return false;
 }
 
-static void stopped(struct children *children)
+/* The brokers last: what the others have in flight goes there. */
+static void stop_next(struct children *children)
 {
-    void (*done)(void *ctx) = children->stopped;
-    assert(done != NULL && !any_runs(children));
-    done(children->ctx);
+    struct child *child;
+    bool brokers = !any_runs(children, false);
+    assert(children->stopped != NULL);
+    DL_FOREACH(children->list, child) {
+        if (child->program != NULL && (brokers || child->kind != CHILD_BROKER))
+            program_stop(child->program);
+    }
+    if (!any_runs(children, true))
+        children->stopped(children->ctx);
 }
 
 static void on_end(void *ctx, const struct program_result *result)
@@ -130,7 +139,7 @@ static void on_end(void *ctx, const struct program_result *result)
     struct child *child = ctx;
     struct children *children = child->children;
     child->program = NULL;
-    child->ready = child->is_task && result->exit_code == 0;
+    child->ready = child->kind == CHILD_TASK && result->exit_code == 0;
     if (result->exit_code >= 0)
         snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
                  result->exit_code);
@@ -139,8 +148,7 @@ static void on_end(void *ctx, const struct program_result *result)
     else
         snprintf(child->reason, sizeof(child->reason), "ended, and it is not known how");
     if (children->stopped != NULL) {
-        if (!any_runs(children))
-            stopped(children);
+        stop_next(children);
     } else if (child->replaced) {
         child->replaced = false;
         if (child->arguments != NULL)
@@ -161,11 +169,8 @@ void children_stop(struct children *children, void (*done)(void *ctx))
     loop_timer_cancel(children->loop, &children->poll_timer);
     DL_FOREACH(children->list, child) {
         loop_timer_cancel(children->loop, &child->again);
-        if (child->program != NULL)
-            program_stop(child->program);
     }
-    if (!any_runs(children))
-        stopped(children);
+    stop_next(children);
 }
 
 /* ---- starting ---- */
@@ -219,7 +224,7 @@ static enum error_class start(struct child *child, struct error *ret_error)
 {
     struct error error;
     char set[] = "--set", port_set[32];
-    char *argv[CHILD_ARGUMENTS_MAX + 4] = {(char[]){"reeve"}};
+    char *argv[CHILD_ARGUMENTS_MAX + 4] = {child->path != NULL ? child->path : (char[]){"reeve"}};
     size_t count = 1;
     for (; child->arguments[count - 1] != NULL; count++) {
         assert(count <= CHILD_ARGUMENTS_MAX);
@@ -238,7 +243,7 @@ static enum error_class start(struct child *child, struct error *ret_error)
                          child->directory, strerror(errno));
     /* In a process group of its own: Ctrl-C is for the parent, which stops all of them. */
     const struct program_options options = {
-        .argv = argv, .grace_ms = CHILD_STOP_MS, .self_log_fd = log};
+        .argv = argv, .grace_ms = CHILD_STOP_MS, .log_fd = log, .path = child->path};
     enum error_class class = program_start(child->children->loop, &options, &program_ops, child,
                                            &child->program, &error);
     close(log);
@@ -247,7 +252,7 @@ static enum error_class start(struct child *child, struct error *ret_error)
                          error.message);
     child->pid = program_pid(child->program);
     child->started_ms = clock_mono_ms(loop_clock(child->children->loop));
-    child->ready = false;
+    child->ready = child->kind == CHILD_BROKER;
     child->url[0] = '\0';
     snprintf(child->reason, sizeof(child->reason), "starting");
     return ERROR_OK;
@@ -261,10 +266,11 @@ enum error_class children_start(struct children *children, const struct child_op
     *child = (struct child){.children = children,
                             .name = strdup(options->name),
                             .directory = strdup(options->directory),
+                            .path = options->program != NULL ? strdup(options->program) : NULL,
                             .arguments = copy_arguments(options->arguments),
                             .to_stderr = options->to_stderr,
                             .keeps_port = options->keeps_port,
-                            .is_task = options->is_task};
+                            .kind = options->kind};
     assert(child->name != NULL && child->directory != NULL);
     loop_timer_init(&child->again, on_again, child);
     enum error_class class = start(child, ret_error);
@@ -326,9 +332,14 @@ void child_replace(struct child *child, char *const arguments[])
     }
 }
 
-bool child_is_task(const struct child *child)
+enum child_kind child_kind(const struct child *child)
 {
-    return child->is_task;
+    return child->kind;
+}
+
+bool child_is_wanted(const struct child *child)
+{
+    return child->arguments != NULL;
 }
 
 bool child_is_running(const struct child *child)
@@ -382,7 +393,8 @@ static void on_poll(void *ctx)
     struct children *children = ctx;
     struct child *child;
     DL_FOREACH(children->list, child) {
-        if (!child->is_task && !child->ready && !child->polling && child->program != NULL)
+        if (child->kind == CHILD_SERVICE && !child->ready && !child->polling &&
+            child->program != NULL)
             poll_child(child);
     }
     loop_timer_after(children->loop, &children->poll_timer, POLL_MS);
@@ -438,7 +450,7 @@ bool children_are_ready(const struct children *children)
 {
     const struct child *child;
     DL_FOREACH(children->list, child) {
-        if (!child->ready && child->arguments != NULL)
+        if (!child->ready && child_is_wanted(child))
             return false;
     }
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of this binary: `reeve ARGUMENTS`, with a log file each. They end with their parent,
- * however that ends, and are stopped by pid, SIGTERM first. Loop thread only. */
+/* Processes of this binary, `reeve ARGUMENTS`, or of another program, with a log file each. They
+ * end with their parent, however that ends, and are stopped by pid, SIGTERM first. Loop thread
+ * only. */
 #ifndef CLI_DEV_CHILD_PROCESSES_H
 #define CLI_DEV_CHILD_PROCESSES_H
 
@@ -31,17 +32,24 @@ struct children *children_new(struct loop *loop, child_ended ended, void *ctx);
 /* Kills the processes that still run. */
 void children_free(struct children *children);
 
+enum child_kind {
+    CHILD_SERVICE, /* has an HTTP port: it is ready when /readyz answers 200 */
+    CHILD_TASK,    /* is ready when it has ended with exit code 0 */
+    CHILD_BROKER   /* is ready while it runs, and is stopped after all others */
+};
+
 /* All borrowed. */
 struct child_options {
     const char *name;      /* appears in messages */
     const char *directory; /* exists, and holds its log, http.url and last.port */
+    enum child_kind kind;
+    const char *program; /* its file; NULL: reeve */
     char *const *arguments;
     bool to_stderr;  /* output goes to our stderr instead of directory/log */
     bool keeps_port; /* it listens at the port of an earlier process in its directory, if it can */
-    bool is_task;    /* without an HTTP port: it is ready when it has ended with exit code 0 */
 };
 
-/* Starts `reeve ARGUMENTS`. *ret_child is borrowed. */
+/* *ret_child is borrowed. */
 enum error_class children_start(struct children *children, const struct child_options *options,
                                 struct child **ret_child, struct error *ret_error);
 /* Starts one that has ended again: after a second, or later if it has ended within
@@ -50,18 +58,20 @@ int64_t child_start_again(struct child *child);
 /* Ends it if it runs, and starts it with other arguments; NULL: it stays ended, and is of no
  * concern to children_are_ready(). */
 void child_replace(struct child *child, char *const arguments[]);
-/* SIGTERM to all; `done` when the last one has ended. */
+/* SIGTERM to all, to the brokers when the others have ended; `done` when the last one has ended. */
 void children_stop(struct children *children, void (*done)(void *ctx));
 
-/* Polls /readyz of every child with an HTTP port until it is ready. `tls`: how, if they speak
- * HTTPS; NULL: they do not. */
+/* Polls /readyz of every service until it is ready. `tls`: how, if they speak HTTPS; NULL: they do
+ * not. */
 enum error_class children_watch(struct children *children, const struct http_client_options *tls,
                                 struct error *ret_error);
 
 const char *child_name(const struct child *child);
 const char *child_directory(const struct child *child);
 pid_t child_pid(const struct child *child);
-bool child_is_task(const struct child *child);
+enum child_kind child_kind(const struct child *child);
+/* Not if it was replaced by nothing. */
+bool child_is_wanted(const struct child *child);
 bool child_is_running(const struct child *child);
 bool child_is_ready(const struct child *child);
 /* "http://127.0.0.1:PORT", or with https; "" while unknown. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve dev`: everything on one machine. The embedded broker in this process, or a real one;
- * topics, workflows; every service as a child process. Ctrl-C stops all of it. */
+/* `reeve dev`: everything on one machine. The embedded broker in this process, or a real one, which
+ * may be a child process; topics, workflows; every service as a child process. Ctrl-C stops all of
+ * it. */
 #include "cli/dev/dev_internal.h"
 #include "platform/files.h"
 
@@ -59,19 +60,22 @@ static void go_on_without(struct dev *dev, struct child *child)
 static void on_ended(void *ctx, struct child *child, int exit_code)
 {
     struct dev *dev = ctx;
-    bool is_deploy = child_is_task(child);
-    if (dev->announced && is_deploy)
+    bool is_task = child_kind(child) == CHILD_TASK;
+    if (dev->announced && is_task)
         dev_deployed(dev); /* what is wrong is in what it printed */
-    if (is_deploy && (dev->announced || exit_code == 0))
+    if (is_task && (dev->announced || exit_code == 0))
         return;
     if (dev->announced) {
         go_on_without(dev, child);
         return;
     }
+    if (dev->services_began_ms == 0 && dev_kafka_moves(dev, child))
+        return;
     cli_report(dev->cli, CODE_SERVICE_ENDED, "%s (pid %d) %s", child_name(child),
                (int)child_pid(child), child_reason(child));
     dev_show_log(dev, child);
-    stop_all(dev, exit_code >= 0 ? exit_code : EXIT_CODE_INTERNAL);
+    bool is_reeve = child_kind(child) == CHILD_SERVICE || child == dev->deploy;
+    stop_all(dev, is_reeve && exit_code >= 0 ? exit_code : EXIT_CODE_INTERNAL);
 }
 
 /* ---- while it runs ---- */
@@ -84,10 +88,31 @@ static void on_tick(void *ctx)
     loop_timer_after(dev->loop, &dev->tick, TICK_MS);
 }
 
+/* Once the broker answers. */
+static enum error_class start_services(struct dev *dev, struct error *ret_error)
+{
+    bool answers = false;
+    enum error_class class = dev_await_broker(dev, &answers, ret_error);
+    if (class != ERROR_OK || !answers)
+        return class;
+    dev->services_began_ms = clock_mono_ms(clock_real());
+    class = dev_make_topics(dev, ret_error);
+    if (class == ERROR_OK)
+        class = dev_follow_workflows(dev, ret_error);
+    return class == ERROR_OK ? dev_start_services(dev, ret_error) : class;
+}
+
 static void on_timer(void *ctx)
 {
     struct dev *dev = ctx;
     struct error error = {0};
+    if (dev->services_began_ms == 0) {
+        if (start_services(dev, &error) == ERROR_OK)
+            loop_timer_after(dev->loop, &dev->timer, SHOW_MS);
+        else
+            stop_all(dev, cli_fail(dev->cli, &error));
+        return;
+    }
     if (children_are_ready(dev->children)) {
         if (dev_write_client_config(dev, &error) != ERROR_OK)
             cli_fail(dev->cli, &error);
@@ -95,7 +120,7 @@ static void on_timer(void *ctx)
         loop_timer_after(dev->loop, &dev->tick, TICK_MS);
         return;
     }
-    if (clock_mono_ms(clock_real()) - dev->began_ms < PATIENCE_MS) {
+    if (clock_mono_ms(clock_real()) - dev->services_began_ms < PATIENCE_MS) {
         loop_timer_after(dev->loop, &dev->timer, SHOW_MS);
         return;
     }
@@ -111,6 +136,8 @@ static enum error_class begin(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = dev_take_flags(dev, ret_error);
     if (class == ERROR_OK)
+        class = dev_take_kafka(dev, ret_error);
+    if (class == ERROR_OK)
         class = dev_open_state(dev, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -122,17 +149,14 @@ static enum error_class begin(struct dev *dev, struct error *ret_error)
     if (class == ERROR_OK)
         class = loop_on_signals(dev->loop, on_signal, dev, ret_error);
     dev_clean_environment(dev->cli);
-    if (class == ERROR_OK)
-        class = dev_start_broker(dev, ret_error);
-    if (class == ERROR_OK)
-        class = dev_follow_workflows(dev, ret_error);
     if (class != ERROR_OK)
         return class;
     dev->children = children_new(dev->loop, on_ended, dev);
     loop_timer_init(&dev->timer, on_timer, dev);
     loop_timer_init(&dev->tick, on_tick, dev);
     loop_timer_after(dev->loop, &dev->timer, SHOW_MS);
-    return dev_start_services(dev, ret_error);
+    class = dev_start_broker(dev, ret_error);
+    return class == ERROR_OK ? start_services(dev, ret_error) : class;
 }
 
 static int run(struct cli *cli)
@@ -151,6 +175,7 @@ static int run(struct cli *cli)
     children_free(dev->children);
     dev_unfollow_workflows(dev);
     embedded_free(dev->embedded);
+    dev_free_kafka(dev);
     loop_free(dev->loop);
     dev_close_state(dev);
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
@@ -167,6 +192,12 @@ static const struct cli_flag flags[] = {
     {"app", "NAME", "An application that gets a replies topic; web by default. May be repeated."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
+    {"kafka", NULL,
+     "Starts a real Kafka of one node instead of the embedded broker. It needs Java: that of "
+     "JAVA_HOME, or the one in PATH."},
+    {"kafka-home", "DIR",
+     "The unpacked Kafka that --kafka starts; that of KAFKA_HOME by default. Nothing is written "
+     "there."},
     {"watch", NULL, "Deploys a workflow file as the next version whenever it changes."},
     {"fresh", NULL, "Deletes what earlier runs have left in the folder first."},
     {"in-memory", NULL, "Keeps nothing: everything is lost when it stops."},
@@ -219,7 +250,10 @@ static const struct cli_verb verbs[] = {
                    "next start. A workflow file that has changed since is deployed as the next "
                    "version.",
         .examples = "reeve dev examples/workflows/three-steps.yaml --watch\n"
-                    "# a real broker, and real services behind the agents\n"
+                    "# a real Kafka, which it starts and stops\n"
+                    "reeve dev examples/workflows/three-steps.yaml --kafka --kafka-home "
+                    "~/kafka_2.13-4.3.1\n"
+                    "# another broker, and real services behind the agents\n"
                     "reeve dev examples/workflows/order-fulfilment.yaml \\\n"
                     "    --kafka-bootstrap-servers 127.0.0.1:9092 --schedulers 2 \\\n"
                     "    --agent stock=http://127.0.0.1:8001 --http-port 8080",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of `reeve dev`: dev.c (its life), options.c (what the user asked for),
  * leftovers.c (what it ignores), state.c (its folder), agents.c (which agents there are),
- * services.c (the broker, the topics and the child processes), workflows.c (what is deployed, and
- * what changes in the files), announcement.c (what it prints), running.c (the commands for one that
+ * services.c (the broker, the topics and the child processes), kafka.c (a real broker of its own),
+ * workflows.c (what is deployed, and what changes in the files), announcement.c (what it prints), running.c (the commands for one that
  * runs). */
 #ifndef CLI_DEV_DEV_INTERNAL_H
 #define CLI_DEV_DEV_INTERNAL_H
@@ -13,6 +13,7 @@
 #include "kafka/embedded/embedded.h"
 #include "kafka/topics/topics.h"
 #include "platform/files.h"
+#include "replica/cluster/cluster.h"
 
 #include <limits.h>
 
@@ -44,14 +45,16 @@ struct dev_agent {
 };
 
 struct dev_workflows;
+struct dev_kafka;
 
 struct dev {
     struct cli *cli;
     struct loop *loop;
     struct embedded *embedded; /* NULL: a real broker */
+    struct dev_kafka *kafka;   /* NULL: --kafka was not given */
     struct children *children;
     struct child *deploy;  /* borrowed; NULL: there are no workflow files */
-    const char *bootstrap; /* borrowed */
+    const char *bootstrap; /* borrowed; NULL: not known yet */
     char directory[PATH_MAX];
     bool directory_is_temporary;
     int lock; /* of the directory; -1: not locked */
@@ -67,6 +70,7 @@ struct dev {
     int64_t schedulers;
     int64_t supervisors;
     int64_t began_ms;
+    int64_t services_began_ms; /* 0: they wait for the broker */
     bool announced;
     bool stopping;
     int code;
@@ -117,14 +121,40 @@ const char *dev_agent_note(const struct dev_agent *agent);
 
 /* services.c */
 enum error_class dev_start_broker(struct dev *dev, struct error *ret_error);
+/* *ret_answers: topics can be made; else call it again soon. */
+enum error_class dev_await_broker(struct dev *dev, bool *ret_answers, struct error *ret_error);
+/* How to connect to it. */
+enum error_class dev_broker_options(const struct dev *dev,
+                                    struct cluster_kafka_options *ret_options,
+                                    struct error *ret_error);
+enum error_class dev_make_topics(struct dev *dev, struct error *ret_error);
 enum error_class dev_start_services(struct dev *dev, struct error *ret_error);
 /* Starts it, or again with what has changed, or ends it (DEV_AGENT_KAFKA). */
 enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struct error *ret_error);
+/* For the console's page Health: what runs now. */
+enum error_class dev_write_services(const struct dev *dev, struct error *ret_error);
 /* Deploys the files of which `chosen` is true, all if it is NULL. */
 enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error);
 /* New: the configuration that the services have. */
 enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
                                     struct error *ret_error);
+
+/* kafka.c */
+/* REJECT "Usage" or "Config": the flags contradict each other, or there is no Java or no Kafka. Does
+ * nothing without --kafka. */
+enum error_class dev_take_kafka(struct dev *dev, struct error *ret_error);
+enum error_class dev_start_kafka(struct dev *dev, struct error *ret_error);
+/* The next step of its start, if its time has come. RETRY: it takes too long. */
+enum error_class dev_await_kafka(struct dev *dev, bool *ret_answers, struct error *ret_error);
+/* A child has ended before the broker answered. True: another process has taken one of its ports
+ * while Java started, and it will try others. */
+bool dev_kafka_moves(struct dev *dev, const struct child *child);
+/* Of the broker. */
+pid_t dev_kafka_pid(const struct dev *dev);
+/* The folder with its jars. */
+const char *dev_kafka_home(const struct dev *dev);
+/* After its process has ended. */
+void dev_free_kafka(struct dev *dev);
 
 /* workflows.c */
 enum error_class dev_follow_workflows(struct dev *dev, struct error *ret_error);

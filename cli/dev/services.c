@@ -19,7 +19,17 @@ static void warn_of_difference(void *ctx, enum topics_finding finding, const cha
         cli_warn(dev->cli, CODE_TOPIC_DIFFERS, "%s", line);
 }
 
-static enum error_class make_topics(struct dev *dev, struct error *ret_error)
+enum error_class dev_broker_options(const struct dev *dev,
+                                    struct cluster_kafka_options *ret_options,
+                                    struct error *ret_error)
+{
+    enum error_class class = cluster_kafka_options(dev->cli->config, 0, ret_options, ret_error);
+    if (class == ERROR_OK)
+        ret_options->options.bootstrap_servers = dev->bootstrap;
+    return class;
+}
+
+enum error_class dev_make_topics(struct dev *dev, struct error *ret_error)
 {
     const struct config *config = dev->cli->config;
     const char *agents[AGENTS_MAX];
@@ -36,9 +46,7 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
         .apps = dev->apps,
         .app_count = dev->app_count,
     };
-    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
-    if (class == ERROR_OK)
-        kafka.options.bootstrap_servers = dev->bootstrap;
+    enum error_class class = dev_broker_options(dev, &kafka, ret_error);
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
 }
 
@@ -68,12 +76,20 @@ static enum error_class embed(struct dev *dev, struct error *ret_error)
 
 enum error_class dev_start_broker(struct dev *dev, struct error *ret_error)
 {
-    enum error_class class = ERROR_OK;
-    if (config_is_set(dev->cli->config, "kafka.bootstrap.servers"))
-        dev->bootstrap = config_string(dev->cli->config, "kafka.bootstrap.servers");
-    else
-        class = embed(dev, ret_error);
-    return class == ERROR_OK ? make_topics(dev, ret_error) : class;
+    if (dev->kafka != NULL)
+        return dev_start_kafka(dev, ret_error);
+    if (!config_is_set(dev->cli->config, "kafka.bootstrap.servers"))
+        return embed(dev, ret_error);
+    dev->bootstrap = config_string(dev->cli->config, "kafka.bootstrap.servers");
+    return ERROR_OK;
+}
+
+enum error_class dev_await_broker(struct dev *dev, bool *ret_answers, struct error *ret_error)
+{
+    if (dev->kafka != NULL)
+        return dev_await_kafka(dev, ret_answers, ret_error);
+    *ret_answers = true;
+    return ERROR_OK;
 }
 
 /* ---- child processes ---- */
@@ -155,27 +171,36 @@ static enum error_class start_line(struct dev *dev, struct command_line *line,
     return class;
 }
 
-/* For the console's page Health: the services that were started before it. */
-static void add_services(struct dev *dev, struct command_line *line)
+/* A line each; of the console itself the page has more. */
+enum error_class dev_write_services(const struct dev *dev, struct error *ret_error)
+{
+    char root[PATH_MAX], path[PATH_MAX + 16];
+    char *list = NULL;
+    size_t size = 0;
+    if (realpath(dev->directory, root) == NULL)
+        return error_set(ret_error, CODE_NO_DIRECTORY, "cannot find %.200s", dev->directory);
+    FILE *lines = open_memstream(&list, &size);
+    assert(lines != NULL);
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;)
+        if (child_kind(child) == CHILD_SERVICE && child_is_wanted(child) &&
+            strcmp(child_name(child), "console") != 0)
+            fprintf(lines, "%s/%s\n", root, child_name(child));
+    fclose(lines);
+    snprintf(path, sizeof(path), "%s/services", root);
+    enum error_class class =
+        files_write_atomic(path, (struct text){list, (uint32_t)size}, ret_error);
+    free(list);
+    return class;
+}
+
+static void add_services(const struct dev *dev, struct command_line *line)
 {
     char root[PATH_MAX];
-    char *list = strdup("");
     if (config_is_set(dev->cli->config, "console.services") ||
         realpath(dev->directory, root) == NULL)
-        root[0] = '\0';
-    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
-        char *longer = NULL;
-        if (root[0] == '\0' || strcmp(child_name(child), "deploy") == 0)
-            continue;
-        int size = asprintf(&longer, "%s%s%s/%s", list, list[0] != '\0' ? "," : "", root,
-                            child_name(child));
-        assert(size > 0);
-        free(list);
-        list = longer;
-    }
-    if (list[0] != '\0')
-        add_set(line, "console.services", list);
-    free(list);
+        return;
+    add_word(line, "--set");
+    add_word(line, "console.services=file:%s/services", root);
 }
 
 /* The submission service asks it what became of orders. */
@@ -270,7 +295,7 @@ enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct e
 {
     const struct cli *cli = dev->cli;
     struct command_line line = {0};
-    const struct child_options options = {.name = "deploy", .is_task = true};
+    const struct child_options options = {.name = "deploy", .kind = CHILD_TASK};
     if (cli->argument_count == 0)
         return ERROR_OK;
     add_word(&line, "workflow");
@@ -327,6 +352,8 @@ enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
         class = start_several(dev, "supervisor", dev->supervisors, ret_error);
     for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++)
         class = dev_start_agent(dev, &dev->agents[i], ret_error);
+    if (class == ERROR_OK)
+        class = dev_write_services(dev, ret_error);
     if (class == ERROR_OK)
         class = start_service(dev, "console", "console", ret_error);
     return class == ERROR_OK ? watch(dev, ret_error) : class;

@@ -5,6 +5,8 @@
  *     reeve-dev          its mark: which broker and which prefix of topics it is about
  *     client.properties  for clients; written when everything is ready
  *     broker/            the embedded broker's topics and records
+ *     kafka/             those of a real one (kafka.c)
+ *     services           where the console finds the others
  *     agents/            a file for each agent that was added (agents.c)
  *     NAME/              of each service: its stores, its log, its port */
 #include "cli/dev/dev_internal.h"
@@ -130,7 +132,8 @@ static void write_mark(const struct dev *dev, char ret_mark[MARK_BYTES_MAX])
     const struct config *config = dev->cli->config;
     const char *broker = config_is_set(config, "kafka.bootstrap.servers")
                              ? config_string(config, "kafka.bootstrap.servers")
-                             : "embedded";
+                         : dev->kafka != NULL ? "kafka"
+                                              : "embedded";
     snprintf(ret_mark, MARK_BYTES_MAX, "%s %s\n", broker, dev->topics.prefix);
 }
 
@@ -183,7 +186,7 @@ static enum error_class empty(const struct dev *dev, struct error *ret_error)
     return class;
 }
 
-/* The port at which clients found the embedded broker last. The file is removed, since it is not
+/* The port at which clients found the broker last. The file is removed, since it is not
  * true any more. */
 static void take_client_config(struct dev *dev)
 {

@@ -109,3 +109,26 @@ enum error_class topics_client_metadata(const struct topics_client *client, int 
     class = take_refusal(client, ret_error);
     return class != ERROR_OK ? class : fail(&client->kafka, code, ret_error);
 }
+
+enum error_class topics_ask_broker(const struct kafka_client_options *kafka, const char *cluster_id,
+                                   int timeout_ms, bool *ret_answers, struct error *ret_error)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    struct topics_client client;
+    enum error_class class = topics_client_open(&client, kafka, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    *ret_answers = rd_kafka_metadata(client.rk, 0, NULL, &metadata, timeout_ms) ==
+                       RD_KAFKA_RESP_ERR_NO_ERROR &&
+                   metadata->broker_cnt > 0;
+    if (*ret_answers) {
+        char *answered = rd_kafka_clusterid(client.rk, timeout_ms);
+        *ret_answers = answered != NULL && strcmp(answered, cluster_id) == 0;
+        if (answered != NULL)
+            rd_kafka_mem_free(client.rk, answered);
+    }
+    if (metadata != NULL)
+        rd_kafka_metadata_destroy(metadata);
+    topics_client_close(&client);
+    return ERROR_OK;
+}

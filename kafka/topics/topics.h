@@ -101,6 +101,10 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
 /* Deletes every topic whose name begins with the prefix and a dot, for temporary installations. */
 enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error);
+/* Whether a broker of this cluster answers within this time, and is known to its controller: topics
+ * can be created there. REJECT "Config" if the settings are invalid. */
+enum error_class topics_ask_broker(const struct kafka_client_options *kafka, const char *cluster_id,
+                                   int timeout_ms, bool *ret_answers, struct error *ret_error);
 /* Checks what a service needs before it starts: commands, events and (if this user may see it)
  * submissions exist, have the same number of partitions and the settings that nothing is lost or
  * misjudged without, and events keeps its records for ever. REJECT "Topics" with the first

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What changes while `reeve dev` runs: agents, workflow files, services that end."""
 
+import json
 import os
 import pathlib
 import re
@@ -36,6 +37,12 @@ class DevChangesTest(unittest.TestCase):
     def versions(self, trial):
         return [(row["version"], row["active"]) for row in trial.rows_of("workflow", "list")]
 
+    def on_health(self, trial):
+        """Instances on the console's page Health."""
+        done = trial.client("services", "--output", "json", check=False)
+        return {row["instance"] for row in json.loads(done.stdout)["services"]
+                if row["error"] is None}
+
     def has_agent(self, trial, name):
         return name in [row["agent"] for row in trial.rows_of("agents", "list")]
 
@@ -61,6 +68,7 @@ class DevChangesTest(unittest.TestCase):
         trial.run("dev", "agent", "pay=http://127.0.0.1:1")
         trial.wait_for("agent-pay: http://127.0.0.1:1")
         wait_for("the agent runs", lambda: self.has_agent(trial, "pay"))
+        wait_for(lambda: self.on_health(trial), lambda: "agent-pay" in self.on_health(trial))
         trial.run("dev", "agent", "pay")
         trial.wait_for("agent-pay: simulated")
         trial.run("dev", "agent", "warehouse=kafka")
@@ -99,6 +107,8 @@ class DevChangesTest(unittest.TestCase):
         self.workflow.write_text(FIRST + "  - {Name: B, Agent: carrier}\n")
         wait_for(trial.text, lambda: (2, True) in self.versions(trial))
         trial.wait_for("deployed, active").wait_for("agent-carrier: simulated")
+        everything = {"submission", "scheduler-1", "supervisor-1", "agent-stock", "agent-carrier"}
+        wait_for(lambda: self.on_health(trial), lambda: self.on_health(trial) == everything)
         self.workflow.touch()
         trial.wait_for("unchanged")
         self.assertEqual(len(self.versions(trial)), 2)

@@ -202,7 +202,7 @@ Test(program, runs_this_program_again_with_its_output_in_a_log)
     FILE *log = tmpfile();
     cr_assert_not_null(log);
     unsetenv("BXFI_MAP"); /* with it, Criterion would run this test again */
-    struct program_options options = {.argv = argv, .grace_ms = 50, .self_log_fd = fileno(log)};
+    struct program_options options = {.argv = argv, .grace_ms = 50, .log_fd = fileno(log)};
     int before = count_fds();
     cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) == ERROR_OK,
               "%s", error.message);
@@ -213,6 +213,29 @@ Test(program, runs_this_program_again_with_its_output_in_a_log)
     rewind(log);
     cr_assert_gt(fread(text, 1, sizeof(text) - 1, log), 0);
     cr_assert_not_null(strstr(text, "Criterion"), "%s", text);
+    fclose(log);
+    loop_free(run->loop);
+}
+
+Test(program, runs_another_program_with_its_output_in_a_log)
+{
+    char name[] = "sh", flag[] = "-c", script[] = "echo out; echo err >&2; cat; exit 3";
+    char *argv[] = {name, flag, script, NULL};
+    char text[64] = "";
+    struct run *run = run_new();
+    struct program *program;
+    struct error error;
+    FILE *log = tmpfile();
+    cr_assert_not_null(log);
+    struct program_options options = {
+        .argv = argv, .grace_ms = 50, .log_fd = fileno(log), .path = "/bin/sh"};
+    cr_assert(program_start(run->loop, &options, &program_ops, run, &program, &error) == ERROR_OK,
+              "%s", error.message);
+    finish(run);
+    cr_assert_eq(run->result.exit_code, 3, "cat has no input");
+    rewind(log);
+    cr_assert_gt(fread(text, 1, sizeof(text) - 1, log), 0);
+    cr_assert_str_eq(text, "out\nerr\n");
     fclose(log);
     loop_free(run->loop);
 }
