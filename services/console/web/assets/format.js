@@ -48,7 +48,7 @@ export function duration(ms) {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-// What somebody has set, exactly: `1 h`, `1 min 30 s`.
+// What was set, exactly: `1 h`, `1 min 30 s`.
 export function interval(seconds) {
   const parts = [];
   for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]) {
