@@ -2,8 +2,8 @@
 /* Shared by the files of `reeve dev`: dev.c (its life), options.c (what the user asked for),
  * leftovers.c (what it ignores), state.c (its folder), agents.c (which agents there are),
  * services.c (the broker, the topics and the child processes), kafka.c (a real broker of its own),
- * workflows.c (what is deployed, and what changes in the files), announcement.c (what it prints), running.c (the commands for one that
- * runs). */
+ * workflows.c (what is deployed, and what changes in the files), announcement.c (what it prints),
+ * running.c (the commands for one that runs). */
 #ifndef CLI_DEV_DEV_INTERNAL_H
 #define CLI_DEV_DEV_INTERNAL_H
 
@@ -140,8 +140,8 @@ enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
                                     struct error *ret_error);
 
 /* kafka.c */
-/* REJECT "Usage" or "Config": the flags contradict each other, or there is no Java or no Kafka. Does
- * nothing without --kafka. */
+/* REJECT "Usage" or "Config": the flags contradict each other, or there is no Java or no Kafka.
+ * Does nothing without --kafka. */
 enum error_class dev_take_kafka(struct dev *dev, struct error *ret_error);
 enum error_class dev_start_kafka(struct dev *dev, struct error *ret_error);
 /* The next step of its start, if its time has come. RETRY: it takes too long. */

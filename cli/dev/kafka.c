@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve dev --kafka`: a real Kafka of one node, without ZooKeeper, as a child process. The user has
- * unpacked it: only its jars are used, and nothing is written there.
+/* `reeve dev --kafka`: a real Kafka of one node, without ZooKeeper, as a child process. The user
+ * has unpacked it: only its jars are used, and nothing is written there.
  *
  *     kafka/server.properties   written at each start
  *     kafka/log4j*.properties   likewise: what Kafka 4 and Kafka 3 log

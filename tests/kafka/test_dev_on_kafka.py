@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import unittest
@@ -120,6 +121,22 @@ class DevOnKafkaTest(unittest.TestCase):
         os.kill(pid, signal.SIGKILL)
         trial.wait_for(f"kafka (pid {pid}) was killed by signal 9; it starts again in 1 s")
         trial.order("o-2")
+        trial.stop()
+
+    def test_moves_where_another_broker_takes_its_port_meanwhile(self):
+        trial = self.start("--kafka")
+        properties = trial.state / "kafka/server.properties"
+        wait_for(trial.text, properties.exists, PATIENCE)
+        port = re.search(r"advertised.listeners=.*:(\d+)", properties.read_text())[1]
+        other = subprocess.Popen([paths.reeve_binary(), "broker", "--port", port],
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(other.stdout.close)
+        self.addCleanup(other.wait)
+        self.addCleanup(other.terminate)
+        self.assertEqual(other.stdout.readline(), f"127.0.0.1:{port}\n")
+        address, _ = trial.wait_until_ready().kafka()
+        self.assertNotEqual(address, f"127.0.0.1:{port}")
+        self.assertEqual(trial.rows_of("orders", "list"), [])
         trial.stop()
 
     def test_stops_while_the_broker_starts(self):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services are asked together, in rounds: a request that comes during a round waits for its end. An
- * address that begins with "dns:" is a name of several instances, which are looked up each time; one
- * that begins with "file:/" is a file of addresses, which is read each time. */
+ * address that begins with "dns:" is a name of several instances, which are looked up each time;
+ * one that begins with "file:/" is a file of addresses, which is read each time. */
 #include "services/console/api/service_list.h"
 
 #include "base/rfc3339.h"
