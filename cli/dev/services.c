@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+/* Of a request to a Kafka whose JVM has compiled nothing yet. */
+enum { JUST_STARTED_MS = 60000 };
+
 /* ---- broker and topics ---- */
 
 static void warn_of_difference(void *ctx, enum topics_finding finding, const char *topic,
@@ -45,6 +48,7 @@ enum error_class dev_make_topics(struct dev *dev, struct error *ret_error)
         .agent_count = dev->agent_count,
         .apps = dev->apps,
         .app_count = dev->app_count,
+        .timeout_ms = dev->kafka != NULL ? JUST_STARTED_MS : 0,
     };
     enum error_class class = dev_broker_options(dev, &kafka, ret_error);
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;

@@ -13,7 +13,7 @@ from lib import paths, wait_for
 from lib.dev import WORKFLOW, Trial
 
 OWN_BROKERS = True
-TIMEOUT_SECONDS = 600
+TIMEOUT_SECONDS = 900
 PATIENCE = 180  # Java, while other tests run
 
 

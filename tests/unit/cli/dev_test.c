@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve dev` without processes: what is an agent, and when a service starts again. */
+/* `reeve dev` without services: what is an agent, when a service starts again, and in which order
+ * processes are stopped. */
 #include "cli/dev/dev_internal.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void expect(const char *pair, const char *name, enum dev_agent_kind kind, const char *url)
@@ -55,4 +57,88 @@ Test(cli_dev, waits_longer_for_a_service_that_keeps_ending)
     for (int i = 0; i < 7; i++)
         cr_expect_eq(child_again_ms(i + 1), expected[i], "%d", i + 1);
     cr_expect_eq(child_again_ms(1000), 30000);
+}
+
+/* ---- the end ---- */
+
+struct stop {
+    char folder[PATH_MAX];
+    struct loop *loop;
+    struct children *children;
+    struct loop_timer timer;
+};
+
+static bool holds(const struct stop *stop, const char *file, const char *expected)
+{
+    char path[PATH_MAX + 32];
+    char *content = NULL;
+    size_t size;
+    snprintf(path, sizeof(path), "%s/%s", stop->folder, file);
+    bool same =
+        files_read(path, 256, &content, &size, NULL) == ERROR_OK && strcmp(content, expected) == 0;
+    free(content);
+    return same;
+}
+
+static void on_stopped(void *ctx)
+{
+    struct stop *stop = ctx;
+    loop_stop(stop->loop);
+}
+
+static void on_ended(void *ctx, struct child *child, int exit_code)
+{
+    (void)ctx;
+    cr_assert_fail("%s has ended with %d", child_name(child), exit_code);
+}
+
+static void stop_when_up(void *ctx)
+{
+    struct stop *stop = ctx;
+    if (holds(stop, "broker/log", "up\n") && holds(stop, "service/log", "up\n"))
+        children_stop(stop->children, on_stopped);
+    else
+        loop_timer_after(stop->loop, &stop->timer, 10);
+}
+
+/* A shell that says in `ends` when it ends, after `seconds`. */
+static void start_shell(struct stop *stop, char *name, enum child_kind kind, const char *seconds)
+{
+    char directory[PATH_MAX + 32], script[PATH_MAX + 256];
+    char flag[] = "-c";
+    struct child *child;
+    struct error error;
+    snprintf(directory, sizeof(directory), "%s/%s", stop->folder, name);
+    snprintf(script, sizeof(script),
+             "trap 'sleep %s; echo %s >>%s/ends; exit 0' TERM; echo up; while :; do sleep 1; done",
+             seconds, name, stop->folder);
+    char *arguments[] = {flag, script, NULL};
+    const struct child_options options = {.name = name,
+                                          .directory = directory,
+                                          .kind = kind,
+                                          .program = "/bin/sh",
+                                          .arguments = arguments};
+    cr_assert_eq(files_make_dirs(directory, &error), ERROR_OK, "%s", error.message);
+    cr_assert_eq(children_start(stop->children, &options, &child, &error), ERROR_OK, "%s",
+                 error.message);
+    cr_assert_eq(child_is_ready(child), kind == CHILD_BROKER);
+}
+
+Test(cli_dev, stops_the_broker_after_the_services, .timeout = 60)
+{
+    struct stop stop = {.folder = "/tmp/reeve-dev-stop-XXXXXX"};
+    struct error error;
+    char broker[] = "broker", service[] = "service";
+    cr_assert_not_null(mkdtemp(stop.folder));
+    cr_assert_eq(loop_new(clock_real(), &stop.loop, &error), ERROR_OK, "%s", error.message);
+    stop.children = children_new(stop.loop, on_ended, &stop);
+    loop_timer_init(&stop.timer, stop_when_up, &stop);
+    start_shell(&stop, broker, CHILD_BROKER, "0");
+    start_shell(&stop, service, CHILD_SERVICE, "0.3");
+    loop_timer_after(stop.loop, &stop.timer, 10);
+    loop_run(stop.loop);
+    cr_expect(holds(&stop, "ends", "service\nbroker\n"));
+    children_free(stop.children);
+    loop_free(stop.loop);
+    files_remove_tree(stop.folder, NULL);
 }
