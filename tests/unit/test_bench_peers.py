@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
@@ -102,6 +103,33 @@ class LoadTest(unittest.TestCase):
         started.stop()
         self.assertEqual(load.after_crash(started, 1_000_000),
                          {"first_s": 2.0, "new_s": 4.0, "completed": 2, "lost": 1})
+
+
+class RoundsTest(unittest.TestCase):
+    def rows_printed(self, count):
+        """Those of a latency and a crash, measured that many times."""
+        printed = []
+        printer = types.SimpleNamespace(print=printed.append)
+        rounds = peers.Rounds(count, printer)
+        for number in range(count):
+            cpu = {"server": number} if number else {"server": 0, "broker": 3}
+            rounds.add({"engine": "x", "in_flight": 1, "p50_ms": 10 - number, "cpu_ms": cpu})
+            rounds.add({"engine": "x", "crash": {"new_s": None if number == 1 else 5}})
+        rounds.end()
+        return printed
+
+    def test_a_single_one_is_printed_as_it_is(self):
+        self.assertEqual(self.rows_printed(1), [
+            {"engine": "x", "in_flight": 1, "p50_ms": 10, "cpu_ms": {"server": 0, "broker": 3}},
+            {"engine": "x", "crash": {"new_s": 5}}])
+
+    def test_of_several_the_medians_are(self):
+        self.assertEqual(self.rows_printed(3), [
+            {"engine": "x", "in_flight": 1, "p50_ms": 9, "cpu_ms": {"server": 1, "broker": 0}},
+            {"engine": "x", "crash": {"new_s": 5}}])
+
+    def test_what_did_not_happen_ranks_last(self):
+        self.assertIsNone(peers.median([None, 5, None]))
 
 
 class TableTest(unittest.TestCase):
