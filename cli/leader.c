@@ -24,7 +24,6 @@ struct reading {
     struct cli_session *session;
     struct role *roles;
     int64_t first_offset; /* of the topic, -1: not known yet */
-    bool append_times;
 };
 
 /* ---- reading ---- */
@@ -58,8 +57,7 @@ static bool on_record(void *ctx, const struct broker_record *record)
         return true;
     log = log_of(reading, decoded.leadership.role);
     election_log_begins(log, reading->first_offset);
-    election_log_fold(log, &decoded.leadership, record->offset, record->timestamp,
-                      reading->append_times);
+    election_log_fold(log, &decoded.leadership, record->offset, record->timestamp);
     return true;
 }
 
@@ -71,20 +69,19 @@ static enum error_class read_all(struct reading *reading, struct error *ret_erro
                                 .timeout_ms = ANSWER_MS,
                                 .record = on_record,
                                 .ctx = reading};
-    reading->append_times = broker_has_append_time(cluster->broker);
     return cli_session_read(reading->session, &topic, ret_error);
 }
 
 /* ---- showing ---- */
 
 /* "leads", or why the role has no leader now. */
-static json_t *status_of(const struct election_log *log, bool append_times, int64_t now)
+static json_t *status_of(const struct election_log *log, int64_t now)
 {
     if (log->term < 0)
         return json_string("never led");
     if (log->released)
         return json_sprintf("released: %s", log->reason);
-    if (append_times && now > log->last_ms + log->lease_ms)
+    if (now > log->last_ms + log->lease_ms)
         return json_sprintf("silent for %lld s", (long long)((now - log->last_ms) / 1000));
     return json_string("leads");
 }
@@ -94,17 +91,17 @@ static json_t *time_of(int64_t ms)
     return ms > 0 ? json_codec_time(ms) : json_null();
 }
 
-static json_t *row_of(const struct role *role, bool append_times, int64_t now)
+static json_t *row_of(const struct role *role, int64_t now)
 {
     const struct election_log *log = &role->log;
     bool led = log->term >= 0;
-    bool holds_lease = !append_times || now <= log->last_ms + log->lease_ms;
+    bool holds_lease = now <= log->last_ms + log->lease_ms;
     return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "role", role->name, "leader",
                      led ? log->instance : NULL, "term",
                      led ? json_integer(log->term) : json_null(), "since", time_of(log->since_ms),
                      "progress", time_of(log->progress_at), "lease_ms", (json_int_t)log->lease_ms,
                      "rank", (json_int_t)log->rank, "leads", led && !log->released && holds_lease,
-                     "status", status_of(log, append_times, now));
+                     "status", status_of(log, now));
 }
 
 static const struct output_column columns[] = {
@@ -120,7 +117,7 @@ static int show(const struct cli *cli, const struct reading *reading)
     int64_t now = clock_wall_ms(clock_real());
     struct output *output = output_new(cli, columns);
     LL_FOREACH(reading->roles, role)
-        output_row(output, row_of(role, reading->append_times, now));
+        output_row(output, row_of(role, now));
     return output_finish(output, EXIT_CODE_OK);
 }
 

@@ -149,13 +149,7 @@ const char *broker_cluster_id(struct broker *broker, int timeout_ms)
 
 int64_t broker_appended_at(const struct broker *broker)
 {
-    assert(broker->appended_at == 0 || broker_has_append_time(broker));
     return broker->appended_at;
-}
-
-bool broker_has_append_time(const struct broker *broker)
-{
-    return broker->ops->has_append_time(broker);
 }
 
 bool broker_connected(const struct broker *broker)

@@ -209,8 +209,6 @@ void broker_watch(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx);
 /* Borrowed until broker_free; NULL while unknown. Blocks like the above. */
 const char *broker_cluster_id(struct broker *broker, int timeout_ms);
-/* False: there are no append times, so that clocks cannot be checked. */
-bool broker_has_append_time(const struct broker *broker);
 /* True while at least one broker connection is up (for /readyz and logs). */
 bool broker_connected(const struct broker *broker);
 /* True: the brokers do not answer or do not accept records; the text explains it to an operator: no

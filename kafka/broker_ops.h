@@ -44,7 +44,6 @@ struct broker_ops {
     void (*watch)(struct broker *broker, const char *topic, int32_t count,
                   broker_partitions_changed changed, void *ctx);
     const char *(*cluster_id)(struct broker *broker, int timeout_ms);
-    bool (*has_append_time)(const struct broker *broker);
     bool (*connected)(const struct broker *broker);
     /* NULL: never in trouble. */
     bool (*trouble)(const struct broker *broker, char *ret_text, size_t size);

@@ -342,12 +342,6 @@ static const char *kafka_cluster_id(struct broker *broker, int timeout_ms)
     return kafka->cluster_id;
 }
 
-static bool kafka_has_append_time(const struct broker *broker)
-{
-    (void)broker;
-    return true; /* topics/ sees to it */
-}
-
 static bool kafka_connected(const struct broker *broker)
 {
     return kafka_of(broker)->health.connected;
@@ -410,7 +404,6 @@ static const struct broker_ops kafka_ops = {
     .read_topics = kafka_read_topics,
     .watch = kafka_watch,
     .cluster_id = kafka_cluster_id,
-    .has_append_time = kafka_has_append_time,
     .connected = kafka_connected,
     .trouble = kafka_trouble,
     .refused = kafka_refused,

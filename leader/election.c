@@ -256,8 +256,7 @@ enum election_outcome election_record(struct election *election, const struct le
                                       int64_t offset, int64_t append_ms, int64_t now)
 {
     struct election_log before = election->log;
-    enum election_outcome outcome = election_log_fold(&election->log, record, offset, append_ms,
-                                                      election->options.append_times);
+    enum election_outcome outcome = election_log_fold(&election->log, record, offset, append_ms);
     if (outcome == ELECTION_COUNTS) {
         if (record->kind != LEADERSHIP_CLAIM)
             heed_displaced(election, &before);
@@ -369,7 +368,7 @@ static enum election_act append(struct election *election, enum leadership_kind 
 static int64_t followed(const struct election *election, int64_t wall)
 {
     const struct election_log *log = &election->log;
-    bool forgotten = election->options.append_times && wall > log->last_ms + ELECTION_FORGET_MS;
+    bool forgotten = wall > log->last_ms + ELECTION_FORGET_MS;
     int64_t guess = forgotten ? -1 : log->last;
     int64_t other = forgotten ? log->last : -1;
     return guess == election->refused ? other : guess;

@@ -80,9 +80,9 @@ void election_log_init(struct election_log *log);
 /* The topic's first record that is left, of whatever role, whether or not it is readable. Only the
  * first call counts. Without one, the role's own first record counts: it may be far behind. */
 void election_log_begins(struct election_log *log, int64_t offset);
-/* One record of the role, in the order of offsets. `append_times`: the broker's are real. */
+/* One record of the role, in the order of offsets. */
 enum election_outcome election_log_fold(struct election_log *log, const struct leadership *record,
-                                        int64_t offset, int64_t append_ms, bool append_times);
+                                        int64_t offset, int64_t append_ms);
 const char *election_outcome_name(enum election_outcome outcome);
 
 /* ---- one candidate ---- */
@@ -116,7 +116,6 @@ struct election_options {
     int64_t renew_ms;
     int64_t progress_ms; /* a task that reports none for so long is hung */
     int64_t margin_ms;   /* 0: a fifth of the lease */
-    bool append_times;
 };
 
 /* REJECT "Config": values that contradict each other, one line. */

@@ -53,18 +53,16 @@ static void enter(struct election_log *log, const struct leadership *record, int
 }
 
 static enum election_outcome check_claim(const struct election_log *log,
-                                         const struct leadership *record, int64_t append_ms,
-                                         bool append_times)
+                                         const struct leadership *record, int64_t append_ms)
 {
     if (log->first_offset > 0 && log->term < 0 && !log->live)
         return ELECTION_STALE; /* what it follows may have been here once */
-    bool forgotten =
-        append_times && log->last >= 0 && append_ms > log->last_ms + ELECTION_FORGET_MS;
+    bool forgotten = log->last >= 0 && append_ms > log->last_ms + ELECTION_FORGET_MS;
     if (record->term != (forgotten ? -1 : log->last))
         return ELECTION_STALE;
     /* A broker's clock that went back behind the last record shows nothing about the lease. */
     bool within = append_ms >= log->last_ms && append_ms < log->last_ms + log->lease_ms;
-    if (append_times && log->term >= 0 && !log->released && within)
+    if (log->term >= 0 && !log->released && within)
         return ELECTION_EARLY;
     return ELECTION_COUNTS;
 }
@@ -87,7 +85,7 @@ static enum election_outcome check_term(const struct election_log *log,
 }
 
 enum election_outcome election_log_fold(struct election_log *log, const struct leadership *record,
-                                        int64_t offset, int64_t append_ms, bool append_times)
+                                        int64_t offset, int64_t append_ms)
 {
     enum election_outcome outcome = ELECTION_STALE;
     election_log_begins(log, offset);
@@ -95,7 +93,7 @@ enum election_outcome election_log_fold(struct election_log *log, const struct l
     case LEADERSHIP_CANDIDATE:
         return ELECTION_ANNOUNCES;
     case LEADERSHIP_CLAIM:
-        outcome = check_claim(log, record, append_ms, append_times);
+        outcome = check_claim(log, record, append_ms);
         if (outcome == ELECTION_COUNTS)
             enter(log, record, offset, append_ms);
         break;

@@ -326,8 +326,7 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
         .rank = configured.rank,
         .lease_ms = configured.lease_ms,
         .renew_ms = configured.renew_ms,
-        .progress_ms = configured.progress_ms,
-        .append_times = broker_has_append_time(cluster->broker)};
+        .progress_ms = configured.progress_ms};
     ssize_t random = getrandom(election.candidate_id.bytes, sizeof(election.candidate_id.bytes), 0);
     assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
     election_init(&leader->election, &election);
@@ -371,8 +370,6 @@ void leader_free(struct leader *leader)
 int64_t leader_brokers_now(const struct leader *leader)
 {
     const struct election *election = &leader->election;
-    if (!broker_has_append_time(leader->cluster->broker))
-        return clock_wall_ms(leader->clock);
     return election->log.last_ms + (mono(leader) - election->arrived_ms);
 }
 

@@ -18,8 +18,7 @@ static void check_clock(struct agent_table *table, const struct broker_record *r
                         const struct agent_health *health)
 {
     int64_t margin = config_ms(table->cluster->service->config, "clock.skew.max.ms");
-    if (broker_has_append_time(table->cluster->broker) &&
-        agent_table_clock_is_ahead(health, record->timestamp, margin))
+    if (agent_table_clock_is_ahead(health, record->timestamp, margin))
         log_warning_limited(
             "an agent's clock is ahead of the broker's append time, which counts",
             LOG_TEXT("agent", health->agent), LOG_TEXT("instance", health->instance),

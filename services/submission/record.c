@@ -179,7 +179,7 @@ static void validate(struct submission *submission, const struct broker_record *
         .traceparent = header_of(record, TRACEPARENT_HEADER),
         .value_bytes = cut->value_bytes > 0 ? cut->value_bytes : record->value.size,
         .meta_bytes = cut->meta_bytes > 0 ? cut->meta_bytes : record->meta_bytes,
-        .appended_at = broker_has_append_time(submission->cluster->broker) ? record->timestamp : 0,
+        .appended_at = record->timestamp,
         .order_id = large->order_id,
         .reply_to = large->reply_to,
     };

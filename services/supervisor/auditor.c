@@ -68,8 +68,7 @@ struct auditor {
 static void note_renewal(struct auditor *auditor)
 {
     const struct election *election = leader_election(auditor->leader);
-    if (broker_has_append_time(auditor->cluster->broker) &&
-        election->log.last_ms - auditor->renewed_ms > election->options.lease_ms / 2)
+    if (election->log.last_ms - auditor->renewed_ms > election->options.lease_ms / 2)
         auditor->reachable_since_ms = election->log.last_ms;
     auditor->renewed_ms = election->log.last_ms;
 }
@@ -80,8 +79,6 @@ static int64_t silence_ms(void *ctx, int64_t appended_at)
     struct auditor *auditor = ctx;
     if (!leader_leads(auditor->leader))
         return 0;
-    if (!broker_has_append_time(auditor->cluster->broker))
-        return leader_brokers_now(auditor->leader) - appended_at;
     note_renewal(auditor);
     int64_t since =
         appended_at > auditor->reachable_since_ms ? appended_at : auditor->reachable_since_ms;
@@ -387,8 +384,7 @@ static void on_begin(void *ctx, int64_t token)
     assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
     auditor->renewed_ms = leader_election(auditor->leader)->log.last_ms;
-    auditor->reachable_since_ms =
-        broker_has_append_time(auditor->cluster->broker) ? auditor->renewed_ms : 0;
+    auditor->reachable_since_ms = auditor->renewed_ms;
     open_all(auditor);
 }
 

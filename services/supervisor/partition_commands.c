@@ -20,8 +20,7 @@ static void measure_clock(struct supervisor_partition *partition)
 
 bool partition_waits_for_clock(const struct supervisor_partition *partition)
 {
-    return partition->unanswered > 0 && !partition->clock_guard.known &&
-           broker_has_append_time(partition->cluster->broker);
+    return partition->unanswered > 0 && !partition->clock_guard.known;
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)

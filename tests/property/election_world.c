@@ -70,7 +70,6 @@ struct world {
     uint64_t random;
     int64_t now; /* true time */
     bool quiet;
-    bool append_times;
     enum election_strategy strategy;
     int64_t broker_clock; /* minus true time */
     size_t trimmed;       /* records of the log that are gone */
@@ -132,8 +131,7 @@ static void start_process(struct world *world, struct candidate *candidate)
                                        .rank = number == 4 ? 3 : number, /* two clash */
                                        .lease_ms = LEASE_MS,
                                        .renew_ms = RENEW_MS,
-                                       .progress_ms = PROGRESS_MS,
-                                       .append_times = world->append_times};
+                                       .progress_ms = PROGRESS_MS};
     int64_t zero = candidate->mono_zero;
     int64_t drift = candidate->drift_permille;
     memset(candidate, 0, sizeof(*candidate));
@@ -163,8 +161,8 @@ static void land(struct world *world, const struct leadership *record)
         int64_t before = world->count > 0 ? world->log[world->count - 1].seen_at[i] : 0;
         logged->seen_at[i] = world->now + delay > before ? world->now + delay : before;
     }
-    enum election_outcome verdict = election_log_fold(
-        &world->referee, record, (int64_t)world->count, logged->append_ms, world->append_times);
+    enum election_outcome verdict =
+        election_log_fold(&world->referee, record, (int64_t)world->count, logged->append_ms);
     world->sometimes->terms += record->kind == LEADERSHIP_CLAIM && verdict == ELECTION_COUNTS;
     world->sometimes->stale_claims += record->kind == LEADERSHIP_CLAIM && verdict == ELECTION_STALE;
     world->sometimes->early_claims += verdict == ELECTION_EARLY;
@@ -433,7 +431,6 @@ const char *election_world_run(uint64_t seed, struct election_sometimes *sometim
     world->random = seed;
     world->sometimes = sometimes;
     world->newest_token = world->guarded = -1;
-    world->append_times = draw(world, 4) != 0;
     world->strategy = draw(world, 2) == 0 ? ELECTION_RACE : ELECTION_RANKED;
     bool trims = draw(world, 4) == 0;
     election_log_init(&world->referee);

@@ -281,11 +281,6 @@ static const char *memory_cluster_id(struct broker *base, int timeout_ms)
     return memory_of(base)->cluster->cluster_id;
 }
 
-static bool memory_has_append_time(const struct broker *base)
-{
-    return !memory_of(base)->cluster->append_time_hidden;
-}
-
 static bool memory_connected(const struct broker *base)
 {
     return !memory_of(base)->disconnected;
@@ -327,7 +322,6 @@ static const struct broker_ops memory_ops = {
     .read_topics = memory_read_topics,
     .watch = memory_watch,
     .cluster_id = memory_cluster_id,
-    .has_append_time = memory_has_append_time,
     .connected = memory_connected,
     .free = memory_free,
 };
@@ -365,11 +359,6 @@ void broker_memory_set_faults(struct broker_memory_cluster *cluster,
 void broker_memory_hide_partition_counts(struct broker_memory_cluster *cluster, bool hidden)
 {
     cluster->hides_partition_counts = hidden;
-}
-
-void broker_memory_hide_append_time(struct broker_memory_cluster *cluster)
-{
-    cluster->append_time_hidden = true;
 }
 
 void broker_memory_set_cluster_id(struct broker_memory_cluster *cluster, const char *cluster_id)

@@ -61,8 +61,6 @@ void broker_memory_set_queue_max(struct broker_memory_cluster *cluster, uint32_t
  * first, as in the topics of reeve. */
 void broker_memory_set_record_max(struct broker_memory_cluster *cluster, size_t bytes_max);
 
-/* It no longer tells when a record was appended. */
-void broker_memory_hide_append_time(struct broker_memory_cluster *cluster);
 /* The instances do not know yet how many partitions a topic has, until this ends. */
 void broker_memory_hide_partition_counts(struct broker_memory_cluster *cluster, bool hidden);
 /* "memory-1" unless set. Copied. */

@@ -161,7 +161,7 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
         fail(append, ERROR_RETRY, "Lost", "injected: the record is not in the log");
     } else {
         append->offset = memory_log_add(cluster, log, append->record);
-        append->appended_at = cluster->append_time_hidden ? 0 : append->record->timestamp;
+        append->appended_at = append->record->timestamp;
         append->record = NULL;
         if (memory_chance(cluster, faults->append_unknown))
             refuse(append, CODE_UNKNOWN, "injected: the record is in the log");

@@ -294,7 +294,6 @@ struct broker_memory_cluster {
     uint64_t random;
     uint64_t client_random; /* chooses the clients alone, so that no history depends on them */
     const struct clock *clock;
-    bool append_time_hidden;
     bool hides_partition_counts;
     bool resets_readers; /* to the log's start */
     struct broker_memory_faults faults;

@@ -134,7 +134,7 @@ static const struct broker_group_ops group_ops = {on_assigned, on_revoked, on_gr
 
 bool agent_clock_is_measured(const struct agent *agent)
 {
-    return agent->clock_measured || !broker_has_append_time(agent->cluster->broker);
+    return agent->clock_measured;
 }
 
 static void stop_for_clock(struct agent *agent)

@@ -409,13 +409,12 @@ void owner_trim_init(struct owner *owner)
                                       METRICS_LABEL("partition", partition));
 }
 
-/* Without append times nothing has an age. */
 void owner_trim_begin(struct owner *owner)
 {
     struct owner_trim *trim = &owner->trim;
     assert(!trim->active && trim->phase == TRIM_WAITING);
     trim->continued_us = clock_mono_us(owner->cluster->service->clock);
-    trim->active = owner->options.keep_ms > 0 && broker_has_append_time(owner->cluster->broker);
+    trim->active = owner->options.keep_ms > 0;
     if (!trim->active)
         return;
     trim->held = TRIM_HELD_BY_AGE;

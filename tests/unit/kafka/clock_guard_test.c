@@ -120,7 +120,7 @@ Test(clock_guard, remembers_since_when_and_until_when_the_clock_was_bad)
     cr_assert(lab.guard.bad, "only a measurement clears it");
 }
 
-Test(clock_guard, says_nothing_without_append_times)
+Test(clock_guard, says_nothing_before_the_first_append_time)
 {
     struct lab lab;
     open_lab(&lab, HOUR_MS);

@@ -28,8 +28,7 @@ struct line {
 #define EARLY ELECTION_EARLY
 
 /* Leases are of 1000 ms. */
-static struct election_log fold(const struct line *lines, size_t count, bool append_times,
-                                bool live)
+static struct election_log fold(const struct line *lines, size_t count, bool live)
 {
     struct election_log log;
     election_log_init(&log);
@@ -43,14 +42,14 @@ static struct election_log fold(const struct line *lines, size_t count, bool app
                                     .reason = TEXT("why")};
         record.candidate_id.bytes[0] = (uint8_t)lines[i].who;
         enum election_outcome verdict =
-            election_log_fold(&log, &record, lines[i].offset, lines[i].append_ms, append_times);
+            election_log_fold(&log, &record, lines[i].offset, lines[i].append_ms);
         cr_expect_str_eq(election_outcome_name(verdict), election_outcome_name(lines[i].verdict),
                          "line %zu", i);
     }
     return log;
 }
 
-#define FOLD(lines) fold(lines, sizeof(lines) / sizeof((lines)[0]), true, false)
+#define FOLD(lines) fold(lines, sizeof(lines) / sizeof((lines)[0]), false)
 
 Test(election_log, counts_only_the_first_claim_of_a_race)
 {
@@ -113,16 +112,6 @@ Test(election_log, frees_the_role_although_the_clock_went_back)
     cr_assert_eq(FOLD(lines).term, 1);
 }
 
-Test(election_log, decides_by_offsets_without_append_times)
-{
-    static const struct line lines[] = {
-        SAYS('a', CLAIM, -1, 0, 1234, COUNTS),
-        SAYS('b', CLAIM, 0, 1, 1234, COUNTS),
-        SAYS('c', CLAIM, 0, 2, 1234, STALE),
-    };
-    cr_assert_eq(fold(lines, 3, false, false).term, 1);
-}
-
 Test(election_log, keeps_a_long_term_after_its_claim_is_deleted)
 {
     /* The log begins at 5000; the claim was at 17. */
@@ -151,7 +140,7 @@ Test(election_log, counts_a_claim_of_an_old_role_that_begins_again)
         SAYS('b', CLAIM, -1, 5000, 1, COUNTS),
         SAYS('a', CLAIM, -1, 5001, 2, STALE),
     };
-    cr_assert_eq(fold(lines, 2, true, true).term, 5000);
+    cr_assert_eq(fold(lines, 2, true).term, 5000);
 }
 
 Test(election_log, forgets_records_older_than_a_day)
@@ -170,10 +159,10 @@ Test(election_log, bounds_absurd_leases)
     struct election_log log;
     struct leadership record = {.kind = CLAIM, .term = -1, .lease_ms = INT64_MAX};
     election_log_init(&log);
-    cr_assert_eq(election_log_fold(&log, &record, 0, 5, true), COUNTS);
+    cr_assert_eq(election_log_fold(&log, &record, 0, 5), COUNTS);
     cr_assert_eq(log.lease_ms, ELECTION_LEASE_MS_MAX);
     record = (struct leadership){.kind = RENEW, .term = 0, .lease_ms = -7};
-    cr_assert_eq(election_log_fold(&log, &record, 1, 6, true), COUNTS);
+    cr_assert_eq(election_log_fold(&log, &record, 1, 6), COUNTS);
     cr_assert_eq(log.lease_ms, 0);
 }
 
@@ -183,8 +172,8 @@ Test(election_log, counts_a_claim_far_behind_the_beginning_of_a_whole_topic)
     struct leadership record = {.kind = CLAIM, .term = -1, .lease_ms = 1000};
     election_log_init(&log);
     election_log_begins(&log, 0);
-    cr_assert_eq(election_log_fold(&log, &record, 5, 100, true), COUNTS);
+    cr_assert_eq(election_log_fold(&log, &record, 5, 100), COUNTS);
     election_log_init(&log);
     election_log_begins(&log, 4);
-    cr_assert_eq(election_log_fold(&log, &record, 5, 100, true), STALE);
+    cr_assert_eq(election_log_fold(&log, &record, 5, 100), STALE);
 }

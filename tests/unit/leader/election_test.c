@@ -18,8 +18,7 @@ static void start_as(enum election_strategy strategy, uint32_t rank)
                                        .rank = rank,
                                        .lease_ms = 1000,
                                        .renew_ms = 300,
-                                       .progress_ms = 2000,
-                                       .append_times = true};
+                                       .progress_ms = 2000};
     options.candidate_id.bytes[0] = 1;
     next_offset = 0;
     election_init(&election, &options);

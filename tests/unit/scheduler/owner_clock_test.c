@@ -254,20 +254,6 @@ Test(owner_clock, does_not_take_late_acknowledgements_for_a_wrong_clock)
     cr_assert_str_empty(owner_kit_trouble(owner));
 }
 
-Test(owner_clock, follows_its_own_clock_where_append_times_are_unknown)
-{
-    static struct owner_kit kit;
-    owner_kit_begin(&kit, 1);
-    broker_memory_hide_append_time(kit.kafka);
-    struct owner_kit_process *process = owner_kit_boot(&kit, "s1", 0);
-    process->clock.now_wall_ms += YEAR_MS;
-    owner_kit_own(process, 0);
-    submit(&kit, 0, BACKLOG);
-    owner_kit_run(&kit, 2000);
-    cr_assert_eq(owner_kit_decisions(&kit, 0), BACKLOG);
-    cr_assert_geq(newest_decided_at(&kit), kit.clock.now_wall_ms + YEAR_MS - 2000);
-}
-
 /* ---- a log that is ahead ---- */
 
 static void append_ahead(struct owner_kit *kit, int64_t ahead_ms)
