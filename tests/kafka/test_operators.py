@@ -130,6 +130,7 @@ class OperatorsTest(DeliveryTest):
     def test_selects_orders_by_customer_attribute_id_and_time(self):
         long_note = "x" * 300
         self.submit_details("web-1", "ann & co", country="FR", note=long_note + "1")
+        wait_for("the first is known", lambda: len(self.ids()) == 1, 60)  # --since tells them apart
         self.submit_details("web-2", "bob", country="FR", note=long_note + "2")
         wait_for("both are known", lambda: len(self.ids()) == 2, 60)
         between = json.loads(self.cli("orders", "get", "web-2", "--output", "json").stdout)
