@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler crashes between any two steps of claim, fold, cycle and emission, under load, and is
-restarted: every order ends, no status or request is missing, and the log breaks no rule."""
+"""A scheduler crashes between any two steps of claim, fold, cycle and emission, while it owns
+parents of sub-orders of which another scheduler owns the rest, and sub-orders of the other's
+parents. It is restarted: every order ends, no status or request is missing, and the log breaks no
+rule."""
 
 import unittest
 
 from lib import Broker
+from lib.checker import ENDED, partition_of
 from lib.crowd import Crowd, failpoints_in
 
 TIMEOUT_SECONDS = 300
@@ -20,8 +23,19 @@ CYCLE = {"cycle.decide": "", "cycle.append": "", "cycle.acknowledged": "", "cycl
          "cycle.store": "cycle.store=error@2,follower.drop=kill",
          "owner.given_up": "cycle.store=error@2,owner.given_up=kill",
          "follower.drop": "cycle.store=error@2,follower.drop=kill"}
-EMISSION = {"emit.begin": "", "emit.request": "", "emit.status": ""}
-OF_SUBORDERS = {"emit.message"}  # these orders have none: test_suborders.py
+EMISSION = {"emit.begin": "", "emit.request": "", "emit.status": "", "emit.message": ""}
+
+# Without a timeout that could end: each step that starts has a request. What fails is undone, an
+# item's step as well as those of the items that are done.
+TREE = {"Name": "tree", "Version": 1, "Defaults": {"TimeoutSeconds": 60}, "Steps": [
+    {"Name": "Parts", "ForEach": {"Items": [0, 1]}, "Steps": [
+        {"Name": "Reserve", "Agent": "stock", "Compensate": {"Action": "Release"}},
+        {"Name": "Box", "Steps": [
+            {"Name": "Pack", "Agent": "stock", "Compensate": {"Action": "Unpack"}}]}]},
+    {"Name": "Pay", "Agent": "bank", "Compensate": {"Action": "Refund"}}]}
+LOAD = {"workflow": "tree", "count": 6}
+CRASHES = 9  # at most, at one failpoint
+AGENTS = {"stock": {}, "bank": {"agent.sim.fail.share": "0.2"}}
 
 
 class FailpointsTest(unittest.TestCase):
@@ -29,11 +43,14 @@ class FailpointsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.broker = Broker.shared()
         cls.addClassCleanup(cls.broker.stop)
-        cls.crowd = Crowd(cls.broker, partitions=2, properties={"session.timeout.ms": 1500})
+        # A static member's partition waits for it while it is dead: the other scheduler keeps the
+        # other partition alone.
+        cls.crowd = Crowd(cls.broker, partitions=2, schedulers=2, workflows=(TREE,), agents=AGENTS,
+                          properties={"group.static": "true", "session.timeout.ms": 30000})
         cls.addClassCleanup(cls.crowd.stop)
         # Of cycle.store=error, if it is sent before the scheduler is killed.
         cls.crowd.cluster.expect_alerts("StoreDamaged")
-        cls.names = cls.crowd.submit(20)
+        cls.names = []
 
     @classmethod
     def tearDownClass(cls):
@@ -42,20 +59,46 @@ class FailpointsTest(unittest.TestCase):
         if findings:
             raise AssertionError("\n".join(map(str, findings)))
 
+    def open_families(self):
+        """(the parent's partition, the sub-order's) of sub-orders that have not ended, of parents
+        that have not."""
+        self.crowd.look()
+        orders = {key: order for checker in self.crowd.checkers.values()
+                  for key, order in checker.orders.items()}
+        ended = ENDED | {"Error"}
+        return {(partition_of(order.parent["order_id"], 2), partition_of(key, 2))
+                for key, order in orders.items()
+                if order.parent and order.state not in ended
+                and orders[order.parent["order_id"]].state not in ended}
+
+    def has_two_owners(self):
+        self.crowd.look()
+        return set(self.crowd.owners().values()) == {"scheduler-1", "scheduler-2"}
+
     def die_at(self, points, passes):
-        """Runs the scheduler until it is killed at each failpoint in turn, then without one. Orders
-        keep coming, and earlier ones are still in progress."""
+        """Runs a scheduler until it is killed at each failpoint in turn, then without one. Orders
+        keep coming, and earlier ones are still in progress. It dies there as the owner of parents
+        and as the owner of sub-orders, for which it may take more than one crash."""
+        self.names += self.crowd.submit_until(
+            lambda: f"two owners: {self.crowd.owners()}", self.has_two_owners, **LOAD)
         scheduler = self.crowd["scheduler-1"]
-        if scheduler.is_running:
-            scheduler.sigkill()
+        scheduler.sigkill()
         for point, specification in points.items():
             with self.subTest(point):
-                scheduler.start(ready=False, env={
-                    "REEVE_FAILPOINT": specification or f"{point}=kill@{passes}"})
-                self.names.extend(self.crowd.load_until_killed(scheduler))
+                met = set()
+                for _ in range(CRASHES):
+                    scheduler.start(ready=False, env={
+                        "REEVE_FAILPOINT": specification or f"{point}=kill@{passes}"})
+                    self.names += self.crowd.load_until_killed(scheduler, **LOAD)
+                    met |= self.open_families()
+                    if met >= {(0, 1), (1, 0)}:
+                        break
+                self.assertLessEqual({(0, 1), (1, 0)}, met)
+                self.assertTrue(self.has_two_owners(), self.crowd.owners())
         scheduler.start()
         self.crowd.wait_for_end(self.names)
-        self.assertEqual({self.crowd.state(name) for name in self.names}, {"Processed"})
+        self.assertEqual({self.crowd.state(name) for name in self.names},
+                         {"Processed", "Compensated"})
 
     def test_survives_crashes_while_claiming_and_folding(self):
         self.die_at(CLAIM, 1)
@@ -71,7 +114,7 @@ class FailpointsTest(unittest.TestCase):
                    "services/scheduler/owner/cycle.c", "services/scheduler/owner/guard.c",
                    "services/scheduler/owner/store.c", "services/scheduler/emitter/emitter.c",
                    "replica/follow/follower.c", "replica/follow/fold.c")
-        self.assertEqual(failpoints_in(*sources), {*CLAIM, *CYCLE, *EMISSION, *OF_SUBORDERS})
+        self.assertEqual(failpoints_in(*sources), {*CLAIM, *CYCLE, *EMISSION})
 
 
 if __name__ == "__main__":

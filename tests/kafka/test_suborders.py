@@ -87,24 +87,6 @@ class SubordersTest(CrowdTest):
         self.assertLessEqual(set(names), roots)
         self.assertTrue(any(key.count("~") == 3 for key in orders), "no order is two levels deep")
 
-    def test_messages_are_sent_again_when_their_owner_died_before_them(self):
-        """A scheduler is killed between a Decision and what it tells other orders: submissions,
-        reports of ends, and what becomes of them."""
-        crowd, names = self.crowd, []
-        for name in ("scheduler-1", "scheduler-2"):
-            crowd[name].sigkill()
-        scheduler = crowd["scheduler-1"]
-        for passes in (1, 7, 19, 43):
-            with self.subTest(passes):
-                scheduler.start(ready=False, env={
-                    "REEVE_FAILPOINT": f"emit.message=kill@{passes}"})
-                names += crowd.submit(3, "tree")
-                crowd.wait_killed(scheduler, 60)
-        for name in ("scheduler-1", "scheduler-2"):
-            crowd[name].start(ready=False)
-        crowd.wait_ready()
-        self.wait_for_trees(names)
-
 
 if __name__ == "__main__":
     unittest.main()

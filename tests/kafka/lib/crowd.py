@@ -144,12 +144,12 @@ class Crowd:
             for name in names], seconds=60)
         return names
 
-    def submit_until(self, what, condition, seconds=40, **options):
-        """Submits orders until condition() is true; returns their ids."""
+    def submit_until(self, what, condition, seconds=40, count=24, **options):
+        """Submits `count` orders at a time until condition() is true; returns their ids."""
         names = []
 
         def submit_more():
-            names.extend(self.submit(24, **options))
+            names.extend(self.submit(count, **options))
             return condition()
 
         wait_for(what, submit_more, seconds, 0.2)
