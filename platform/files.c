@@ -364,7 +364,8 @@ enum error_class files_lock(const char *directory, int *ret_lock, struct error *
         return class;
     }
     int pid_size = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)pid_size, 0) != pid_size) {
+    /* Written before it is cut: the first line is a pid at any time, the old one or the new one. */
+    if (pwrite(fd, pid, (size_t)pid_size, 0) != pid_size || ftruncate(fd, pid_size) != 0) {
         /* The lock holds without its text, which is for operators only. */
         errno = 0;
     }

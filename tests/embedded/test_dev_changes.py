@@ -43,6 +43,10 @@ class DevChangesTest(unittest.TestCase):
         return {row["instance"] for row in json.loads(done.stdout)["services"]
                 if row["error"] is None}
 
+    def holder(self, trial, instance):
+        """The pid of the last process that locked the instance's data directory."""
+        return int((trial.state / instance / "lock").read_text().splitlines()[0])
+
     def has_agent(self, trial, name):
         return name in [row["agent"] for row in trial.rows_of("agents", "list")]
 
@@ -127,12 +131,11 @@ class DevChangesTest(unittest.TestCase):
     def test_a_service_that_is_killed_starts_again(self):
         trial = self.start(self.workflow)
         for delay in (1, 2):
-            pid = int((trial.state / "scheduler-1/lock").read_text())
+            pid = self.holder(trial, "scheduler-1")
             os.kill(pid, signal.SIGKILL)
             trial.wait_for(f"scheduler-1 (pid {pid}) was killed by signal 9; it starts again in "
                            f"{delay} s")
-            wait_for("another one", lambda pid=pid: int(
-                (trial.state / "scheduler-1/lock").read_text()) != pid)
+            wait_for("another one", lambda pid=pid: self.holder(trial, "scheduler-1") != pid)
         trial.client("submit", "-", "--wait", "--reply-to", "orders.replies.web", "--timeout",
                      "40", stdin='{"order_id": "1", "workflow": "first"}')
         trial.stop()

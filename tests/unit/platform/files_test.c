@@ -138,6 +138,21 @@ Test(files, lets_one_process_hold_the_lock)
     files_unlock(-1);
 }
 
+Test(files, replaces_the_text_of_the_last_holder)
+{
+    struct error error = {0};
+    FILE *file = fopen(in_folder("lock"), "w");
+    cr_assert(file != NULL && fputs("1234567890123\n", file) >= 0 && fclose(file) == 0);
+    int lock = -1;
+    cr_assert(files_lock(folder, &lock, &error) == ERROR_OK, "%s", error.message);
+    char expected[32];
+    char text[32] = "";
+    int size = snprintf(expected, sizeof(expected), "%ld\n", (long)getpid());
+    cr_assert(pread(lock, text, sizeof(text) - 1, 0) == size);
+    cr_assert_str_eq(text, expected);
+    files_unlock(lock);
+}
+
 Test(files, releases_the_lock_of_a_killed_process)
 {
     int ready[2];
