@@ -120,6 +120,8 @@ void dev_announce(struct dev *dev)
     }
     fprintf(out, "  reeve orders list\nIn a browser: %s\nCtrl-C stops everything.\n",
             console_url(dev));
+    if (dev->trial != NULL)
+        fprintf(out, "Trying it with %s\n", dev->trial);
     fflush(out);
     dev->announced = true;
 }

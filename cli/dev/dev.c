@@ -61,7 +61,7 @@ static void on_ended(void *ctx, struct child *child, int exit_code)
 {
     struct dev *dev = ctx;
     bool is_task = child_kind(child) == CHILD_TASK;
-    if (dev->announced && is_task)
+    if (dev->announced && child == dev->deploy)
         dev_deployed(dev); /* what is wrong is in what it printed */
     if (is_task && (dev->announced || exit_code == 0))
         return;
@@ -117,6 +117,8 @@ static void on_timer(void *ctx)
         if (dev_write_client_config(dev, &error) != ERROR_OK)
             cli_fail(dev->cli, &error);
         dev_announce(dev);
+        if (dev->trial != NULL && dev_start_trial(dev, &error) != ERROR_OK)
+            cli_fail(dev->cli, &error);
         loop_timer_after(dev->loop, &dev->tick, TICK_MS);
         return;
     }
@@ -180,6 +182,7 @@ static int run(struct cli *cli)
     dev_close_state(dev);
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
     free(dev->example);
+    free(dev->trial);
     free(dev);
     return code;
 }
@@ -198,6 +201,9 @@ static const struct cli_flag flags[] = {
     {"kafka-home", "DIR",
      "The unpacked Kafka that --kafka starts; that of KAFKA_HOME by default. Nothing is written "
      "there."},
+    {"try", NULL,
+     "Once everything runs, submits an order that the first workflow takes, and shows each step "
+     "that changes."},
     {"watch", NULL, "Deploys a workflow file as the next version whenever it changes."},
     {"fresh", NULL, "Deletes what earlier runs have left in the folder first."},
     {"in-memory", NULL, "Keeps nothing: everything is lost when it stops."},
@@ -249,7 +255,8 @@ static const struct cli_verb verbs[] = {
                    "it does is kept in the folder reeve-dev, or in that of --data-dir, for the "
                    "next start. A workflow file that has changed since is deployed as the next "
                    "version.",
-        .examples = "reeve dev examples/workflows/three-steps.yaml --watch\n"
+        .examples = "reeve dev examples/workflows/three-steps.yaml --try\n"
+                    "reeve dev examples/workflows/three-steps.yaml --watch\n"
                     "# a real Kafka, which it starts and stops\n"
                     "reeve dev examples/workflows/three-steps.yaml --kafka --kafka-home "
                     "~/kafka_2.13-4.3.1\n"

@@ -64,6 +64,7 @@ struct dev {
     size_t agent_count;
     bool agents_full; /* which was reported */
     char *example;    /* JSON of an order that the first file's workflow takes; NULL: no file */
+    char *trial;      /* likewise, with an id of its own; NULL: --try was not given */
     const char *apps[APPS_MAX];
     size_t app_count;
     struct dev_workflows *workflows;
@@ -135,6 +136,8 @@ enum error_class dev_start_agent(struct dev *dev, struct dev_agent *agent, struc
 enum error_class dev_write_services(const struct dev *dev, struct error *ret_error);
 /* Deploys the files of which `chosen` is true, all if it is NULL. */
 enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error);
+/* Submits dev->trial, and shows how it goes. */
+enum error_class dev_start_trial(struct dev *dev, struct error *ret_error);
 /* New: the configuration that the services have. */
 enum error_class dev_service_config(struct dev *dev, struct config **ret_config,
                                     struct error *ret_error);

@@ -26,7 +26,7 @@ static enum error_class take_agents(struct dev *dev, struct error *ret_error)
     return ERROR_OK;
 }
 
-static char *example_order(const struct workflow *workflow)
+static char *example_order(const struct workflow *workflow, const char *order_id)
 {
     char *order = NULL;
     struct heap_arena heap;
@@ -34,12 +34,24 @@ static char *example_order(const struct workflow *workflow)
     struct text input = {0};
     if (workflow->input_shape != NULL)
         input = shape_example(workflow->input_shape, &heap.arena);
-    int size = asprintf(&order, "{\"order_id\": \"1\", \"workflow\": \"%.*s\"%s%.*s}",
+    int size = asprintf(&order, "{\"order_id\": \"%s\", \"workflow\": \"%.*s\"%s%.*s}", order_id,
                         TEXT_ARG(workflow->name),
                         text_empty(input) ? "" : ", \"input\": ", TEXT_ARG(input));
     assert(size > 0);
     heap_arena_deinit(&heap);
     return order;
+}
+
+/* On a state that is kept, an order of the same id was submitted before. */
+static void take_examples(struct dev *dev, const struct workflow *workflow)
+{
+    char order_id[32];
+    dev->example = example_order(workflow, "1");
+    if (!cli_flag_given(dev->cli, "try"))
+        return;
+    snprintf(order_id, sizeof(order_id), "try-%lld",
+             (long long)(clock_wall_ms(clock_real()) / 1000));
+    dev->trial = example_order(workflow, order_id);
 }
 
 /* The agents that the workflows name; mistakes in the files are reported before anything starts. */
@@ -61,7 +73,7 @@ enum error_class dev_take_workflows(struct dev *dev, struct error *ret_error)
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
             class = dev_add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
         if (class == ERROR_OK && i == 0)
-            dev->example = example_order(file.workflow);
+            take_examples(dev, file.workflow);
         workflow_file_deinit(&file);
     }
     return class;
@@ -78,6 +90,9 @@ enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
         topics_init(&dev->topics, config_string(cli->config, "topics.prefix"), ret_error) !=
             ERROR_OK)
         return ERROR_REJECT;
+    if (cli_flag_given(cli, "try") && cli->argument_count == 0)
+        return error_set(ret_error, CODE_USAGE,
+                         "--try needs a workflow: reeve dev FILE.yaml --try");
     for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
         if (dev->app_count == APPS_MAX || !name_valid_new(text_of(app)))
             return error_set(ret_error, CODE_USAGE,

@@ -167,7 +167,7 @@ static enum error_class start_line(struct dev *dev, struct command_line *line,
     snprintf(directory, sizeof(directory), "%s/%s", dev->directory, what->name);
     options.directory = directory;
     options.arguments = line->arguments;
-    options.to_stderr = cli_flag_given(dev->cli, "logs");
+    options.to_stderr = what->to_stderr || cli_flag_given(dev->cli, "logs");
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
         class = children_start(dev->children, &options, ret_child, ret_error);
@@ -293,6 +293,16 @@ static enum error_class start_several(struct dev *dev, const char *service, int6
     return class;
 }
 
+/* Of a command of a client. */
+static void add_client(struct dev *dev, struct command_line *line)
+{
+    add_common(dev, line);
+    if (!config_has_file(dev->cli->config)) { /* else it reads the settings of a context */
+        add_word(line, "--config");
+        add_word(line, "/dev/null");
+    }
+}
+
 /* A file that changed since it was deployed gets the next number: only so can a start on kept state
  * deploy it. */
 enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct error *ret_error)
@@ -306,11 +316,7 @@ enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct e
     add_word(&line, "deploy");
     add_word(&line, "--next-version");
     add_word(&line, "--no-agent-check"); /* they start next */
-    add_common(dev, &line);
-    if (!config_has_file(cli->config)) { /* else it reads the settings of a context */
-        add_word(&line, "--config");
-        add_word(&line, "/dev/null");
-    }
+    add_client(dev, &line);
     add_word(&line, "--");
     for (int i = 0; i < cli->argument_count; i++)
         if (chosen == NULL || chosen[i])
@@ -320,6 +326,27 @@ enum error_class dev_start_deploy(struct dev *dev, const bool chosen[], struct e
     child_replace(dev->deploy, line.arguments);
     free_line(&line);
     return ERROR_OK;
+}
+
+enum error_class dev_start_trial(struct dev *dev, struct error *ret_error)
+{
+    char path[PATH_MAX + 32];
+    char replies[TOPIC_NAME_SIZE];
+    struct command_line line = {0};
+    struct child *child;
+    const struct child_options options = {.name = "try", .kind = CHILD_TASK, .to_stderr = true};
+    snprintf(path, sizeof(path), "%s/try.json", dev->directory);
+    if (files_write_atomic(path, text_of(dev->trial), ret_error) != ERROR_OK)
+        return ERROR_FATAL;
+    topics_replies(&dev->topics, text_of(dev->apps[0]), replies);
+    add_word(&line, "submit");
+    add_word(&line, "--wait");
+    add_word(&line, "--reply-to");
+    add_word(&line, "%s", replies);
+    add_client(dev, &line);
+    add_word(&line, "--");
+    add_word(&line, "%s", path);
+    return start_line(dev, &line, &options, &child, ret_error);
 }
 
 static const char *path_of(const struct dev *dev, const char *key)

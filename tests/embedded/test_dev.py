@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that `reeve dev` prints work as they stand."""
+"""The commands that `reeve dev` prints work as they stand, and it tries a workflow itself."""
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
 import unittest
 
-from lib.dev import REEVE
+from lib.dev import REEVE, Trial
 from lib.waiting import wait_for
 
 WORKFLOW = """
@@ -43,6 +44,28 @@ class DevTest(unittest.TestCase):
             finally:
                 dev.send_signal(signal.SIGINT)
                 self.assertEqual(dev.wait(60), 0, out.read_text())
+
+    def test_tries_the_workflow(self):
+        with tempfile.TemporaryDirectory() as name:
+            workflow = pathlib.Path(name) / "shaped.yaml"
+            workflow.write_text(WORKFLOW)
+            trial = Trial(name, workflow, "--try")
+            try:
+                trial.wait_until_ready().wait_for("1 submitted, 0 refused")
+                self.assertRegex(trial.text(), r"(?m)^try-\d+ +Processed +Processed ")
+                order_id = re.search(r"try-\d+", trial.text())[0]
+                wait_for("the order is in the list", lambda: [order_id] == [
+                    row["order_id"] for row in trial.rows_of("orders", "list")])
+            finally:
+                trial.stop()
+
+    def test_tries_nothing_without_a_workflow(self):
+        with tempfile.TemporaryDirectory() as name:
+            done = subprocess.run([REEVE, "dev", "--try"], capture_output=True, text=True,
+                                  check=False, timeout=60, cwd=name)
+            self.assertEqual(done.returncode, 64)
+            self.assertEqual(done.stderr, "reeve: --try needs a workflow: "
+                                          "reeve dev FILE.yaml --try\n")
 
 
 if __name__ == "__main__":
