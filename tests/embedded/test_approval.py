@@ -32,6 +32,17 @@ Steps:
     When: output.Approve.choice == 'approve'
     OnExhausted: error
 """
+WAVES = """
+Name: rollout
+Version: 1
+Steps:
+  - Name: Waves
+    ForEach: {Items: [1, 2]}
+    Steps:
+      - Name: GoOn
+        Await: {From: managers, Options: [go, stop]}
+        TimeoutSeconds: 300
+"""
 GROUPS = "managers viewer\nauditors operator submitter\n"
 
 
@@ -41,12 +52,13 @@ class ApprovalTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        names = ("refund.yaml", "groups", "token")
-        workflow, groups, viewer = (cls.folder / name for name in names)
+        names = ("refund.yaml", "rollout.yaml", "groups", "token")
+        workflow, waves, groups, viewer = (cls.folder / name for name in names)
         workflow.write_text(WORKFLOW)
+        waves.write_text(WAVES)
         groups.write_text(GROUPS)
         viewer.write_text("reeve_viewer-canary\n")
-        cls.dev = Dev(cls.folder, workflow, "--http-groups-file", groups,
+        cls.dev = Dev(cls.folder, workflow, waves, "--http-groups-file", groups,
                       "--set", f"submission.console.token.file={viewer}")
         cls.addClassCleanup(cls.dev.stop)
 
@@ -103,6 +115,23 @@ class ApprovalTest(unittest.TestCase):
         shown = self.reeve("viewer", "orders", "get", "asks").stdout
         self.assertIn("Refund 120.5 EUR?", shown)
         self.assertIn("approve, decline", shown)
+
+    def test_the_list_of_a_group_has_the_items_that_wait_for_it(self):
+        status, body = self.ask("submission", "POST", "/orders", "submitter",
+                                {"order_id": "r", "workflow": "rollout"})
+        self.assertEqual(status, 202, body)
+        for query in ("group=managers", "waiting_for=GoOn"):
+            wait_for(f"both items are listed with {query}", lambda query=query: {
+                "r~Waves~0", "r~Waves~1"} <= {order["order_id"] for order in self.ask(
+                    "console", "GET", f"/api/orders?{query}", "viewer")[1]["orders"]})
+        before = self.ask("console", "GET", "/api/orders/count?group=managers", "viewer")[1]
+        self.assertGreaterEqual(before["orders"], 2)
+        for item in ("r~Waves~0", "r~Waves~1"):
+            done = self.reeve("viewer", "signal", item, "GoOn", "--choose", "go")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        wait_for(lambda: self.order("r"), lambda: self.order("r")["state"] == "Processed", 30)
+        listed = self.reeve("viewer", "orders", "list", "--group", "managers", "--output", "id")
+        self.assertNotIn("r~", listed.stdout)
 
     def test_only_a_member_of_the_group_approves_and_only_once(self):
         self.submit("refund-1")

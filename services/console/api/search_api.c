@@ -107,10 +107,12 @@ static bool is_tree(struct text attribute)
            starts_with(attribute, TEXT("reeve.parent="));
 }
 
-/* Sub-orders are shown where a filter matches none but them, or `all` asks for them. */
+/* Sub-orders are shown where a filter matches none but them, or `all` asks for them; and those that
+ * wait, for a person who is to answer has to find them wherever the step stands. */
 static bool read_kinds(struct http_exchange *exchange, struct search *search)
 {
     int64_t all = 0;
+    bool waits = !text_empty(search->waiting_for) || !text_empty(search->group);
     bool suborders = workflow_name_is_body(search->workflow);
     if (!http_query_int(exchange, "all", 0, 0, 1, &all))
         return false;
@@ -120,7 +122,7 @@ static bool read_kinds(struct http_exchange *exchange, struct search *search)
         suborders =
             suborders || memchr(search->id_prefix.data, '~', search->id_prefix.size) != NULL;
     search->without[SEARCH_ROOTS] = suborders;
-    search->without[SEARCH_SUBORDERS] = !suborders && all == 0;
+    search->without[SEARCH_SUBORDERS] = !suborders && !waits && all == 0;
     return true;
 }
 
