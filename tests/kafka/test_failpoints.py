@@ -35,7 +35,8 @@ TREE = {"Name": "tree", "Version": 1, "Defaults": {"TimeoutSeconds": 60}, "Steps
     {"Name": "Pay", "Agent": "bank", "Compensate": {"Action": "Refund"}}]}
 LOAD = {"workflow": "tree", "count": 6}
 AGENTS = {"stock": {"agent.sim.latency.ms": "300"}, "bank": {"agent.sim.fail.share": "0.2"}}
-CRASHES = 4  # at one failpoint at most; five with the same command and without a Decision are too many
+# At one failpoint, at most. A command is quarantined after five without a Decision.
+CRASHES = 4
 
 
 class FailpointsTest(unittest.TestCase):
