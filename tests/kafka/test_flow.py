@@ -9,14 +9,20 @@ import unittest
 
 from lib import paths
 from lib.stage import MARGIN_MS, StageTest
+from lib.waiting import wait_for
 
 WORKFLOWS = paths.ROOT / "examples" / "workflows"
 CLIENT = paths.ROOT / "examples" / "third_party_client"
 
+SIGNALS = {"Name": "signals", "Version": 1, "TimeoutSeconds": 600, "Steps": [
+    {"Name": "Weigh", "Await": {}},
+    {"Name": "Approve", "Await": {"From": "managers", "Options": ["yes", "no"]}},
+    {"Name": "Pack", "Agent": "noop"}]}
+
 
 class FlowTest(StageTest):
     workflows = [WORKFLOWS / "order-fulfilment.yaml", WORKFLOWS / "parallel.yaml",
-                 WORKFLOWS / "three-steps.yaml"]
+                 WORKFLOWS / "three-steps.yaml", SIGNALS]
     options = {"sim_agents": {"noop": {"agent.sim.latency.ms": "1"}},
                "applications": ("web", "shop-floor"), "schedulers": 2, "supervisors": 2}
 
@@ -59,6 +65,34 @@ class FlowTest(StageTest):
                         min(call["time_ms"] for call in first))
         self.assertGreaterEqual(calls["ShipOrder"]["received_ms"],
                                 max(call["time_ms"] for call in first))
+
+    def signal(self, order_id, step, payload, **more):
+        self.stage.send("submissions", "SignalOrder", {
+            "order_id": order_id, "step": step, "id": "", "by": "", "groups": [], "reply_to": "",
+            "payload": json.dumps(payload), "submitted_by": "", **more})
+
+    def test_signals_by_kafka_count_once_and_prove_no_group(self):
+        self.stage.submit("flow-s", "signals")
+        self.stage.wait_for_event("flow-s", "StepWaiting Weigh")
+        answers = self.stage.cluster.topic("replies.shop-floor")
+        for groups in ([], ["managers"]):
+            self.signal("flow-s", "Approve", {"choice": "yes"}, by="eve", groups=groups,
+                        reply_to=answers)
+        self.stage.wait_for_event("flow-s", "CommandRejected", code="NotAllowed", count=2)
+        for number in range(2):
+            self.signal("flow-s", "Weigh", {"kg": 1.10, "number": number}, id="scales-1",
+                        reply_to=answers)
+        passed = self.stage.wait_for_event("flow-s", "StepPassed Weigh")
+        self.assertEqual(json.loads(passed.event["output"]), {"kg": 1.1, "number": 0})
+        self.stage.wait_for_event("flow-s", "CommandRejected", code="SignalRepeated")
+        self.stage.wait_for_event("flow-s", "StepWaiting Approve")
+        for seen in self.stage.find("flow-s", "CommandRejected"):
+            self.assertIn(seen.event["code"], {"NotAllowed", "SignalRepeated"})
+        wait_for("each refusal is answered", lambda: sorted(
+            status["code"] for status in self.stage.statuses("flow-s", "shop-floor")) == [
+                "NotAllowed", "NotAllowed", "SignalRepeated"])
+        self.stage.cancel("flow-s")
+        self.stage.wait_for_end("flow-s", "Compensated")
 
     def test_each_step_records_its_deadline_owner_and_failures(self):
         self.shop.fault("payment", "503-before", "flow-4", action="TakePayment", times=2)

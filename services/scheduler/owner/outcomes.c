@@ -26,6 +26,16 @@ struct series {
     char key[KEY_SIZE];
 };
 
+/* What becomes of a signal. */
+enum signal_outcome {
+    SIGNAL_PASSED,
+    SIGNAL_NOT_YET,
+    SIGNAL_KEPT,
+    SIGNAL_REPEATED,
+    SIGNAL_REFUSED,
+    SIGNAL_OUTCOME_COUNT
+};
+
 struct outcomes {
     struct metrics *metrics;
     struct series *workflows; /* known ones */
@@ -36,6 +46,7 @@ struct outcomes {
     struct series *attempts;
     struct series *expressions; /* that failed, by step */
     struct metrics_counter *asks;
+    struct metrics_counter *signals[SIGNAL_OUTCOME_COUNT];
 };
 
 /* The labels of an attempt. */
@@ -50,6 +61,10 @@ struct attempt_labels {
 static const char *const direction_labels[] = {"do", "undo"};
 _Static_assert(sizeof(direction_labels) / sizeof(direction_labels[0]) == DIRECTION_COUNT,
                "each direction has a label");
+
+static const char *const signal_labels[] = {"passed", "not_yet", "kept", "repeated", "refused"};
+_Static_assert(sizeof(signal_labels) / sizeof(signal_labels[0]) == SIGNAL_OUTCOME_COUNT,
+               "each outcome has a label");
 
 /* ---- tables ---- */
 
@@ -360,6 +375,18 @@ static bool asks_again(const struct decided *decided, const struct event *event)
             decided->before->state == ORDER_HELD);
 }
 
+static enum signal_outcome signal_outcome(const struct event *event)
+{
+    if (event->kind == EVENT_STEP_PASSED)
+        return SIGNAL_PASSED;
+    if (event->kind == EVENT_SIGNAL_RECEIVED)
+        return event->signal_received.kept ? SIGNAL_KEPT : SIGNAL_NOT_YET;
+    return event->kind == EVENT_COMMAND_REJECTED &&
+                   text_equal(event->command_rejected.code, error_code_text(CODE_SIGNAL_REPEATED))
+               ? SIGNAL_REPEATED
+               : SIGNAL_REFUSED;
+}
+
 static void put_attempt(struct outcomes *outcomes, const struct decided *decided,
                         const struct attempt_ref *ref, enum attempt_outcome outcome,
                         struct text error, struct outcome_list *list)
@@ -417,10 +444,13 @@ void outcomes_of(struct outcomes *outcomes, const struct decision *decision,
     const struct decided decided = decided_of(decision, before, workflow);
     assert(decision->event_count >= 1);
     ret_list->count = 0;
-    ret_list->observations = ARENA_ARRAY(arena, struct observation, 2 * decision->event_count);
+    ret_list->observations = ARENA_ARRAY(arena, struct observation, 2 * decision->event_count + 1);
+    if (decision_command(decision) == COMMAND_SIGNAL_ORDER)
+        ret_list->observations[ret_list->count++] = (struct observation){
+            .counter = outcomes->signals[signal_outcome(&decision->events[0])]};
     for (uint32_t i = 0; i < decision->event_count && !text_empty(decided.workflow_name); i++)
         put_event(outcomes, &decided, &decision->events[i], ret_list);
-    assert(ret_list->count <= 2 * decision->event_count);
+    assert(ret_list->count <= 2 * decision->event_count + 1);
 }
 
 void outcomes_count(const struct outcome_list *list)
@@ -444,6 +474,10 @@ struct outcomes *outcomes_new(struct metrics *metrics)
         metrics, "reeve_suborder_asks_total",
         "How often steps asked their sub-orders, and held orders their parents, for an answer.",
         METRICS_NO_LABELS);
+    for (int i = 0; i < SIGNAL_OUTCOME_COUNT; i++)
+        outcomes->signals[i] =
+            metrics_counter(metrics, "reeve_signals_total", "Signals that were decided.",
+                            METRICS_LABEL("outcome", signal_labels[i]));
     return outcomes;
 }
 

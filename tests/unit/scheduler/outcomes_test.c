@@ -243,6 +243,42 @@ Test(outcomes, counts_how_often_parents_and_held_orders_ask, .init = begin_alone
     cr_assert_eq(value_of(metrics, "reeve_suborder_asks_total"), 2);
 }
 
+#define SIGNALS(outcome) "reeve_signals_total{outcome=\"" outcome "\"}"
+
+static struct event refused(enum command_kind command, enum error_code code)
+{
+    return (struct event){.kind = EVENT_COMMAND_REJECTED,
+                          .command_rejected = {.command = command, .code = error_code_text(code)}};
+}
+
+Test(outcomes, counts_what_becomes_of_signals, .init = begin_alone, .fini = end_alone)
+{
+    struct order order = {.details.workflow = TEXT("test"), .state = ORDER_PROCESSING};
+    struct attempt_ref a = {TEXT("A"), DIRECTION_DO, 0};
+    struct event passed = {.kind = EVENT_STEP_PASSED, .step_passed = {.ref = a, .by = TEXT("ann")}};
+    struct event time_passed = {.kind = EVENT_STEP_PASSED, .step_passed = {.ref = a}};
+    struct event received = {.kind = EVENT_SIGNAL_RECEIVED, .signal_received = {.step = a.step}};
+    struct event repeated = refused(COMMAND_SIGNAL_ORDER, CODE_SIGNAL_REPEATED);
+    struct event late = refused(COMMAND_SIGNAL_ORDER, CODE_TOO_LATE);
+    struct event unknown = refused(COMMAND_SIGNAL_ORDER, CODE_UNKNOWN_ORDER);
+    struct event not_a_signal = refused(COMMAND_CANCEL_ORDER, CODE_ALREADY_ENDED);
+    cr_assert_eq(value_of(metrics, SIGNALS("kept")), 0, "there before the first one");
+    count_events(&order, &passed, 1);
+    count_events(&order, &time_passed, 1);
+    count_events(&order, &received, 1);
+    received.signal_received.kept = true;
+    count_events(&order, &received, 1);
+    count_events(&order, &repeated, 1);
+    count_events(&order, &late, 1);
+    count_events(NULL, &unknown, 1);
+    count_events(&order, &not_a_signal, 1);
+    cr_assert_eq(value_of(metrics, SIGNALS("passed")), 1);
+    cr_assert_eq(value_of(metrics, SIGNALS("not_yet")), 1);
+    cr_assert_eq(value_of(metrics, SIGNALS("kept")), 1);
+    cr_assert_eq(value_of(metrics, SIGNALS("repeated")), 1);
+    cr_assert_eq(value_of(metrics, SIGNALS("refused")), 2);
+}
+
 Test(outcomes, bounds_the_steps_whose_expressions_fail, .init = begin_alone, .fini = end_alone)
 {
     char name[32];

@@ -60,7 +60,7 @@ def decision_of(checkers, value, partition):
 
 def implies_status(decision):
     rejected_request = any(e["_type"] == "CommandRejected" and e["command"] not in (
-        "SubmitOrder", "CancelOrder") for e in decision["events"])
+        "SubmitOrder", "CancelOrder", "SignalOrder") for e in decision["events"])
     events = decision["events"]
     told = any(event["_type"] not in SILENT and not asks_again(events, number)
                for number, event in enumerate(events))
