@@ -93,8 +93,11 @@ enum error_class context_apply(struct cli *cli, struct error *ret_error)
     char chosen[NAME_MAX_BYTES + 1];
     char path[PATH_MAX];
     const char *name = config_text(cli->config, "context");
-    if (config_has_file(cli->config))
-        return ERROR_OK;
+    if (config_has_file(cli->config) && !config_outranks_file(cli->config, "context")) {
+        if (!string_starts_with(config_origin(cli->config, "context"), "--"))
+            return ERROR_OK;
+        return error_set(ret_error, CODE_USAGE, "--config and --context: name one of them");
+    }
     if (name[0] == '\0') {
         read_choice(cli, chosen);
         config_set_default(cli->config, "context", chosen);
@@ -250,6 +253,10 @@ static int choose(struct cli *cli, const char *name, const char *result)
         return no_home(cli);
     if (write_file(path, text_of(line), &error) != ERROR_OK)
         return cli_fail(cli, &error);
+    if (variable(cli, "REEVE_CONFIG") != NULL)
+        cli_warn(cli, CODE_CONFIG,
+                 "REEVE_CONFIG is set: in this shell it is stronger than the context in use; "
+                 "`unset REEVE_CONFIG`, or name the context with --context");
     read_choice(cli, current);
     json_t *row = row_of(cli, name, current);
     json_object_set_new(row, "result", json_string(result));
@@ -275,6 +282,8 @@ static int run_add(struct cli *cli)
         return code;
     if (!settings_file(cli, cli->arguments[0], path))
         return no_home(cli);
+    if (config_has_file(cli->config) && variable(cli, "REEVE_CONFIG") == NULL)
+        return cli_usage(cli, "--config: a context keeps what flags say; name the settings");
     struct lines lines = {.out = open_memstream(&content, &size)};
     assert(lines.out != NULL);
     fputs("# A context of `reeve context`.\n", lines.out);

@@ -127,7 +127,10 @@ enum error_class config_set(struct config *config, const char *name, const char 
 void config_set_default(struct config *config, const char *name, const char *value);
 /* Whether --config or the environment names a properties file. */
 bool config_has_file(const struct config *config);
-/* The properties file, where neither names one. Before config_finish(). */
+/* Whether the value is of a stronger origin than the name of that file, as that of --context in a
+ * shell with REEVE_CONFIG. False without a file. */
+bool config_outranks_file(const struct config *config, const char *name);
+/* The properties file, instead of one that they name. Before config_finish(). */
 void config_set_file(struct config *config, const char *path);
 /* Reads the file that --config or the environment names, then the KEY.file values, checks the
  * pass-through settings, and calls the schema's complete(). Call it once, last. */

@@ -28,10 +28,18 @@ bool config_has_file(const struct config *config)
     return config->path != NULL;
 }
 
+bool config_outranks_file(const struct config *config, const char *name)
+{
+    const struct config_entry *entry = config_find(config, name);
+    assert(entry != NULL);
+    return config->path != NULL && entry->rank > config->path_rank;
+}
+
 void config_set_file(struct config *config, const char *path)
 {
-    assert(!config->finished && config->path == NULL);
-    set_path(config, path, CONFIG_RANK_DEFAULT);
+    assert(!config->finished);
+    free(config->path);
+    config->path = config_copy(path);
 }
 
 static enum error_class take_set(struct config *config, const char *pair, struct error *ret_error)

@@ -78,6 +78,30 @@ Test(cli_context, is_weaker_than_flags_and_variables_and_gives_way_to_a_file)
     expect("alerts", EXIT_CODE_CONFIG, "there is no context b: `reeve context list`");
 }
 
+Test(cli_context, of_the_command_line_is_stronger_than_the_file_of_the_environment)
+{
+    char path[96], line[160], variable[112];
+    snprintf(path, sizeof(path), "%s/x.properties", folder);
+    cr_assert(files_write_atomic(path, TEXT("console.url = http://127.0.0.1:19\n"), NULL) ==
+              ERROR_OK);
+    snprintf(variable, sizeof(variable), "REEVE_CONFIG=%s", path);
+    expect("context add a --console-url http://127.0.0.1:9", EXIT_CODE_OK, "a");
+    cr_assert_str_empty(err_text);
+    environment[1] = variable;
+    expect_console("alerts", "http://127.0.0.1:19");
+    expect_console("alerts --context a", "http://127.0.0.1:9");
+    expect("context use a", EXIT_CODE_OK, "a");
+    cr_assert(strstr(err_text, "warning: REEVE_CONFIG is set") != NULL, "%s", err_text);
+    environment[1] = "REEVE_CONTEXT=a";
+    snprintf(line, sizeof(line), "alerts --config %s", path);
+    expect_console(line, "http://127.0.0.1:19");
+    environment[1] = NULL;
+    snprintf(line, sizeof(line), "alerts --context a --config %s", path);
+    expect(line, EXIT_CODE_USAGE, "--config and --context: name one of them");
+    snprintf(line, sizeof(line), "context add b --config %s", path);
+    expect(line, EXIT_CODE_USAGE, "name the settings");
+}
+
 Test(cli_context, keeps_files_by_their_whole_path_and_for_its_user_alone)
 {
     char path[96], line[160], *content = NULL;
