@@ -23,6 +23,12 @@ class DocExcerptsTest(unittest.TestCase):
         self.assertIn("message.error()", excerpt)
         self.assertIn(f"```python\n{excerpt}```\n", page.read_text(encoding="utf-8"))
 
+    def test_the_readme_shows_a_workflow_that_there_is(self):
+        source = ROOT / "examples" / "workflows" / "tea.yaml"
+        excerpt = source.read_text(encoding="utf-8").split("\n", 1)[1]
+        self.assertTrue(excerpt.startswith("Name: tea\n"))
+        self.assertIn(f"```yaml\n{excerpt}```\n", (ROOT / "README.md").read_text(encoding="utf-8"))
+
 
 if __name__ == "__main__":
     unittest.main()
