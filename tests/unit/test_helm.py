@@ -125,6 +125,35 @@ class HelmTest(unittest.TestCase):
                 self.assertIn("memory", container.get("resources", {}).get("limits", {})
                               if "agent" not in each["metadata"]["name"] else {"memory": 0})
 
+    def test_each_service_is_probed_the_way_it_listens(self):
+        for values, scheme in ((LEAST, "HTTP"), (MOST, "HTTPS")):
+            made = objects(values)
+            settings = find(made, "ConfigMap", "orders")["data"]
+            self.assertEqual("http.tls.cert = " in settings["scheduler.properties"],
+                             scheme == "HTTPS")
+            services = [each for each in made if each["kind"] in ("Deployment", "StatefulSet")]
+            self.assertGreaterEqual(len(services), 4)
+            for each in services:
+                with self.subTest(each["metadata"]["name"], scheme=scheme):
+                    container = each["spec"]["template"]["spec"]["containers"][0]
+                    self.assertIn("http", [port["name"] for port in container["ports"]])
+                    found = {name: container[name]["httpGet"] for name in
+                             ("startupProbe", "livenessProbe", "readinessProbe")}
+                    self.assertEqual({name: (probe["path"], probe["port"], probe["scheme"])
+                                      for name, probe in found.items()},
+                                     {"startupProbe": ("/livez", "http", scheme),
+                                      "livenessProbe": ("/livez", "http", scheme),
+                                      "readinessProbe": ("/readyz", "http", scheme)})
+
+    def test_one_of_several_pods_is_down_at_a_time(self):
+        for values in (LEAST, MOST):
+            made = objects(values)
+            budgets = {each["metadata"]["name"]: each["spec"]["maxUnavailable"]
+                       for each in made if each["kind"] == "PodDisruptionBudget"}
+            several = {each["metadata"]["name"] for each in made
+                       if each["spec" if "spec" in each else "metadata"].get("replicas", 1) > 1}
+            self.assertEqual(budgets, dict.fromkeys(several, 1))
+
     def test_every_volume_that_is_mounted_exists(self):
         for values in (LEAST, MOST, {**LEAST, "persistence": {"enabled": False}}):
             for each in objects(values):
