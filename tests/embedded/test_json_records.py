@@ -5,6 +5,7 @@ becomes of records that are not what their header says."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -12,6 +13,7 @@ import unittest
 import confluent_kafka
 
 from lib.dev import REEVE, Dev
+from lib.paths import ROOT
 from lib.waiting import wait_for
 
 WORKFLOW = """
@@ -65,6 +67,15 @@ class JsonRecordsTest(unittest.TestCase):
                     if status["order_id"] == order and status["kind"] == kind]
         wait_for(lambda: self.statuses, found, 60)
         return found()[0]
+
+    def test_the_command_of_the_page_submits_with_kcat(self):
+        page = (ROOT / "docs" / "use" / "submitting.md").read_text()
+        command = re.search(r"(?m)^    echo .*\n +kcat .*$", page)[0]
+        command = command.replace("localhost:9092", self.bootstrap)
+        done = subprocess.run(["sh", "-ec", command.replace("order-fulfilment", "ask")],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.status("536365", "Received")["order_state"], "Processing")
 
     def order(self, order, **more):
         self.send({"order_id": order, "workflow": "ask", "input": {"amount": 100.10},
