@@ -49,7 +49,7 @@ class UpgradeTest(unittest.TestCase):
     def setUpClass(cls):
         cls.release = released()
         if cls.release is None:
-            raise unittest.SkipTest("this clone's history has no release (git fetch --tags)")
+            raise unittest.SkipTest("this clone's history has no release (git fetch --unshallow)")
         cls.tree = paths.reeve_binary().parent
         cls.broker = Broker.shared()
         cls.addClassCleanup(cls.broker.stop)

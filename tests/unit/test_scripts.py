@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of scripts/lib.sh that the other scripts rely on."""
+"""Functions of scripts/lib.sh that the other scripts rely on, and how scripts/released finds a
+release."""
 
 import os
 import pathlib
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,6 +105,58 @@ class KafkaTest(unittest.TestCase):
         _, err = self.run_kafka("fetch_jars")
         self.assertIn("cannot write to", err)
         self.assertIn("set REEVE_CACHE to another folder", err)
+
+
+class ReleasedTest(unittest.TestCase):
+    """In a repository of its own, whose releases are built already."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.scripts = self.folder / "tree" / "scripts"
+        self.scripts.mkdir(parents=True)
+        for name in ("released", "lib.sh"):
+            shutil.copy(ROOT / "scripts" / name, self.scripts)
+        self.git("init", "-q")
+
+    def git(self, *arguments):
+        done = subprocess.run(
+            ["git", "-C", self.scripts.parent, "-c", "user.name=t", "-c", "user.email=t@localhost",
+             "-c", "commit.gpgSign=false", *arguments],
+            capture_output=True, text=True, check=True, timeout=60)
+        return done.stdout.strip()
+
+    def commit(self, *message):
+        self.git("commit", "-q", "--allow-empty", *(f"-m{part}" for part in message))
+        commit = self.git("rev-parse", "HEAD")
+        built = self.folder / "cache" / "released" / commit
+        built.mkdir(parents=True)
+        (built / "is-built").touch()
+        return f"{built}/build/bin\n"
+
+    def released(self, *arguments):
+        done = subprocess.run([self.scripts / "released", *arguments], capture_output=True,
+                              text=True, check=False, timeout=60,
+                              env={**os.environ, "REEVE_CACHE": str(self.folder / "cache")})
+        return done.returncode, done.stdout
+
+    def test_finds_a_release_by_its_commit_where_there_are_no_tags(self):
+        self.commit("engine: begin")
+        self.assertEqual(self.released(), (3, ""))
+        self.commit("release: 0.1.0")
+        newest = self.commit("release: 0.1.1")
+        self.commit("docs: say what `release: X.Y.Z` means", "release: 0.1.2")
+        self.commit("release: 0.2.0, almost")
+        self.assertEqual(self.released(), (0, newest))
+
+    def test_prefers_a_tag(self):
+        tagged = self.commit("packaging: fix a name")
+        self.git("tag", "-a", "v0.1.0", "-m", "reeve 0.1.0")
+        last = self.commit("release: 0.1.0")
+        self.assertEqual(self.released(), (0, tagged))
+        self.assertEqual(self.released("HEAD"), (0, last))
+        self.assertEqual(self.released("v9"), (1, ""))
 
 
 class ProcessTest(unittest.TestCase):
