@@ -11,8 +11,8 @@
 
 /* The source of all zones, a line for each thing: "Z Europe/Berlin ...", "L Europe/Berlin
  * Europe/Oslo". */
-#define ZONE_LIST ZONE_FILES "/tzdata.zi"
-enum { ZONE_LIST_BYTES_MAX = 1024 * 1024, ZONE_LIST_NAMES_MAX = 2000, PATH_SIZE = 128 };
+#define ZONE_LIST "tzdata.zi"
+enum { ZONE_LIST_BYTES_MAX = 1024 * 1024, ZONE_LIST_NAMES_MAX = 2000, PATH_SIZE = 512 };
 _Static_assert(sizeof(ZONE_FILES) + 1 + ZONE_NAME_BYTES_MAX < PATH_SIZE, "a path fits");
 
 /* Not the same zone everywhere, or not a zone of UTC. */
@@ -48,27 +48,35 @@ static struct text take_word(struct text *line)
     return word;
 }
 
-/* The name that a line of the list gives to a zone; empty: none. */
-static struct text name_of_line(struct text line)
+/* Takes lines of the list up to the next name. ret_zone: the zone whose other name it is; empty if
+ * it is a zone of its own. */
+static bool take_name(struct text *list, struct text *ret_name, struct text *ret_zone)
 {
-    struct text kind = take_word(&line);
-    struct text first = take_word(&line);
-    if (text_equal(kind, TEXT("Z")))
-        return first;
-    return text_equal(kind, TEXT("L")) ? take_word(&line) : TEXT("");
+    while (list->size > 0) {
+        const char *end = memchr(list->data, '\n', list->size);
+        struct text line = {list->data, end != NULL ? (uint32_t)(end - list->data) : list->size};
+        *list = text_from(*list, end != NULL ? line.size + 1 : line.size);
+        struct text kind = take_word(&line);
+        bool is_other_name = text_equal(kind, TEXT("L"));
+        if (!is_other_name && !text_equal(kind, TEXT("Z")))
+            continue;
+        struct text zone = take_word(&line);
+        struct text name = is_other_name ? take_word(&line) : zone;
+        if (text_empty(name))
+            continue;
+        *ret_name = name;
+        *ret_zone = is_other_name ? zone : TEXT("");
+        return true;
+    }
+    return false;
 }
 
 static uint32_t names_of(struct text list, struct text names[ZONE_LIST_NAMES_MAX])
 {
     uint32_t count = 0;
-    while (list.size > 0 && count < ZONE_LIST_NAMES_MAX) {
-        const char *end = memchr(list.data, '\n', list.size);
-        struct text line = {list.data, end != NULL ? (uint32_t)(end - list.data) : list.size};
-        struct text name = name_of_line(line);
-        if (!text_empty(name))
-            names[count++] = name;
-        list = text_from(list, end != NULL ? line.size + 1 : line.size);
-    }
+    struct text zone;
+    while (count < ZONE_LIST_NAMES_MAX && take_name(&list, &names[count], &zone))
+        count++;
     return count;
 }
 
@@ -89,18 +97,11 @@ static const struct text *find_near(struct text wrong, const struct text *names,
     return city != NULL ? &names[city - cities] : NULL;
 }
 
-static enum error_class refuse_unknown(struct text name, struct error *ret_error)
+static enum error_class refuse_unknown(struct text name, struct text list, struct error *ret_error)
 {
     struct text names[ZONE_LIST_NAMES_MAX];
-    char *list = NULL;
-    size_t size = 0;
     struct text shown = utf8_cut(name, ZONE_NAME_BYTES_MAX);
-    if (files_read(ZONE_LIST, ZONE_LIST_BYTES_MAX, &list, &size, NULL) != ERROR_OK) {
-        list = NULL;
-        size = 0;
-    }
-    uint32_t count = names_of((struct text){list, (uint32_t)size}, names);
-    const struct text *near = find_near(name, names, count);
+    const struct text *near = find_near(name, names, names_of(list, names));
     if (near != NULL)
         error_set(ret_error, CODE_BAD_SCHEDULE, "\"%.*s\" is not a time zone: did you mean %.*s?",
                   TEXT_ARG(shown), TEXT_ARG(*near));
@@ -108,28 +109,69 @@ static enum error_class refuse_unknown(struct text name, struct error *ret_error
         error_set(ret_error, CODE_BAD_SCHEDULE,
                   "\"%.*s\" is not a time zone: expected a name such as Europe/Berlin, or UTC",
                   TEXT_ARG(shown));
-    free(list);
     return ERROR_REJECT;
+}
+
+/* Debian 13 lists names, such as US/Eastern, whose files are in a package of their own. */
+static enum error_class refuse_without_file(struct text name, struct text list,
+                                            struct error *ret_error)
+{
+    struct text listed, zone;
+    while (take_name(&list, &listed, &zone)) {
+        if (!text_equal(listed, name))
+            continue;
+        bool is_other_name = !text_empty(zone);
+        return error_set(ret_error, CODE_BAD_SCHEDULE,
+                         "this system has no file of the time zone \"%.*s\": install the package "
+                         "tzdata-legacy, or write %.*s",
+                         TEXT_ARG(name),
+                         TEXT_ARG(is_other_name ? zone : TEXT("a name such as Europe/Berlin")));
+    }
+    return ERROR_OK;
+}
+
+static enum error_class refuse(const char *folder, struct text name, struct error *ret_error)
+{
+    char path[PATH_SIZE];
+    char *bytes = NULL;
+    size_t size = 0;
+    snprintf(path, sizeof(path), "%s/" ZONE_LIST, folder);
+    if (files_read(path, ZONE_LIST_BYTES_MAX, &bytes, &size, NULL) != ERROR_OK) {
+        bytes = NULL;
+        size = 0;
+    }
+    struct text list = {bytes, (uint32_t)size};
+    enum error_class class = refuse_without_file(name, list, ret_error);
+    if (class == ERROR_OK)
+        class = refuse_unknown(name, list, ret_error);
+    free(bytes);
+    return class;
 }
 
 /* ---- reading ---- */
 
-enum error_class zone_read(struct text name, struct arena *arena, struct zone *ret_zone,
-                           struct error *ret_error)
+enum error_class zone_read_in(const char *folder, struct text name, struct arena *arena,
+                              struct zone *ret_zone, struct error *ret_error)
 {
     char path[PATH_SIZE];
     char *file = NULL;
     size_t size = 0;
-    if (!files_exists(ZONE_FILES))
+    if (!files_exists(folder))
         return error_set(ret_error, CODE_NO_TIME_ZONES,
-                         ZONE_FILES " does not exist: install the package tzdata");
-    snprintf(path, sizeof(path), "%s/%.*s", ZONE_FILES,
+                         "%s does not exist: install the package tzdata", folder);
+    snprintf(path, sizeof(path), "%s/%.*s", folder,
              (int)(name.size < ZONE_NAME_BYTES_MAX ? name.size : ZONE_NAME_BYTES_MAX), name.data);
     if (!is_name(name) || files_read(path, ZONE_FILE_BYTES_MAX, &file, &size, NULL) != ERROR_OK)
-        return refuse_unknown(name, ret_error);
+        return refuse(folder, name, ret_error);
     const char *problem = zone_parse((struct text){file, (uint32_t)size}, arena, ret_zone);
     free(file);
     return problem == NULL ? ERROR_OK
                            : error_set(ret_error, CODE_NO_TIME_ZONES,
                                        "%s is not a file of a time zone: %s", path, problem);
+}
+
+enum error_class zone_read(struct text name, struct arena *arena, struct zone *ret_zone,
+                           struct error *ret_error)
+{
+    return zone_read_in(ZONE_FILES, name, arena, ret_zone, ret_error);
 }

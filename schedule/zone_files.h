@@ -11,8 +11,13 @@
 enum { ZONE_NAME_BYTES_MAX = 64 };
 
 /* The zone of that name, such as Europe/Berlin; in `arena`. REJECT "BadSchedule": there is none,
- * with a suggestion. FATAL "NoTimeZones": the system has no zones at all, or a damaged one. */
+ * with a suggestion, or the system lists it and lacks its file. FATAL "NoTimeZones": the system has
+ * no zones at all, or a damaged one. */
 enum error_class zone_read(struct text name, struct arena *arena, struct zone *ret_zone,
                            struct error *ret_error);
+
+/* The same with another folder than ZONE_FILES: for tests. */
+enum error_class zone_read_in(const char *folder, struct text name, struct arena *arena,
+                              struct zone *ret_zone, struct error *ret_error);
 
 #endif

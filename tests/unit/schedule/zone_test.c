@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct heap_arena heap;
 
@@ -64,11 +66,24 @@ Test(zone, has_the_offsets_of_libc)
                                         "Antarctica/Troll",
                                         "America/Nuuk",
                                         "Asia/Gaza",
-                                        "EST5EDT",
                                         "UTC",
                                         "Etc/GMT-14"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         expect_offsets_of_libc(names[i]);
+}
+
+/* Debian 13 has this file, which has no changes but a rule, in a package of its own. */
+Test(zone, has_the_offsets_of_an_older_name_or_asks_for_its_file)
+{
+    struct zone zone;
+    struct error error;
+    if (access(ZONE_FILES "/EST5EDT", R_OK) == 0) {
+        expect_offsets_of_libc("EST5EDT");
+        return;
+    }
+    cr_assert_eq(zone_read(TEXT("EST5EDT"), &heap.arena, &zone, &error), ERROR_REJECT);
+    cr_expect(strstr(error.message, "install the package tzdata-legacy") != NULL, "%s",
+              error.message);
 }
 
 static void expect_moment(const char *name, int64_t local, int64_t expected)
@@ -96,23 +111,49 @@ Test(zone, finds_the_first_moment_of_a_local_time)
     expect_moment("UTC", 1774751400, 1774751400);
 }
 
-static void expect_refused(const char *name, enum error_code code, const char *message)
+static void expect_refused_in(const char *folder, const char *name, const char *message)
 {
     struct zone zone;
     struct error error;
-    cr_assert_eq(zone_read(text_of(name), &heap.arena, &zone, &error), ERROR_REJECT, "%s", name);
-    cr_expect_eq(error.code, code);
+    cr_assert_eq(zone_read_in(folder, text_of(name), &heap.arena, &zone, &error), ERROR_REJECT,
+                 "%s", name);
+    cr_expect_eq(error.code, CODE_BAD_SCHEDULE);
     cr_expect_str_eq(error.message, message, "%s", error.message);
 }
 
 Test(zone, suggests_a_known_name)
 {
-    expect_refused("Europe/Berlni", CODE_BAD_SCHEDULE,
-                   "\"Europe/Berlni\" is not a time zone: did you mean Europe/Berlin?");
-    expect_refused("berlin", CODE_BAD_SCHEDULE,
-                   "\"berlin\" is not a time zone: did you mean Europe/Berlin?");
-    expect_refused("Nowhere", CODE_BAD_SCHEDULE,
-                   "\"Nowhere\" is not a time zone: expected a name such as Europe/Berlin, or UTC");
+    expect_refused_in(ZONE_FILES, "Europe/Berlni",
+                      "\"Europe/Berlni\" is not a time zone: did you mean Europe/Berlin?");
+    expect_refused_in(ZONE_FILES, "berlin",
+                      "\"berlin\" is not a time zone: did you mean Europe/Berlin?");
+    expect_refused_in(
+        ZONE_FILES, "Nowhere",
+        "\"Nowhere\" is not a time zone: expected a name such as Europe/Berlin, or UTC");
+}
+
+Test(zone, says_how_to_get_a_file_that_only_the_list_has)
+{
+    char folder[] = "/tmp/zone-test-XXXXXX", path[64];
+    cr_assert(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof(path), "%s/tzdata.zi", folder);
+    FILE *list = fopen(path, "w");
+    cr_assert(list != NULL);
+    fputs("# version 2025b\nR d 1916 o - Jun 14 23s 1 S\nZ EST5EDT -5 u E%sT\n"
+          "Z America/New_York -4:56:2 - LMT 1883 N 18 17u\nL America/New_York US/Eastern\nL\n",
+          list);
+    fclose(list);
+    expect_refused_in(
+        folder, "US/Eastern",
+        "this system has no file of the time zone \"US/Eastern\": install the package "
+        "tzdata-legacy, or write America/New_York");
+    expect_refused_in(folder, "EST5EDT",
+                      "this system has no file of the time zone \"EST5EDT\": install the package "
+                      "tzdata-legacy, or write a name such as Europe/Berlin");
+    expect_refused_in(folder, "US/Easter",
+                      "\"US/Easter\" is not a time zone: did you mean US/Eastern?");
+    unlink(path);
+    rmdir(folder);
 }
 
 Test(zone, leaves_its_folder_for_no_name)
