@@ -103,7 +103,7 @@ static void measure_condition(void)
             assert(done && yes);
             units = expression_run_used(&run, EXPRESSION_BUDGET);
         }
-        double taken = (now_ns() - begun) / REPEATS;
+        double taken = (now_ns() - begun) / (double)REPEATS;
         best = taken < best ? taken : best;
     }
     printf("a condition over %u and %u bytes: %.0f ns, %u units\n", scope.input.size,

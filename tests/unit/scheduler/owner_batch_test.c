@@ -79,7 +79,7 @@ Test(owner_batch, ends_after_100_ms_of_deciding)
     process->clock.clock.mono_us = passing_us;
     decide_all();
     /* Each command reads the clock twice or more. */
-    cr_assert_geq(count("reeve_batches_total"), COMMANDS * 2 * READ_US / 120000, "%g",
+    cr_assert_geq(count("reeve_batches_total"), (double)(COMMANDS * 2 * READ_US / 120000), "%g",
                   count("reeve_batches_total"));
 }
 
@@ -128,7 +128,7 @@ Test(owner_batch, ends_after_some_megabytes_of_Decisions)
     submit(TEXT("many"), (struct text){input, sizeof(input)});
     decide_all();
     cr_assert_gt(owner_kit_decision(&kit, 0, owner_kit_id(&kit, 0, 0))->event_count, BRANCHES);
-    double bytes = (double)COMMANDS * BRANCHES * TEXT_BYTES;
+    double bytes = (double)(COMMANDS * BRANCHES * TEXT_BYTES);
     cr_assert_geq(count("reeve_batches_total"), bytes / (16 * 1024 * 1024), "%g",
                   count("reeve_batches_total"));
 }

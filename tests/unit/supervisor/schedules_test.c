@@ -383,7 +383,7 @@ Test(schedules, forget_those_of_a_topic_that_was_made_again)
     put_many("b", SCHEDULES_MAX);
     run(2 * MINUTE_MS);
     expect_ticks("02:01");
-    cr_expect_eq(schedules_in(0, "active"), SCHEDULES_MAX);
+    cr_expect_eq(schedules_in(0, "active"), (double)SCHEDULES_MAX);
 }
 
 /* ---- one leader after another ---- */
