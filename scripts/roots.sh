@@ -60,7 +60,7 @@ make_bare_root() {
 }
 
 # copy_tree RELEASE: the tree as it is, changes that are not committed included. Its files keep
-# their times, so that a build is continued; what was deleted goes.
+# their times, so that a build is continued; what was deleted goes. Git lists them there as here.
 copy_tree() {
     local root
     root=$(root_folder "$1")
@@ -70,6 +70,8 @@ copy_tree() {
         while IFS= read -r -d '' file; do
             [ ! -e "$file" ] || printf '%s\0' "$file"
         done | tar --null --no-recursion -T - -cf -) | tar -C "$root$roots_tree" -xf -
+    git -C "$root$roots_tree" init -q
+    git -C "$root$roots_tree" add --all
 }
 
 # Variables of this machine that say how to test, and how long registries may take.
