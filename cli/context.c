@@ -284,6 +284,14 @@ static int run_add(struct cli *cli)
         return no_home(cli);
     if (config_has_file(cli->config) && variable(cli, "REEVE_CONFIG") == NULL)
         return cli_usage(cli, "--config: a context keeps what flags say; name the settings");
+    bool exists = files_exists(path);
+    if (exists && !cli_flag_given(cli, "replace")) {
+        cli_report(cli, CODE_CONFIG,
+                   "there is a context %.64s: --replace replaces it, `reeve context use %.64s` "
+                   "uses it as it is",
+                   cli->arguments[0], cli->arguments[0]);
+        return EXIT_CODE_NEGATIVE;
+    }
     struct lines lines = {.out = open_memstream(&content, &size)};
     assert(lines.out != NULL);
     fputs("# A context of `reeve context`.\n", lines.out);
@@ -294,7 +302,7 @@ static int run_add(struct cli *cli)
     free(content);
     if (lines.error.class != ERROR_OK)
         return cli_fail(cli, &lines.error);
-    return choose(cli, cli->arguments[0], "added");
+    return choose(cli, cli->arguments[0], exists ? "replaced" : "added");
 }
 
 /* Whether the named one is there. */
@@ -335,15 +343,21 @@ static int run_remove(struct cli *cli)
                       json_pack("{s:s, s:s}", "context", cli->arguments[0], "result", "removed"));
 }
 
+static const struct cli_flag add_flags[] = {
+    {"replace", NULL, "Replaces the context of that name, whose other settings are forgotten."},
+    {0},
+};
+
 static const struct cli_verb verbs[] = {
     {
         .name = "add",
         .arguments = "NAME",
         .summary = "Keeps the flags of the configuration that stand on this line under a name, and "
-                   "uses them from now on.",
+                   "uses them from now on. Exit code 1: there is a context of that name.",
         .examples = "reeve context add production --console-url https://reeve.example.com \\\n"
                     "    --console-token-file ~/.reeve-token\n"
                     "reeve context add trial --kafka-bootstrap-servers 127.0.0.1:9092",
+        .flags = add_flags,
         .without_context = true,
         .run = run_add,
     },

@@ -131,6 +131,20 @@ Test(cli_context, has_a_name_that_is_safe_as_that_of_a_file)
     expect("alerts --context ../a", EXIT_CODE_CONFIG, "context");
 }
 
+Test(cli_context, is_replaced_only_where_the_line_says_it)
+{
+    expect("context add a --console-url http://127.0.0.1:9 --topics-prefix shop", EXIT_CODE_OK,
+           "a");
+    expect("context add b", EXIT_CODE_OK, "b");
+    expect("context add a --console-url http://127.0.0.1:13", EXIT_CODE_NEGATIVE,
+           "reeve: there is a context a: --replace replaces it, `reeve context use a` uses it");
+    expect("context list --output csv", EXIT_CODE_OK,
+           "a,false,http://127.0.0.1:9,,shop\nb,true,,,\n");
+    expect("context add a --replace --console-url http://127.0.0.1:13 --output json", EXIT_CODE_OK,
+           "\"result\":\"replaced\"");
+    expect("context list --output csv", EXIT_CODE_OK, "a,true,http://127.0.0.1:13,,\nb,false,,,\n");
+}
+
 Test(cli_context, may_be_removed_and_is_not_used_any_more)
 {
     expect("context add a --console-url http://127.0.0.1:9", EXIT_CODE_OK, "a");
