@@ -5,9 +5,10 @@
 #include "platform/clock.h"
 #include "platform/files.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
-enum { LOG_TAIL = 2000, LOG_MAX = 64 << 20 };
+enum { LOG_TAIL = 2000, LOG_MAX = 64 << 20, WORKFLOWS_SHOWN = 8 };
 
 static const char *note_of(struct dev *dev, const char *name)
 {
@@ -100,6 +101,43 @@ static void announce_processes(struct dev *dev)
     }
 }
 
+/* Whether orders may name it without a version, and it is the last entry of its name. */
+static const struct workflow_entry *served(const struct workflow_registry *registry, uint32_t at)
+{
+    const struct workflow_entry *entry = workflow_registry_at(registry, at);
+    struct text name = entry->workflow->name;
+    if (at + 1 < workflow_registry_count(registry) &&
+        text_equal(workflow_registry_at(registry, at + 1)->workflow->name, name))
+        return NULL;
+    entry = workflow_registry_entry(registry, name, 0);
+    return entry != NULL && !entry->retired ? entry : NULL;
+}
+
+/* Without files, orders are of what earlier runs have deployed. */
+static void announce_workflows(struct dev *dev)
+{
+    FILE *out = dev->cli->out;
+    size_t shown = 0;
+    const struct workflow_registry *registry = dev_deployed_workflows(dev);
+    if (dev->cli->argument_count > 0)
+        return;
+    for (uint32_t at = 0; at < workflow_registry_count(registry); at++) {
+        const struct workflow_entry *entry = served(registry, at);
+        if (entry == NULL || shown++ >= WORKFLOWS_SHOWN)
+            continue;
+        if (shown == 1)
+            dev_take_example(dev, entry->workflow);
+        fprintf(out, shown == 1 ? "  workflows            %.*s %" PRIu32 : ", %.*s %" PRIu32,
+                TEXT_ARG(entry->workflow->name), entry->workflow->version);
+    }
+    if (shown > WORKFLOWS_SHOWN)
+        fprintf(out, " and %zu more", shown - WORKFLOWS_SHOWN);
+    fputs(shown > 0 ? ", as deployed before\n"
+                    : "No workflow was named: `reeve dev FILE.yaml` deploys one and simulates its "
+                      "agents.\n",
+          out);
+}
+
 void dev_announce(struct dev *dev)
 {
     FILE *out = dev->cli->out;
@@ -108,9 +146,7 @@ void dev_announce(struct dev *dev)
     announce_kafka(dev);
     announce_processes(dev);
     fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
-    if (dev->cli->argument_count == 0)
-        fprintf(out, "No workflow was named: `reeve dev FILE.yaml` deploys one and simulates its "
-                     "agents.\n");
+    announce_workflows(dev);
     announce_environment(dev);
     announce_tokens(dev);
     if (dev->example != NULL) {

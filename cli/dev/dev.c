@@ -113,7 +113,7 @@ static void on_timer(void *ctx)
             stop_all(dev, cli_fail(dev->cli, &error));
         return;
     }
-    if (children_are_ready(dev->children)) {
+    if (children_are_ready(dev->children) && dev_deployed_workflows(dev) != NULL) {
         if (dev_write_client_config(dev, &error) != ERROR_OK)
             cli_fail(dev->cli, &error);
         dev_announce(dev);
@@ -131,6 +131,8 @@ static void on_timer(void *ctx)
             fprintf(dev->cli->err, "reeve: %s is not ready: %s; see %s/log\n", child_name(child),
                     child_reason(child), child_directory(child));
     }
+    if (dev_deployed_workflows(dev) == NULL)
+        fprintf(dev->cli->err, "reeve: %s cannot be read to its end\n", dev->topics.workflows);
     stop_all(dev, EXIT_CODE_UNAVAILABLE);
 }
 

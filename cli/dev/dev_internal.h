@@ -63,7 +63,7 @@ struct dev {
     struct dev_agent agents[AGENTS_MAX];
     size_t agent_count;
     bool agents_full; /* which was reported */
-    char *example;    /* JSON of an order that the first file's workflow takes; NULL: no file */
+    char *example;    /* JSON of an order that the first workflow takes; NULL: there is none */
     char *trial;      /* likewise, with an id of its own; NULL: --try was not given */
     const char *apps[APPS_MAX];
     size_t app_count;
@@ -81,6 +81,8 @@ struct dev {
 
 /* options.c */
 enum error_class dev_take_flags(struct dev *dev, struct error *ret_error);
+/* The order that users are shown is one of this workflow. */
+void dev_take_example(struct dev *dev, const struct workflow *workflow);
 /* The agents that the files name, which are simulated if nothing else is known of them. */
 enum error_class dev_take_workflows(struct dev *dev, struct error *ret_error);
 
@@ -165,6 +167,8 @@ void dev_check_workflows(struct dev *dev);
 /* `reeve workflow deploy` has ended, after the announcement. */
 void dev_deployed(struct dev *dev);
 void dev_unfollow_workflows(struct dev *dev);
+/* Borrowed. NULL: what is deployed has not been read yet. */
+const struct workflow_registry *dev_deployed_workflows(const struct dev *dev);
 
 /* announcement.c */
 /* For `reeve ... --config FILE` in another terminal; the console's address is known last. */

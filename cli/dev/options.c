@@ -42,11 +42,17 @@ static char *example_order(const struct workflow *workflow, const char *order_id
     return order;
 }
 
+void dev_take_example(struct dev *dev, const struct workflow *workflow)
+{
+    assert(dev->example == NULL);
+    dev->example = example_order(workflow, "1");
+}
+
 /* On a state that is kept, an order of the same id was submitted before. */
 static void take_examples(struct dev *dev, const struct workflow *workflow)
 {
     char order_id[32];
-    dev->example = example_order(workflow, "1");
+    dev_take_example(dev, workflow);
     if (!cli_flag_given(dev->cli, "try"))
         return;
     snprintf(order_id, sizeof(order_id), "try-%lld",

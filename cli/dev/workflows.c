@@ -94,6 +94,11 @@ void dev_unfollow_workflows(struct dev *dev)
     dev->workflows = NULL;
 }
 
+const struct workflow_registry *dev_deployed_workflows(const struct dev *dev)
+{
+    return dev->workflows->ready ? dev->workflows->cluster->workflows : NULL;
+}
+
 /* ---- what changes in the files ---- */
 
 static void log_path(const struct dev *dev, char ret_path[LOG_PATH_SIZE])

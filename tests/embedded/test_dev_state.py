@@ -86,6 +86,22 @@ class DevStateTest(unittest.TestCase):
         self.assertEqual(trial.rows_of("workflow", "list"), [])
         trial.stop()
 
+    def test_names_the_workflows_that_it_serves(self):
+        trial = self.start().wait_until_ready()
+        self.assertIn("No workflow was named: `reeve dev FILE.yaml` deploys one", trial.text())
+        self.assertNotIn("reeve submit", trial.text())
+        trial.stop()
+        trial = self.start(WORKFLOW).wait_until_ready()
+        self.assertNotRegex(trial.text(), r"No workflow|\n  workflows ")
+        trial.stop()
+        trial = self.start().wait_until_ready()
+        self.assertNotIn("No workflow was named", trial.text())
+        self.assertRegex(trial.text(), r"\n  workflows +three-steps 1, as deployed before\n")
+        command = re.search(r"echo '([^']*)' \| reeve submit -\n", trial.text())
+        self.assertIn("1 submitted, 0 refused", trial.client(
+            "submit", "-", stdin=command[1]).stderr)
+        trial.stop()
+
     def test_keeps_nothing_in_memory(self):
         tmp = self.folder / "tmp"
         tmp.mkdir()
