@@ -6,9 +6,9 @@ rule."""
 
 import unittest
 
-from lib import Broker
+from lib import Broker, records, wait_for
 from lib.checker import ENDED, partition_of
-from lib.crowd import Crowd, failpoints_in
+from lib.crowd import Crowd, failpoints_in, state_of
 
 TIMEOUT_SECONDS = 300
 
@@ -35,6 +35,15 @@ TREE = {"Name": "tree", "Version": 1, "Defaults": {"TimeoutSeconds": 60}, "Steps
     {"Name": "Pay", "Agent": "bank", "Compensate": {"Action": "Refund"}}]}
 LOAD = {"workflow": "tree", "count": 6}
 AGENTS = {"stock": {"agent.sim.latency.ms": "300"}, "bank": {"agent.sim.fail.share": "0.2"}}
+PLAIN = {"Name": "plain", "Version": 1, "Defaults": {"TimeoutSeconds": 60},
+         "Steps": [{"Name": "Only", "Agent": "stock"}]}
+# Sub-orders that tell their parent that they are done, and then that they are undone.
+PAIRS = {"pair": [], "pair-back": [{"Name": "Refuse", "Fail": {"Error": "Refused"}}]}
+PAIR_WORKFLOWS = tuple(
+    {"Name": name, "Version": 1, "Defaults": {"TimeoutSeconds": 60}, "Steps": [
+        {"Name": "Part", "Steps": [
+            {"Name": "Reserve", "Agent": "stock", "Compensate": {"Action": "Release"}}]}, *more]}
+    for name, more in PAIRS.items())
 # At one failpoint, at most. A command is quarantined after five without a Decision.
 CRASHES = 4
 
@@ -46,7 +55,8 @@ class FailpointsTest(unittest.TestCase):
         cls.addClassCleanup(cls.broker.stop)
         # A static member's partition waits for it while it is dead: the other scheduler keeps the
         # other partition alone.
-        cls.crowd = Crowd(cls.broker, partitions=2, schedulers=2, workflows=(TREE,), agents=AGENTS,
+        cls.crowd = Crowd(cls.broker, partitions=2, schedulers=2,
+                          workflows=(TREE, PLAIN, *PAIR_WORKFLOWS), agents=AGENTS,
                           properties={"group.static": "true", "session.timeout.ms": 30000})
         cls.addClassCleanup(cls.crowd.stop)
         # Of cycle.store=error, if it is sent before the scheduler is killed.
@@ -110,6 +120,54 @@ class FailpointsTest(unittest.TestCase):
 
     def test_survives_crashes_while_emitting(self):
         self.die_at(EMISSION, 11)
+
+    def partition_of(self, scheduler):
+        (partition,) = (partition for partition, instance in self.crowd.owners().items()
+                        if instance == scheduler.name)
+        return partition
+
+    def pair(self, workflow, first, second):
+        """Submits a parent of `second` whose sub-order is of `first`; returns both ids."""
+        parent = self.crowd.name_for(self.partition_of(second))
+        while partition_of(f"{parent}~Part", 2) != self.partition_of(first):
+            parent = self.crowd.name_for(self.partition_of(second))
+        self.crowd.cluster.produce("submissions", [(parent, records.local_schemas().encode(
+            "SubmitOrder", self.crowd.order(parent, workflow)))])
+        self.names.append(parent)
+        return parent, f"{parent}~Part"
+
+    def count(self, order, *kinds):
+        return sum(event["_type"] in kinds for _, _, decision in self.crowd.admitted()
+                   if decision["order_id"] == order for event in decision["events"])
+
+    def test_survives_the_death_of_both_owners_between_an_end_and_its_report(self):
+        """The sub-order's owner stops when the log says what has become of it, and nothing has told
+        the parent; both owners die there."""
+        first, second = self.crowd["scheduler-1"], self.crowd["scheduler-2"]
+        for workflow, ends, state in (("pair", 1, "Processed"), ("pair-back", 2, "Compensated")):
+            with self.subTest(workflow):
+                # The next owner sends again what follows from the last Decision: no message.
+                self.crowd.wait_for_end(self.crowd.submit(1, "plain", self.partition_of(first)))
+                first.terminate()
+                before = len(self.crowd.claims())
+                # It owns no parent of an order that is open, so it sends nothing but reports.
+                first.start(ready=False, env={"REEVE_FAILPOINT": f"emit.message=stop@{ends}"})
+                self.crowd.wait_ready()
+                wait_for(lambda: f"two owners: {self.crowd.owners()}",
+                         lambda: len(self.crowd.claims()) > before and set(
+                             self.crowd.owners().values()) == {first.name, second.name}, 60)
+                parent, part = self.pair(workflow, first, second)
+                wait_for(lambda: f"{first.name} stops:\n{first.tail()}",
+                         lambda: state_of(first) == "T", 60)
+                self.assertEqual(self.count(part, "OrderHeld", "OrderCompensated"), ends)
+                self.assertEqual(self.count(parent, "SuborderEnded"), ends - 1)
+                second.sigkill()
+                first.sigkill()
+                for scheduler in first, second:
+                    scheduler.start(ready=False)
+                self.crowd.wait_for_end([parent])
+                self.assertEqual(self.crowd.state(parent), state)
+                self.assertEqual(self.count(parent, "SuborderEnded"), ends)
 
     def test_covers_every_failpoint(self):
         sources = ("services/scheduler/owner/owner.c", "services/scheduler/owner/claim.c",
