@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services of docs/use/services/ in several languages keep the promises of
-docs/use/remote-services.md: one set of tests for all, over HTTP, with a kill in between. A language
-whose runtime is not on this machine is skipped."""
+docs/use/remote-services.md: one set of tests for all, over HTTP, with a kill in between. The
+command of each page runs an order through its service. A language whose runtime is not on this
+machine is skipped."""
 
 import concurrent.futures
 import http.client
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -20,6 +23,7 @@ ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__)
 SERVICES = ROOT / "examples" / "services"
 sys.path.insert(0, str(ROOT / "tests" / "kafka"))
 
+from lib.dev import Trial
 from lib.waiting import wait_for
 
 TIMEOUT_SECONDS = 900
@@ -102,7 +106,7 @@ class Service:
 
 
 class Promises:
-    """Of a subclass: make(folder) gives the service."""
+    """Of a subclass: make(folder) gives the service, `page` is the name of its page."""
 
     @classmethod
     def setUpClass(cls):
@@ -154,9 +158,27 @@ class Promises:
     def test_refuses_what_is_not_a_call(self):
         self.assertEqual(self.service.ask("POST", "/x", "{}")[0], 400)
 
+    def test_the_command_of_the_page_runs_an_order_through_it(self):
+        page = (ROOT / f"docs/use/services/{self.page}.md").read_text(encoding="utf-8")
+        command = re.search(r"(?m)^    reeve dev (.*)$", page)[1]
+        self.assertIn(":8001", command)
+        command = command.replace(":8001", f":{self.service.port}")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "examples").symlink_to(ROOT / "examples")
+            trial = Trial(folder, *shlex.split(command), "--in-memory", "--try")
+            try:
+                trial.wait_until_ready().wait_for("1 submitted, 0 refused")
+                self.assertRegex(trial.text(), r"(?m)^try-\d+ +Processed +Processed ")
+            finally:
+                trial.stop()
+            order = re.search(r"try-\d+", trial.text())[0]
+        self.assertIn(f"{order}/TakePayment".encode(), self.service.path.read_bytes())
+
 
 @unittest.skipUnless(have("fastapi") and have("uvicorn"), "there is no FastAPI here")
 class FastApiTest(Promises, unittest.TestCase):
+    page = "python"
+
     @classmethod
     def make(cls, folder):
         return Service(lambda port, path: [sys.executable, "-m", "uvicorn", "payment:app",
@@ -166,6 +188,8 @@ class FastApiTest(Promises, unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("node") and EXPRESS.exists(), "there is no Express here")
 class NodeTest(Promises, unittest.TestCase):
+    page = "node"
+
     @classmethod
     def make(cls, folder):
         return Service(lambda port, path: ["node", SERVICES / "node/payment.js", str(port), path],
@@ -174,6 +198,8 @@ class NodeTest(Promises, unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("go"), "there is no Go here")
 class GoTest(Promises, unittest.TestCase):
+    page = "go"
+
     @classmethod
     def make(cls, folder):
         program = pathlib.Path(folder) / "payment"
@@ -183,6 +209,8 @@ class GoTest(Promises, unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("javac") and shutil.which("mvn"), "there is no JDK or Maven here")
 class JavaTest(Promises, unittest.TestCase):
+    page = "java"
+
     @classmethod
     def make(cls, folder):
         source = pathlib.Path(folder) / "source"
