@@ -9,9 +9,30 @@ import unittest
 
 from lib import Broker, Cluster, paths, wait_for
 
+TIMEOUT_SECONDS = 600
+
 PAGE = paths.ROOT / "docs" / "use" / "submitting.md"
 WORKFLOW = paths.ROOT / "examples" / "workflows" / "three-steps.yaml"
 FILES = ("worker.properties", "submit.properties", "follow.properties")
+# Makes a struct of each line, an order id.
+STRUCTS = """
+name = structs
+connector.class = FileStreamSource
+file = /var/lib/shop/ids
+topic = orders.submissions
+transforms = id, workflow, reply, json
+transforms.id.type = org.apache.kafka.connect.transforms.HoistField$Value
+transforms.id.field = order_id
+transforms.workflow.type = org.apache.kafka.connect.transforms.InsertField$Value
+transforms.workflow.static.field = workflow
+transforms.workflow.static.value = order-fulfilment
+transforms.reply.type = org.apache.kafka.connect.transforms.InsertField$Value
+transforms.reply.static.field = reply_to
+transforms.reply.static.value = orders.replies.shop
+transforms.json.type = org.apache.kafka.connect.transforms.InsertHeader
+transforms.json.header = content-type
+transforms.json.value.literal = application/json
+"""
 
 
 class ConnectTest(unittest.TestCase):
@@ -53,10 +74,14 @@ class ConnectTest(unittest.TestCase):
         for name in FILES:
             text = re.search(rf"`{name}`:\n\n```properties\n(.*?)```", page, re.DOTALL)[1]
             (self.folder / name).write_text(self.of_here(text), encoding="utf-8")
+        converter = re.search(r"(?m)^```properties\n(value.converter = .*?)```", page, re.DOTALL)[1]
+        structs = self.folder / "structs.properties"
+        structs.write_text(self.of_here(STRUCTS) + converter, encoding="utf-8")
+        (self.folder / "ids").write_text("536368\n", encoding="utf-8")
         first = self.of_here(re.search(r"(?m)^```json\n(.*\n)```", page)[1])
         second = first.replace("536366", "536367")
         (self.folder / "orders.jsonl").write_text(first + second, encoding="utf-8")
-        worker = self.connect(*(self.folder / name for name in FILES))
+        worker = self.connect(*(self.folder / name for name in FILES), structs)
         file = self.folder / "statuses.jsonl"
 
         def processed():
@@ -65,8 +90,8 @@ class ConnectTest(unittest.TestCase):
             statuses = [json.loads(line) for line in lines if line.endswith("\n")]
             return {status["order_id"] for status in statuses if status["kind"] == "Processed"}
 
-        wait_for(lambda: f"two orders are processed: {self.stderr.read_text()}",
-                 lambda: processed() == {"536366", "536367"}, 180)
+        wait_for(lambda: f"three orders are processed: {self.stderr.read_text()}",
+                 lambda: processed() == {"536366", "536367", "536368"}, 180)
 
 
 if __name__ == "__main__":
