@@ -2,7 +2,9 @@
 /* `reeve orders`: the table of its verbs. */
 #include "cli/console/orders.h"
 #include "cli/console/operator_command.h"
+#include "engine/limits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void orders_path(struct console_path *path, const char *order_id, const char *after)
@@ -14,6 +16,34 @@ void orders_path(struct console_path *path, const char *order_id, const char *af
     else
         console_path_add_segment(path, order_id);
     console_path_add(path, after);
+}
+
+/* "Waves~0/GoOn" */
+static bool is_path(const char *step)
+{
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-~/";
+    const char *slash = strrchr(step, '/');
+    return slash != NULL && slash > step && slash[1] != '\0' &&
+           step[strspn(step, characters)] == '\0' && strlen(step) <= ORDER_ID_BYTES_MAX;
+}
+
+bool orders_check_step(struct cli *cli, const char *order_id, const char *step, int *ret_code)
+{
+    char place[ORDER_ID_BYTES_MAX + 1];
+    if (!is_path(step))
+        return true;
+    snprintf(place, sizeof(place), "%s", step);
+    char *name = strrchr(place, '/');
+    *name++ = '\0';
+    for (char *slash = place; (slash = strchr(slash, '/')) != NULL;)
+        *slash = '~';
+    order_id = order_id != NULL ? order_id : "ORDER";
+    *ret_code = cli_usage(cli,
+                          "%s is in a sub-order of %.128s: write %.128s~%s %s (reeve orders tree "
+                          "%.128s lists its sub-orders)",
+                          step, order_id, order_id, place, name, order_id);
+    return false;
 }
 
 static const struct cli_flag list_flags[] = {

@@ -8,6 +8,11 @@
 /* /api/orders/{id} and what follows. */
 void orders_path(struct console_path *path, const char *order_id, const char *after);
 
+/* Whether it is the name of a step. A path, in which the tests of workflows name a step of a
+ * sub-order, is not: then what to write instead was reported, and *ret_code is the exit code.
+ * `order_id`: NULL where there is not one. */
+bool orders_check_step(struct cli *cli, const char *order_id, const char *step, int *ret_code);
+
 /* The title of the lines that orders_print_events() prints. */
 void orders_print_events_title(struct cli *cli, bool with_order);
 /* One line for each event of a Decision. */

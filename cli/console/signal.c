@@ -103,7 +103,8 @@ static int run(struct cli *cli)
 {
     struct error error;
     int code = check_flags(cli);
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK ||
+        !orders_check_step(cli, cli->arguments[0], cli->arguments[1], &code))
         return code;
     json_t *body = json_object();
     if (put_texts(cli, body, &error) != ERROR_OK ||

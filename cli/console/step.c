@@ -4,8 +4,11 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "cli/console/operator_command.h"
+#include "cli/console/orders.h"
 #include "engine/workflow.h"
 #include "schemas/json/json_codec.h"
+
+#include <string.h>
 
 static enum error_class put_text(json_t *body, const char *field, const char *text,
                                  struct error *ret_error)
@@ -65,8 +68,16 @@ static enum error_class add_failed(struct cli *cli, char **last, json_t *body,
     return put_text(body, "error_name", last[1], ret_error);
 }
 
-static bool check_error_name(struct cli *cli, char **last, int *ret_code)
+static bool check_step(struct cli *cli, char **last, int *ret_code)
 {
+    bool one = last - cli->arguments == 1 && strcmp(cli->arguments[0], "-") != 0;
+    return orders_check_step(cli, one ? cli->arguments[0] : NULL, last[0], ret_code);
+}
+
+static bool check_failed(struct cli *cli, char **last, int *ret_code)
+{
+    if (!check_step(cli, last, ret_code))
+        return false;
     if (error_name_valid(text_of(last[1])))
         return true;
     *ret_code = cli_usage(cli, "ERROR must be " ERROR_NAME_EXPECTED);
@@ -112,6 +123,7 @@ static const struct cli_verb verbs[] = {
         .run = operator_command_run,
         .of = &(const struct operator_verb){.action = "complete",
                                             .last_count = 1,
+                                            .check = check_step,
                                             .add_fields = add_completed},
     },
     {
@@ -123,9 +135,9 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve step skip 536365 SendReceipt --reason 'the customer has it'",
         .flags = skip_flags,
         .run = operator_command_run,
-        .of = &(const struct operator_verb){.action = "skip",
-                                            .last_count = 1,
-                                            .add_fields = add_skipped},
+        .of =
+            &(const struct operator_verb){
+                .action = "skip", .last_count = 1, .check = check_step, .add_fields = add_skipped},
     },
     {
         .name = "fail",
@@ -137,10 +149,9 @@ static const struct cli_verb verbs[] = {
             "reeve step fail 536365 Update Stuck --item 3 --reason 'it never answers'",
         .flags = fail_flags,
         .run = operator_command_run,
-        .of = &(const struct operator_verb){.action = "fail",
-                                            .last_count = 2,
-                                            .check = check_error_name,
-                                            .add_fields = add_failed},
+        .of =
+            &(const struct operator_verb){
+                .action = "fail", .last_count = 2, .check = check_failed, .add_fields = add_failed},
     },
 };
 

@@ -158,6 +158,8 @@ void dev_announce(struct dev *dev)
             console_url(dev));
     if (dev->trial != NULL)
         fprintf(out, "Trying it with %s\n", dev->trial);
+    if (dev->signals != NULL && *dev->signals != '\0')
+        fprintf(out, "When it waits for a signal, in the other terminal:\n%s", dev->signals);
     fflush(out);
     dev->announced = true;
 }

@@ -185,6 +185,7 @@ static int run(struct cli *cli)
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
     free(dev->example);
     free(dev->trial);
+    free(dev->signals);
     free(dev);
     return code;
 }

@@ -65,6 +65,7 @@ struct dev {
     bool agents_full; /* which was reported */
     char *example;    /* JSON of an order that the first workflow takes; NULL: there is none */
     char *trial;      /* likewise, with an id of its own; NULL: --try was not given */
+    char *signals;    /* a line for each Await of the trial: what sends its signal; or NULL */
     const char *apps[APPS_MAX];
     size_t app_count;
     struct dev_workflows *workflows;

@@ -2,6 +2,7 @@
 /* The command line of `reeve dev`: agents, applications, workflows. */
 #include "base/heap_arena.h"
 #include "cli/dev/dev_internal.h"
+#include "cli/output.h"
 #include "cli/workflow/deployment.h"
 #include "cli/workflow/verbs.h"
 #include "workflow/shape_example.h"
@@ -48,6 +49,48 @@ void dev_take_example(struct dev *dev, const struct workflow *workflow)
     dev->example = example_order(workflow, "1");
 }
 
+static void print_signal(FILE *out, const struct workflow_step *step, const char *order_id)
+{
+    char choice[TEXT_ITEM_BYTES_MAX + 1];
+    bool chooses = step->await.options.count > 0;
+    snprintf(choice, sizeof(choice), "%.*s",
+             TEXT_ARG(chooses ? step->await.options.items[0] : (struct text){0}));
+    fprintf(out, "  reeve signal %s %.*s ", order_id, TEXT_ARG(step->name));
+    fputs(chooses ? "--choose " : "--payload ", out);
+    output_quoted(out, chooses ? choice : "{}");
+    if (!text_empty(step->await.from))
+        fprintf(out, "  # by a member of %.*s", TEXT_ARG(step->await.from));
+    fputc('\n', out);
+}
+
+/* A command that sends a signal to each step of the order, and of its sub-orders, that awaits one:
+ * in ForEach, to the first item's. */
+static void print_signals(FILE *out, const struct workflow *workflow, const char *order_id)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        const struct workflow_step *step = &workflow->steps[i];
+        if (step->kind == STEP_KIND_SUBORDERS) {
+            char below[ORDER_ID_BYTES_MAX + 1];
+            snprintf(below, sizeof(below), "%s~%.*s%s", order_id, TEXT_ARG(step->name),
+                     step->suborders.for_each ? "~0" : "");
+            print_signals(out, step->suborders.body, below);
+        } else if (step->kind == STEP_KIND_AWAIT) {
+            print_signal(out, step, order_id);
+        }
+    }
+}
+
+static char *signals_of(const struct workflow *workflow, const char *order_id)
+{
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&lines, &size);
+    assert(out != NULL);
+    print_signals(out, workflow, order_id);
+    fclose(out);
+    return lines;
+}
+
 /* On a state that is kept, an order of the same id was submitted before. */
 static void take_examples(struct dev *dev, const struct workflow *workflow)
 {
@@ -58,6 +101,7 @@ static void take_examples(struct dev *dev, const struct workflow *workflow)
     snprintf(order_id, sizeof(order_id), "try-%lld",
              (long long)(clock_wall_ms(clock_real()) / 1000));
     dev->trial = example_order(workflow, order_id);
+    dev->signals = signals_of(workflow, order_id);
 }
 
 /* The agents that the workflows name; mistakes in the files are reported before anything starts. */

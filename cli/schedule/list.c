@@ -43,8 +43,12 @@ static json_t *ticks_of(const json_t *list)
     return json_string(text);
 }
 
-static json_t *orders_of(const json_t *list)
+/* A change, a pause and a resumption begin the list again: the ticks before belong to what the
+ * schedule was. */
+static json_t *last_of(const json_t *row)
 {
+    const json_t *list = json_object_get(row, "last");
+    json_t *since = output_time(json_object_get(row, "since"));
     char text[1024] = "";
     size_t used = 0, i;
     const json_t *tick;
@@ -53,7 +57,11 @@ static json_t *orders_of(const json_t *list)
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i > 0 ? ", " : "",
                                      json_string_value(json_object_get(tick, "order_id")));
     }
-    return json_string(text);
+    json_t *last = json_array_size(list) > 0
+                       ? json_string(text)
+                       : json_sprintf("none since %s", json_string_value(since));
+    json_decref(since);
+    return last;
 }
 
 static const struct output_column columns[] = {
@@ -78,7 +86,7 @@ static const struct output_column fields[] = {
     {"problem", "problem", output_value, false},
     {"paused", "paused", pause_of, false},
     {"next", "next", ticks_of, false},
-    {"last", "last", orders_of, false},
+    {"last", "", last_of, false},
     {"deployed", "deployed_at", output_time, false},
     {"by", "deployed_by", output_value, false},
     {0},

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -18,6 +19,17 @@ Version: 1
 InputShape: {"it's": string, amount: number, items: [{sku: string}], gift: boolean?}
 Steps:
   - {Name: A, Set: "${input.amount}"}
+"""
+
+ASKS = """
+Name: asks
+Version: 1
+TimeoutSeconds: 600
+Steps:
+  - {Name: Approve, Await: {Options: ["it's fine", "no"]}}
+  - {Name: Parts, ForEach: {Items: [a]}, Steps: [
+      {Name: Packed, Await: {}, TimeoutSeconds: 60}]}
+  - {Name: Paid, Await: {From: bank}}
 """
 
 
@@ -56,6 +68,27 @@ class DevTest(unittest.TestCase):
                 order_id = re.search(r"try-\d+", trial.text())[0]
                 wait_for("the order is in the list", lambda: [order_id] == [
                     row["order_id"] for row in trial.rows_of("orders", "list")])
+            finally:
+                trial.stop()
+
+    def test_says_how_to_answer_what_the_trial_asks(self):
+        with tempfile.TemporaryDirectory() as name:
+            workflow = pathlib.Path(name) / "asks.yaml"
+            workflow.write_text(ASKS)
+            trial = Trial(name, workflow, "--try")
+            try:
+                text = trial.wait_until_ready().wait_for(" Waiting").text()
+                order_id = re.search(r"try-\d+", text)[0]
+                commands = re.findall(r"^  reeve (signal .*)$", text, re.M)
+                self.assertEqual(commands, [
+                    f"signal {order_id} Approve --choose 'it'\\''s fine'",
+                    f"signal {order_id}~Parts~0 Packed --payload '{{}}'",
+                    f"signal {order_id} Paid --payload '{{}}'  # by a member of bank"])
+                for command in commands[:2]:
+                    wait_for(f"its step waits: {command}", lambda command=command: trial.client(
+                        *shlex.split(command), check=False).returncode == 0, 30)
+                wait_for(trial.text, lambda: re.search(
+                    r"(?m)^try-\d+ .* Paid .* Waiting", trial.text()), 30)
             finally:
                 trial.stop()
 

@@ -147,6 +147,20 @@ Test(cli_schedule, keeps_a_pause_through_a_deployment)
     cr_assert_eq(records(), 4);
 }
 
+/* Of the record that is the newest: that of a tick before is not known. */
+Test(cli_schedule, says_since_when_there_was_no_tick)
+{
+    deploy(HOURLY);
+    RUN("get", schedule_get_run, "hourly");
+    expect_out("last          none since 2");
+    run_pause("pause");
+    RUN("get", schedule_get_run, "hourly");
+    expect_out("last          none since 2");
+    run_pause("resume");
+    RUN("get", schedule_get_run, "hourly");
+    expect_out("last          none since 2");
+}
+
 Test(cli_schedule, deletes_a_schedule_whether_it_can_be_read_or_not)
 {
     deploy(HOURLY);

@@ -64,6 +64,16 @@ Test(cli_signal, encodes_the_order_and_the_step)
     cli_kit_expect_text(cli_kit_request(0), "POST /api/orders/a%20b%3F/signals/%3Cb%3E%2F.. ");
 }
 
+/* As tests of workflows name it; the console knows it by the sub-order. */
+Test(cli_signal, says_how_to_name_a_step_of_a_sub_order)
+{
+    CLI_KIT_REFUSED(&cli_signal, "Waves~0/GoOn is in a sub-order of o: write o~Waves~0 GoOn",
+                    "signal", "o", "Waves~0/GoOn", "--choose", "go", BY);
+    CLI_KIT_REFUSED(&cli_signal, "write o~Waves~0~Update~1 Flash (reeve orders tree o lists",
+                    "signal", "o", "Waves~0/Update~1/Flash", "--choose", "go", BY);
+    cr_assert_eq(cli_kit_request_count(), 0);
+}
+
 /* A token says who it is. */
 Test(cli_signal, names_the_user_where_there_is_no_token)
 {

@@ -21,6 +21,17 @@ Test(cli_step, refuses_error_names_that_no_agent_could_report)
     cr_assert_eq(cli_kit_request_count(), 0);
 }
 
+Test(cli_step, says_how_to_name_a_step_of_a_sub_order)
+{
+    CLI_KIT_REFUSED(&cli_step, "write o~Ship~0 HandOver", "step", "complete", "o",
+                    "Ship~0/HandOver", WHY);
+    CLI_KIT_REFUSED(&cli_step, "write ORDER~Ship~0 HandOver", "step", "skip", "Ship~0/HandOver",
+                    WHY);
+    CLI_KIT_REFUSED(&cli_step, "write o~Ship~0 HandOver", "step", "fail", "o", "Ship~0/HandOver",
+                    "Lost", WHY);
+    cr_assert_eq(cli_kit_request_count(), 0);
+}
+
 Test(cli_step, sends_the_error_to_the_console)
 {
     cli_kit_answer(200, "{\"order_id\": \"o\", \"state\": \"Error\", \"version\": 3, "
