@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AmendOrder: an operator corrects the input of an order in Error. What a step with an effect has
- * read must stay as it is: its attempts keep their key only because they ask for the same, and its
- * undo makes its own input again from the same data. */
+ * read must stay as it is, and so must what a Set made of it for that step: its attempts keep their
+ * key only because they ask for the same, and its undo makes its own input again from the same
+ * data. */
 #include "engine/decide.h"
 
 #include "engine/expression/reads.h"
+#include "engine/message.h"
 #include "engine/shape.h"
 
 #include <assert.h>
@@ -79,51 +81,7 @@ static bool may_have(struct decide_ctx *ctx, struct text input)
     return true;
 }
 
-/* ---- steps with an effect ---- */
-
-/* Both directions: without an Input of its own, an undo has that of the step. */
-static bool reads_change(const struct workflow_step *plan, struct input_change *change)
-{
-    bool carries =
-        plan->agent_count > 0 || (plan->kind == STEP_KIND_SUBORDERS && !plan->suborders.for_each);
-    bool whole = carries && plan->input == NULL; /* its requests, or sub-orders, carry all */
-    return (whole && input_differs(change)) || expression_reads_change(plan->when, change) ||
-           expression_reads_change(plan->until, change) ||
-           expression_reads_change(plan->wait.seconds, change) ||
-           expression_reads_change(plan->wait.timestamp, change) ||
-           template_reads_change(plan->await.question, change) ||
-           expression_reads_change(plan->suborders.items, change) ||
-           template_reads_change(plan->suborders.list, change) ||
-           template_reads_change(plan->input, change) ||
-           template_reads_change(plan->output, change) ||
-           template_reads_change(plan->set, change) ||
-           template_reads_change(plan->fail.message, change) ||
-           template_reads_change(plan->compensate.input, change);
-}
-
-/* False after it rejected. */
-static bool effects_keep_their_data(struct decide_ctx *ctx, struct input_change *change)
-{
-    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
-        const struct step *step = &ctx->order->steps[i];
-        char path[JSON_PATH_SIZE];
-        bool idle = step->effect == EFFECT_NONE && step->suborders == NULL; /* it keeps no list */
-        if (idle || !reads_change(decide_plan_of(ctx, i), change))
-            continue;
-        json_path_format(&change->path, "input", path);
-        decide_reject(ctx, CODE_INPUT_WAS_READ,
-                      "step %.*s %s, and it reads %s, which would change: only what no such step "
-                      "reads can be amended",
-                      TEXT_ARG(step->name),
-                      step->effect == EFFECT_APPLIED ? "has had its effect"
-                                                     : "may have had an effect",
-                      change->path.depth == 0 ? "the whole input" : path);
-        return false;
-    }
-    return true;
-}
-
-/* ---- steps that begin again ---- */
+/* ---- steps that expressions finished ---- */
 
 static bool is_finished(const struct step *step)
 {
@@ -168,6 +126,93 @@ static bool evaluated_change(const struct step *step, const struct workflow_step
             expression_reads_change(plan->wait.seconds, change) ||
             expression_reads_change(plan->wait.timestamp, change) || signal_change(plan, change));
 }
+
+static bool may_be_caught(const struct workflow_step *plan)
+{
+    for (uint32_t i = 0; i < plan->catcher_count; i++) {
+        if (plan->catchers[i].next == OUTCOME_CONTINUE)
+            return true;
+    }
+    return false;
+}
+
+/* What an agent or an operator made is a fact. Whether a step has an output depends on its When,
+ * and, where its failure is caught, on all that it was evaluated from. */
+static bool step_differs(const void *of, const struct step_read *read, struct input_change *change)
+{
+    const struct decide_ctx *ctx = of;
+    uint32_t index = read->name->index;
+    assert(index < ctx->order->step_count);
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    if (!was_evaluated(step, plan))
+        return false;
+    if (plan->kind == STEP_KIND_AWAIT || may_be_caught(plan))
+        return evaluated_change(step, plan, change);
+    return expression_reads_change(plan->when, change) ||
+           (step->state != STEP_SKIPPED && template_part_reads_change(plan->set, read, change));
+}
+
+/* ---- steps with an effect ---- */
+
+/* Both directions: without an Input of its own, an undo has that of the step. */
+static bool reads_change(const struct workflow_step *plan, struct input_change *change)
+{
+    bool carries =
+        plan->agent_count > 0 || (plan->kind == STEP_KIND_SUBORDERS && !plan->suborders.for_each);
+    bool whole = carries && plan->input == NULL; /* its requests, or sub-orders, carry all */
+    return (whole && input_differs(change)) || expression_reads_change(plan->when, change) ||
+           expression_reads_change(plan->until, change) ||
+           expression_reads_change(plan->wait.seconds, change) ||
+           expression_reads_change(plan->wait.timestamp, change) ||
+           template_reads_change(plan->await.question, change) ||
+           expression_reads_change(plan->suborders.items, change) ||
+           template_reads_change(plan->suborders.list, change) ||
+           template_reads_change(plan->input, change) ||
+           template_reads_change(plan->output, change) ||
+           template_reads_change(plan->set, change) ||
+           template_reads_change(plan->fail.message, change) ||
+           template_reads_change(plan->compensate.input, change);
+}
+
+/* "input.to.street", or "output.Place, made of input.to.street,". In the arena. */
+static struct text what_is_read(struct decide_ctx *ctx, const struct input_change *change)
+{
+    char path[JSON_PATH_SIZE], made[JSON_PATH_SIZE];
+    const struct expression_node *name = change->read.name;
+    json_path_format(&change->path, "input", path);
+    const char *input = change->path.depth == 0 ? "the whole input" : path;
+    if (name == NULL)
+        return message_format(ctx->arena, "%s,", input);
+    struct json_path step = {.depth = 1, .levels = {{.name = name->text}}};
+    json_path_format(&step, name->code == NAME_OUTPUT ? "output" : "error", made);
+    return message_format(ctx->arena, "%s, made of %s,", made, input);
+}
+
+/* False after it rejected. */
+static bool effects_keep_their_data(struct decide_ctx *ctx, struct input_change *change)
+{
+    change->step_differs = step_differs;
+    change->of = ctx;
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        const struct step *step = &ctx->order->steps[i];
+        bool idle = step->effect == EFFECT_NONE && step->suborders == NULL; /* it keeps no list */
+        if (idle || !reads_change(decide_plan_of(ctx, i), change))
+            continue;
+        decide_reject(ctx, CODE_INPUT_WAS_READ,
+                      "step %.*s %s, and it reads %.*s which would change: only what no such step "
+                      "reads can be amended",
+                      TEXT_ARG(step->name),
+                      step->effect == EFFECT_APPLIED ? "has had its effect"
+                                                     : "may have had an effect",
+                      TEXT_ARG(what_is_read(ctx, change)));
+        return false;
+    }
+    change->step_differs = NULL; /* what is evaluated again comes after what it reads */
+    return true;
+}
+
+/* ---- steps that begin again ---- */
 
 /* The steps before one that stays as it is: what that one has done, or was done to it, rests on how
  * they were finished, and none that is Pending stands before one that is finished. */

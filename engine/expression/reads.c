@@ -74,12 +74,42 @@ static bool has_node(const struct nodes *nodes, uint16_t index)
     return (nodes->bits[index / 64] >> index % 64 & 1) != 0;
 }
 
+/* Of one node; what a path begins with is looked at as a part of it. */
+static bool node_reads_change(const struct expression *expression, uint16_t index, bool asked,
+                              struct input_change *change)
+{
+    const struct expression_node *node = &expression->nodes[index];
+    bool path = node->kind == EXPR_PATH;
+    const struct expression_node *name = path ? &expression->nodes[node->first] : node;
+    uint16_t accessor = path ? name->next : 0;
+    if (name->kind == EXPR_NAME && name->code == NAME_INPUT)
+        return path_differs(expression, accessor, asked, change);
+    bool step =
+        name->kind == EXPR_HAS_STEP ||
+        (name->kind == EXPR_NAME && (name->code == NAME_OUTPUT || name->code == NAME_ERROR));
+    struct step_read read = {expression, name, accessor, asked || name->kind == EXPR_HAS_STEP};
+    if (!step || change->step_differs == NULL || !change->step_differs(change->of, &read, change))
+        return false;
+    change->read = read;
+    return true;
+}
+
+/* What follows the outputs that are read may come here once for each way to them. */
+static bool spend(struct input_change *change, uint64_t bytes)
+{
+    change->walk.spent = change->walk.spent || change->walk.left < bytes;
+    change->walk.left -= change->walk.spent ? change->walk.left : bytes;
+    return !change->walk.spent;
+}
+
 bool expression_reads_change(const struct expression *expression, struct input_change *change)
 {
     struct nodes begins = {{0}}; /* names that a path begins with */
     struct nodes asked = {{0}};  /* paths within has() */
     uint16_t count = expression != NULL ? expression->node_count : 0;
     assert(count <= EXPRESSION_NODES_MAX);
+    if (!spend(change, count * sizeof(struct expression_node)))
+        return true;
     for (uint16_t i = 0; i < count; i++) {
         const struct expression_node *node = &expression->nodes[i];
         if (node->kind == EXPR_HAS)
@@ -88,13 +118,7 @@ bool expression_reads_change(const struct expression *expression, struct input_c
             add_node(&begins, node->first);
     }
     for (uint16_t i = 0; i < count; i++) {
-        const struct expression_node *node = &expression->nodes[i];
-        const struct expression_node *root =
-            node->kind == EXPR_PATH ? &expression->nodes[node->first] : node;
-        if (root->kind != EXPR_NAME || root->code != NAME_INPUT || has_node(&begins, i))
-            continue;
-        if (path_differs(expression, node->kind == EXPR_PATH ? root->next : 0, has_node(&asked, i),
-                         change))
+        if (!has_node(&begins, i) && node_reads_change(expression, i, has_node(&asked, i), change))
             return true;
     }
     return false;
@@ -113,4 +137,24 @@ bool template_reads_change(const struct expression_template *template, struct in
          child = child->next)
         reads = template_reads_change(child, change);
     return reads;
+}
+
+/* The part of a map that a path of members leads to is made by the template's part of this name;
+ * what is not there is not there either way. */
+bool template_part_reads_change(const struct expression_template *template,
+                                const struct step_read *read, struct input_change *change)
+{
+    uint16_t accessor = read->accessor;
+    while (template != NULL && template->kind == TEMPLATE_MAP && accessor != 0) {
+        const struct expression_node *node = &read->expression->nodes[accessor];
+        const struct expression_template *child = template->first;
+        if (node->kind != EXPR_MEMBER)
+            break;
+        while (child != NULL && !text_equal(child->name, node->text))
+            child = child->next;
+        template = child;
+        accessor = node->next;
+    }
+    bool there = read->asked && accessor == 0; /* whatever its value is */
+    return !there && template_reads_change(template, change);
 }

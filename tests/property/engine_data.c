@@ -255,11 +255,13 @@ struct text data_member(struct text json, struct text name)
 
 /* ---- changing ---- */
 
-struct text data_amended(struct dice *dice, struct arena *arena, struct text input)
+struct text data_amended(struct dice *dice, struct arena *arena, struct text input, char member)
 {
     static const char *const names[] = {"b", "big", "l", "m", "n", "t"}; /* sorted */
     bool number = dice_percent(dice, 30);                                /* what is read most */
     uint32_t chosen = number ? 4 : dice_roll(dice, sizeof(names) / sizeof(names[0]));
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        chosen = member != '\0' && names[i][0] == member && names[i][1] == '\0' ? i : chosen;
     struct text other = any(dice, arena);
     char *made = arena_bytes(arena, input.size + other.size + 64);
     uint32_t size = 0;

@@ -15,8 +15,8 @@
 struct text data_answer(struct dice *dice, struct arena *arena);
 /* An order's input: mostly a map; `big`: it may have a text that is too long for most places. */
 struct text data_input(struct dice *dice, struct arena *arena, bool big);
-/* The input with one of its members changed, added or gone. In the arena. */
-struct text data_amended(struct dice *dice, struct arena *arena, struct text input);
+/* The input with one of its members changed, added or gone: `member`, or any. In the arena. */
+struct text data_amended(struct dice *dice, struct arena *arena, struct text input, char member);
 /* One of the texts that data has, without quotes. */
 enum { DATA_WORDS = 3 };
 struct text data_word(struct dice *dice);

@@ -21,7 +21,8 @@ struct drawing {
     struct mapped_workflow *mapped;
     struct workflow_step *steps; /* its steps */
     struct expression_known_step known[WORKFLOW_STEPS_MAX];
-    bool strict; /* whatever does not compile is a mistake of these tests */
+    bool through; /* Sets read the input, and what is asked of agents reads these */
+    bool strict;  /* whatever does not compile is a mistake of these tests */
 };
 
 /* ---- places ---- */
@@ -65,7 +66,10 @@ static struct expression_names names_at(struct drawing *drawing, uint32_t index,
 
 static struct term_place place_at(struct drawing *drawing, uint32_t index, bool result)
 {
-    struct term_place place = {.dice = drawing->dice, .arena = drawing->arena, .result = result};
+    struct term_place place = {.dice = drawing->dice,
+                               .arena = drawing->arena,
+                               .through = drawing->through,
+                               .result = result};
     uint64_t before = steps_before(&drawing->mapped->workflow, index);
     for (uint32_t i = 0; i < drawing->mapped->workflow.step_count; i++) {
         const struct workflow_step *step = &drawing->steps[i];
@@ -275,7 +279,7 @@ static void draw_task(struct drawing *drawing, uint32_t index)
 {
     struct mappings *trees = &drawing->mapped->steps[index];
     draw_until(drawing, index);
-    trees->input = draw(drawing, index, 45, false);
+    trees->input = draw(drawing, index, drawing->through ? 100 : 45, false);
     trees->output = draw(drawing, index, 25, true);
     if (drawing->steps[index].has_compensate)
         trees->undo_input = draw(drawing, index, 30, true);
@@ -320,10 +324,10 @@ static void draw_kind(struct drawing *drawing, uint32_t index)
     if (drawing->steps[index].pivot || roll >= 44)
         return;
     take_agents(drawing, index,
-                roll < 13   ? STEP_KIND_SET
-                : roll < 20 ? STEP_KIND_FAIL
-                : roll < 34 ? STEP_KIND_WAIT
-                            : STEP_KIND_AWAIT);
+                roll < 13 || drawing->through ? STEP_KIND_SET
+                : roll < 20                   ? STEP_KIND_FAIL
+                : roll < 34                   ? STEP_KIND_WAIT
+                                              : STEP_KIND_AWAIT);
 }
 
 /* Most steps take all the time that they have, and what follows goes on. */
@@ -379,6 +383,7 @@ const struct workflow *mappings_draw(struct dice *dice, struct arena *arena,
     if (!greedy && dice_percent(dice, 40))
         return compile_all(&drawing);
     drawing.strict = true;
+    drawing.through = dice_percent(dice, 25);
     for (uint32_t i = 0; i < count; i++)
         draw_kind(&drawing, i);
     for (uint32_t i = 0; i < count; i++)

@@ -71,6 +71,7 @@ static const char *const rare_names[] = {
     [RARE_AMENDED_WAITING] = "amended while a step waits",
     [RARE_AMENDED_DECIDED] = "amended, and what has decided is evaluated again",
     [RARE_AMENDMENT_REFUSED] = "refused to be amended: an effect read it",
+    [RARE_AMENDMENT_REFUSED_OUTPUT] = "refused to be amended: an effect read what was made of it",
     [RARE_KIND_DIFFERS] = "refused to be moved: a step of another kind",
     [RARE_INPUT_DIFFERS] = "refused to be moved: another Input",
     [RARE_WHEN_FALSE] = "skipped by its When",

@@ -140,6 +140,7 @@ enum rare {
     RARE_AMENDED_WAITING,
     RARE_AMENDED_DECIDED,
     RARE_AMENDMENT_REFUSED,
+    RARE_AMENDMENT_REFUSED_OUTPUT,
     RARE_KIND_DIFFERS,
     RARE_INPUT_DIFFERS,
     RARE_WHEN_FALSE,
@@ -309,6 +310,8 @@ void rules_migrated(struct rules *rules, const struct order_migrated *event);
 /* engine_rules_amend.c */
 void rules_amended(struct rules *rules, const struct order_amended *event);
 const char *rules_amend_verdict(struct rules *rules, const struct amend_order *asked);
+/* The step was finished by what its expressions made of the data, or it waits because of that. */
+bool rules_finished_by_data(const struct rules *rules, uint32_t index);
 /* engine_rules_step.c */
 void rules_step_event(struct rules *rules, const struct event *event);
 /* Whether the step may now start after waiting, or enter the queue. */

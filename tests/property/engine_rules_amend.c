@@ -8,6 +8,7 @@
 struct amendment {
     struct text before;
     struct text after;
+    const struct rules *outputs; /* whose steps' outputs are read as well; NULL: none */
 };
 
 static bool is_map(struct text json)
@@ -33,6 +34,8 @@ static bool path_differs(const struct term *path, bool asked, struct amendment a
     return !text_equal(amendment.before, amendment.after);
 }
 
+static bool output_differs(const struct term *read, bool asked, struct amendment amendment);
+
 static bool term_differs(const struct term *term, bool asked, struct amendment amendment)
 {
     bool differs = false;
@@ -40,10 +43,102 @@ static bool term_differs(const struct term *term, bool asked, struct amendment a
         return false;
     if (term->kind == TERM_INPUT)
         return path_differs(term, asked, amendment);
+    if (amendment.outputs != NULL && !text_empty(term->step))
+        return output_differs(term, asked, amendment);
     for (uint32_t i = 0; i < TERM_CHILDREN_MAX && !differs; i++)
         differs = term_differs(term->of[i], term->kind == TERM_HAS_MEMBER, amendment);
     return differs;
 }
+
+/* ---- what a step left without an attempt ---- */
+
+static bool has_early(const struct rules *rules, uint32_t index)
+{
+    return !text_empty(rules->steps[index].signals.early);
+}
+
+/* For a moment or a signal. */
+static bool waits(const struct way *way)
+{
+    return way->state == WAY_TIMED || way->state == WAY_AWAITING;
+}
+
+/* By its When, as a kind without attempts, or as its expressions failed; or it waits, or has been
+ * answered early. */
+bool rules_finished_by_data(const struct rules *rules, uint32_t index)
+{
+    const struct rules_step *step = &rules->steps[index];
+    const struct way *way = &step->ways[DIRECTION_DO];
+    bool begun = way->state == WAY_DONE || waits(way) || has_early(rules, index);
+    bool by_hand = step->by_hand && !has_early(rules, index); /* that is of another time */
+    if (!begun || way->attempt > 0 || way->effect != EFFECT_NONE || by_hand)
+        return false;
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    if (step->skipped && !step->caught)
+        return trees->when != NULL; /* perhaps not that of this version */
+    return step->caught || rules->workflow->steps[index].kind != STEP_KIND_TASK;
+}
+
+static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
+                                  struct amendment amendment)
+{
+    const struct rules_step *step = &rules->steps[index];
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    bool asked_only = step->skipped && !step->caught;
+    bool signalled = rules->workflow->steps[index].kind == STEP_KIND_AWAIT &&
+                     (term_differs(trees->question, false, amendment) ||
+                      term_differs(trees->until, false, amendment) ||
+                      term_differs(trees->output, false, amendment));
+    return term_differs(trees->when, false, amendment) ||
+           (!asked_only && (signalled || term_differs(trees->set, false, amendment) ||
+                            term_differs(trees->message, false, amendment) ||
+                            term_differs(trees->input, false, amendment) ||
+                            term_differs(trees->seconds, false, amendment)));
+}
+
+static bool goes_on_if_it_fails(const struct workflow_step *plan)
+{
+    bool does = false;
+    for (uint32_t i = 0; i < plan->catcher_count; i++)
+        does = does || plan->catchers[i].next == OUTCOME_CONTINUE;
+    return does;
+}
+
+/* Of a Set's map, the member that is read is made by one of its children. */
+static bool set_differs(const struct term *set, const struct term *read, bool asked,
+                        struct amendment amendment)
+{
+    bool member = read->kind == TERM_OUTPUT && read->members[0] != '\0';
+    if (read->kind == TERM_HAS_OUTPUT)
+        return false;
+    if (!member || set->kind != TERM_MAP)
+        return term_differs(set, false, amendment);
+    if (asked && read->members[1] == '\0')
+        return false;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (read->members[0] == (char)('a' + i))
+            return term_differs(set->of[i], false, amendment);
+    }
+    return false;
+}
+
+static bool output_differs(const struct term *read, bool asked, struct amendment amendment)
+{
+    const struct rules *rules = amendment.outputs;
+    int found = rules_index(rules, read->step);
+    uint32_t index = (uint32_t)found;
+    if (found < 0 || !rules_finished_by_data(rules, index)) /* another version may have had it */
+        return false;
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
+    if (plan->kind == STEP_KIND_AWAIT || goes_on_if_it_fails(plan))
+        return reads_what_decided_it(rules, index, amendment);
+    bool made = plan->kind == STEP_KIND_SET && !rules->steps[index].skipped;
+    return term_differs(trees->when, false, amendment) ||
+           (made && set_differs(trees->set, read, asked, amendment));
+}
+
+/* ---- whether it may change ---- */
 
 static bool reads(const struct rules *rules, uint32_t index, struct amendment amendment)
 {
@@ -69,7 +164,7 @@ static struct text asked_input(const struct amend_order *asked)
 
 const char *rules_amend_verdict(struct rules *rules, const struct amend_order *asked)
 {
-    struct amendment amendment = {rules->input, asked_input(asked)};
+    struct amendment amendment = {rules->input, asked_input(asked), rules};
     if (rules->phase == PHASE_NONE)
         return "UnknownOrder";
     if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
@@ -86,6 +181,8 @@ const char *rules_amend_verdict(struct rules *rules, const struct amend_order *a
         if (rules->steps[i].ways[DIRECTION_DO].effect == EFFECT_NONE || !reads(rules, i, amendment))
             continue;
         rules->rare[RARE_AMENDMENT_REFUSED]++;
+        amendment.outputs = NULL;
+        rules->rare[RARE_AMENDMENT_REFUSED_OUTPUT] += !reads(rules, i, amendment);
         return "InputWasRead";
     }
     return NULL;
@@ -93,38 +190,11 @@ const char *rules_amend_verdict(struct rules *rules, const struct amend_order *a
 
 /* ---- which steps begin again ---- */
 
-static bool has_early(const struct rules *rules, uint32_t index)
-{
-    return !text_empty(rules->steps[index].signals.early);
-}
-
-/* For a moment or a signal. */
-static bool waits(const struct way *way)
-{
-    return way->state == WAY_TIMED || way->state == WAY_AWAITING;
-}
-
-/* By its When, as a kind without attempts, or as its expressions failed; or it waits, or has been
- * answered early. */
-static bool finished_by_data(const struct rules *rules, uint32_t index)
-{
-    const struct rules_step *step = &rules->steps[index];
-    const struct way *way = &step->ways[DIRECTION_DO];
-    bool begun = way->state == WAY_DONE || waits(way) || has_early(rules, index);
-    bool by_hand = step->by_hand && !has_early(rules, index); /* that is of another time */
-    if (!begun || way->attempt > 0 || way->effect != EFFECT_NONE || by_hand)
-        return false;
-    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
-    if (step->skipped && !step->caught)
-        return trees->when != NULL; /* perhaps not that of this version */
-    return step->caught || rules->workflow->steps[index].kind != STEP_KIND_TASK;
-}
-
 static bool stays(const struct rules *rules, uint32_t index)
 {
     const struct way *way = &rules->steps[index].ways[DIRECTION_DO];
     return way->effect != EFFECT_NONE ||
-           ((way->state == WAY_DONE || waits(way)) && !finished_by_data(rules, index));
+           ((way->state == WAY_DONE || waits(way)) && !rules_finished_by_data(rules, index));
 }
 
 /* The steps before this one, directly or not. */
@@ -148,23 +218,6 @@ static uint64_t before_those_that_stay(const struct rules *rules)
     return before;
 }
 
-static bool reads_what_decided_it(const struct rules *rules, uint32_t index,
-                                  struct amendment amendment)
-{
-    const struct rules_step *step = &rules->steps[index];
-    const struct mappings *trees = rules_mappings(rules, rules->workflow, index);
-    bool asked_only = step->skipped && !step->caught;
-    bool signalled = rules->workflow->steps[index].kind == STEP_KIND_AWAIT &&
-                     (term_differs(trees->question, false, amendment) ||
-                      term_differs(trees->until, false, amendment) ||
-                      term_differs(trees->output, false, amendment));
-    return term_differs(trees->when, false, amendment) ||
-           (!asked_only && (signalled || term_differs(trees->set, false, amendment) ||
-                            term_differs(trees->message, false, amendment) ||
-                            term_differs(trees->input, false, amendment) ||
-                            term_differs(trees->seconds, false, amendment)));
-}
-
 /* It reads what changes, or comes after one that does and is decided again. Of an early signal
  * nothing was made of the steps before. */
 static void decide_again(const struct rules *rules, struct amendment amendment,
@@ -174,7 +227,7 @@ static void decide_again(const struct rules *rules, struct amendment amendment,
     bool may[WORKFLOW_STEPS_MAX];
     bool reads_it[WORKFLOW_STEPS_MAX];
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
-        may[i] = (stay >> i & 1) == 0 && finished_by_data(rules, i);
+        may[i] = (stay >> i & 1) == 0 && rules_finished_by_data(rules, i);
         reads_it[i] = may[i] && reads_what_decided_it(rules, i, amendment);
     }
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
@@ -221,7 +274,7 @@ static void begin_again(struct rules *rules, uint32_t index, bool decided)
 
 void rules_amended(struct rules *rules, const struct order_amended *event)
 {
-    struct amendment amendment = {rules->input, event->input};
+    struct amendment amendment = {rules->input, event->input, NULL};
     bool decided[WORKFLOW_STEPS_MAX];
     uint32_t count = 0;
     RULE(rules, rules->cmd->kind == COMMAND_AMEND_ORDER, "amended without a request");

@@ -334,16 +334,73 @@ void rules_check_input(struct rules *rules, uint32_t index, const struct step_st
     way->input = input;
 }
 
-static bool gives_the_same(struct rules *rules, const struct term *tree, struct text result,
-                           struct text input)
+/* ---- another input ---- */
+
+/* What the steps would have left with it. */
+struct another {
+    const struct rules *rules;
+    struct term_step steps[WORKFLOW_STEPS_MAX];
+};
+
+static struct term_step another_step(const void *of, struct text name)
+{
+    const struct another *another = of;
+    int index = rules_index(another->rules, name);
+    return index < 0 ? (struct term_step){0} : another->steps[index];
+}
+
+static struct term_scope scope_of_another(const struct another *another, struct text input,
+                                          bool *spent, struct text result)
+{
+    struct term_scope scope = rules_scope(another->rules, spent, result);
+    scope.step = another_step;
+    scope.of = another;
+    scope.input = input;
+    scope.disabled = false;
+    return scope;
+}
+
+/* Of a Set without an attempt, and of whether a step was skipped; all else is as it was, and so is
+ * what would fail now, since the order would not be here. */
+static struct term_step left_by(const struct another *another, uint32_t index, struct text input)
+{
+    const struct rules *rules = another->rules;
+    const struct mappings *trees = mappings_at(rules, index);
+    struct term_step step = step_of(rules, rules->workflow->steps[index].name);
+    bool spent = false;
+    bool yes = true;
+    enum fault fault;
+    struct text json;
+    struct term_scope scope = scope_of_another(another, input, &spent, (struct text){0});
+    if (!rules_finished_by_data(rules, index) || step.has_error ||
+        (trees->when != NULL && !term_holds(&scope, trees->when, &yes, &fault)))
+        return step;
+    step.has_output = yes;
+    if (yes && trees->set != NULL && term_json(&scope, trees->set, SET_BYTES_MAX, &json, &fault))
+        step.output = rules_without_null(json);
+    return step;
+}
+
+/* A step reads those before it, which need not stand before it in the file. */
+static void make_another(const struct rules *rules, struct text input, struct another *ret_another)
+{
+    uint32_t count = rules->workflow->step_count;
+    *ret_another = (struct another){.rules = rules};
+    for (uint32_t i = 0; i < count; i++)
+        ret_another->steps[i] = step_of(rules, rules->workflow->steps[i].name);
+    for (uint32_t i = 0; i < count * count; i++)
+        ret_another->steps[i % count] = left_by(ret_another, i % count, input);
+}
+
+static bool gives_the_same(const struct another *another, const struct term *tree,
+                           struct text result, struct text input)
 {
     bool spent[2] = {false, false};
-    struct term_scope before = rules_scope(rules, &spent[0], result);
-    struct term_scope after = rules_scope(rules, &spent[1], result);
+    struct term_scope before = rules_scope(another->rules, &spent[0], result);
+    struct term_scope after = scope_of_another(another, input, &spent[1], result);
     struct text made[2] = {{0}, {0}};
     enum fault faults[2] = {FAULT_NONE, FAULT_NONE};
-    before.disabled = after.disabled = false;
-    after.input = input;
+    before.disabled = false;
     if (tree == NULL)
         return true;
     bool done = term_json(&before, tree, STEP_INPUT_BYTES_MAX, &made[0], &faults[0]);
@@ -355,11 +412,13 @@ bool rules_asks_the_same(struct rules *rules, uint32_t index, struct text input)
 {
     const struct mappings *trees = mappings_at(rules, index);
     struct text output = rules->steps[index].output;
+    struct another another;
     if (trees->input == NULL && rules->workflow->steps[index].kind == STEP_KIND_TASK)
         return text_equal(rules->input, input);
-    return gives_the_same(rules, trees->input, (struct text){0}, input) &&
-           gives_the_same(rules, trees->input, output, input) &&
-           gives_the_same(rules, trees->undo_input, output, input);
+    make_another(rules, input, &another);
+    return gives_the_same(&another, trees->input, (struct text){0}, input) &&
+           gives_the_same(&another, trees->input, output, input) &&
+           gives_the_same(&another, trees->undo_input, output, input);
 }
 
 /* An agent was to be asked, and there is nothing to ask it. */

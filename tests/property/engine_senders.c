@@ -144,15 +144,38 @@ static bool any_effect(void)
     return any;
 }
 
+/* Of the input; '\0': none. */
+static char member_read_by(const struct term *term)
+{
+    char member = term != NULL && term->kind == TERM_INPUT ? term->members[0] : '\0';
+    for (uint32_t i = 0; term != NULL && i < TERM_CHILDREN_MAX && member == '\0'; i++)
+        member = member_read_by(term->of[i]);
+    return member;
+}
+
+/* What steps with an effect may have read through it. */
+static char member_read_by_a_set(void)
+{
+    char member = '\0';
+    for (uint32_t i = 0; history.rules.mapped && i < history.order.step_count; i++) {
+        bool made = history.order.steps[i].state == STEP_PROCESSED;
+        if (made && member == '\0')
+            member = member_read_by(mapped_of(history.workflow)->steps[i].set);
+    }
+    return member;
+}
+
 /* Mostly of one member, where steps have had effects: what those have read must stay. */
 void senders_amend(void)
 {
+    bool set = dice_percent(&history.dice, 80);
     struct command cmd = {.kind = COMMAND_AMEND_ORDER, .order_id = TEXT("order-7")};
     bool whole = dice_percent(&history.dice, any_effect() ? 20 : 70);
     cmd.amend_order = (struct amend_order){
         cmd.order_id,
         whole ? data_input(&history.dice, &history.memory.arena, false)
-              : data_amended(&history.dice, &history.memory.arena, history.rules.input),
+              : data_amended(&history.dice, &history.memory.arena, history.rules.input,
+                             set ? member_read_by_a_set() : '\0'),
         TEXT("anna"), TEXT("a typing error")};
     history_command(&cmd);
 }

@@ -26,9 +26,13 @@ static struct term *parent(struct term_place *place, enum term_kind kind, uint32
     return new_term(place, (struct term){.kind = kind, .count = count, .of = {a, b}});
 }
 
-/* Members that data mostly has. */
+/* Members that data mostly has, or what a Set made. */
 static void add_members(struct term_place *place, struct term *path, const char *last)
 {
+    if (path->kind == TERM_OUTPUT && dice_percent(place->dice, place->through ? 80 : 20)) {
+        path->members[0] = dice_percent(place->dice, 60) ? 'a' : '\0';
+        return;
+    }
     if (dice_percent(place->dice, 25)) {
         path->members[0] = 'm';
         path->members[1] = dice_percent(place->dice, 50) ? 'n' : 't';
@@ -43,7 +47,7 @@ static struct term *root(struct term_place *place)
     uint32_t roll = dice_roll(place->dice, 100);
     if (place->result && roll < 50)
         return new_term(place, (struct term){.kind = TERM_RESULT});
-    if (place->output_count > 0 && roll < 70) {
+    if (place->output_count > 0 && roll < (place->through ? 95 : 70)) {
         uint32_t step = dice_roll(place->dice, place->output_count);
         return new_term(place, (struct term){.kind = TERM_OUTPUT, .step = place->outputs[step]});
     }
@@ -112,7 +116,10 @@ static const struct term *has(struct term_place *place)
             place,
             (struct term){.kind = TERM_HAS_OUTPUT,
                           .step = place->outputs[dice_roll(place->dice, place->output_count)]});
-    return parent(place, TERM_HAS_MEMBER, 1, path(place, "bln"), NULL);
+    struct term *asked = path(place, "bln");
+    if (asked->text == NULL && asked->members[0] == '\0')
+        asked->members[0] = 'b';
+    return parent(place, TERM_HAS_MEMBER, 1, asked, NULL);
 }
 
 /* has(output.X) && ..., as guards are mostly written. */

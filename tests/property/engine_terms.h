@@ -56,6 +56,7 @@ struct term_place {
     uint32_t output_count;
     struct text errors[TERM_STEPS_MAX]; /* of these, those that may be caught */
     uint32_t error_count;
+    bool through; /* the input is mostly read through outputs */
     bool result;
     bool choice;   /* the result is the answer to an Await with Options */
     bool variable; /* private */

@@ -193,12 +193,12 @@ Test(decision_amend, computes_again_what_no_effect_depends_on)
 Test(decision_amend, keeps_what_a_step_with_an_effect_comes_after)
 {
     kit_tell(HEAD "  - {Name: Case, Set: \"${input.n}\"}\n"
-                  "  - {Name: Charge, Agent: agent, Input: {n: \"${output.Case}\"}}\n"
+                  "  - {Name: Charge, Agent: agent, Input: {n: 7}}\n"
                   "  - {Name: Late, Set: \"${input.n}\"}\n"
                   "  - {Name: Ask, Agent: agent, Input: {n: \"${input.n}\"}, OnExhausted: error}\n",
              NULL,
              "submit with {\"n\":1} => OrderAccepted OrderStarted StepPassed(Case do 0 1)"
-             " StepStarted(Charge do 1 with {\"n\":1})\n"
+             " StepStarted(Charge do 1 with {\"n\":7})\n"
              "ok Charge 1 => StepSucceeded(Charge do 1) StepPassed(Late do 0 1)"
              " StepStarted(Ask do 1 with {\"n\":1})\n"
              "fail Ask 1 No => StepFailed(Ask do 1 No none x1) StepExhausted(Ask do 1)"
@@ -206,6 +206,101 @@ Test(decision_amend, keeps_what_a_step_with_an_effect_comes_after)
              "amend {\"n\":2} => OrderAmended(Late g0)\n"
              "order Error Case=Processed Charge=Processed(do 1) Late=Pending"
              " Ask=Error(do 1)\n");
+}
+
+/* What a Set made for a step with an effect would be made of something else. */
+Test(decision_amend, protects_what_a_Set_made_for_a_step_with_an_effect)
+{
+    kit_tell(HEAD "  - {Name: Case, Set: {l: \"${input.l}\", n: \"${input.n}\", m: {k: "
+                  "\"${input.k}\"}}}\n"
+                  "  - {Name: Twice, Set: {l: \"${output.Case.l}\", n: \"${output.Case.n}\"}}\n"
+                  "  - Name: Charge\n"
+                  "    Agent: agent\n"
+                  "    Input: {k: \"${has(output.Case.m.k)}\", n: \"${output.Twice.n}\"}\n"
+                  "  - {Name: Ask, Agent: agent, Input: {}, OnExhausted: error}\n",
+             NULL,
+             "submit with {\"k\":1,\"l\":1,\"n\":1} => OrderAccepted OrderStarted"
+             " StepPassed(Case do 0 {\"l\":1,\"m\":{\"k\":1},\"n\":1})"
+             " StepPassed(Twice do 0 {\"l\":1,\"n\":1})"
+             " StepStarted(Charge do 1 with {\"k\":true,\"n\":1})\n"
+             "ok Charge 1 => StepSucceeded(Charge do 1) StepStarted(Ask do 1 with {})\n"
+             "fail Ask 1 No => StepFailed(Ask do 1 No none x1) StepExhausted(Ask do 1)"
+             " OrderFailed(No) AlertRaised(No)\n"
+             "amend {\"k\":1,\"l\":1,\"n\":2} => CommandRejected(InputWasRead)\n"
+             "said step Charge has had its effect, and it reads output.Twice, made of input.n, "
+             "which would change: only what no such step reads can be amended\n"
+             /* That the member is there does not depend on the input. */
+             "amend {\"k\":2,\"l\":2,\"n\":1} => OrderAmended\n");
+}
+
+/* Whether a step has an output depends on its When, and on what failed where that was caught. */
+Test(decision_amend, protects_whether_a_step_read_by_one_with_an_effect_was_skipped)
+{
+    kit_tell(HEAD "  - {Name: Gift, When: input.n > 5, Set: \"${input.m}\"}\n"
+                  "  - {Name: Sum, Set: \"${input.s + 1}\", Catch: [{ErrorEquals: [States.ALL], "
+                  "Next: $continue}]}\n"
+                  "  - Name: Charge\n"
+                  "    Agent: agent\n"
+                  "    Input: {gift: \"${has(output.Gift)}\", sum: \"${has(error.Sum)}\"}\n"
+                  "  - {Name: Ask, Agent: agent, Input: {}, OnExhausted: error}\n",
+             NULL,
+             "submit with {\"m\":1,\"n\":1,\"s\":1} => OrderAccepted OrderStarted"
+             " StepSkipped(Gift do 0) StepPassed(Sum do 0 2)"
+             " StepStarted(Charge do 1 with {\"gift\":false,\"sum\":false})\n"
+             "ok Charge 1 => StepSucceeded(Charge do 1) StepStarted(Ask do 1 with {})\n"
+             "fail Ask 1 No => StepFailed(Ask do 1 No none x1) StepExhausted(Ask do 1)"
+             " OrderFailed(No) AlertRaised(No)\n"
+             "amend {\"m\":1,\"n\":6,\"s\":1} => CommandRejected(InputWasRead)\n"
+             "said it reads output.Gift, made of input.n, which\n"
+             "amend {\"m\":1,\"n\":1,\"s\":\"a\"} => CommandRejected(InputWasRead)\n"
+             "said it reads error.Sum, made of input.s, which\n"
+             "amend {\"m\":2,\"n\":1,\"s\":1} => OrderAmended\n");
+}
+
+/* An answer to another question, which cannot be asked again. */
+Test(decision_amend, protects_what_a_signal_answered_for_a_step_with_an_effect)
+{
+    kit_tell(
+        HEAD "  - {Name: Approve, Await: {Question: \"${input.n}?\"}, TimeoutSeconds: 60}\n"
+             "  - {Name: Charge, Agent: agent, Input: {by: \"${output.Approve}\"}}\n"
+             "  - {Name: Hand, Await: {Question: \"${input.m}?\"}, TimeoutSeconds: 60}\n"
+             "  - {Name: Ask, Agent: agent, Input: {by: \"${output.Hand}\"}, OnExhausted: "
+             "error}\n",
+        NULL,
+        "submit with {\"m\":1,\"n\":1} => OrderAccepted OrderStarted"
+        " StepWaiting(Approve do 0 signal \"1?\" +60000)\n"
+        "signal Approve 7 => StepPassed(Approve do 0 7)"
+        " StepStarted(Charge do 1 with {\"by\":7})\n"
+        "ok Charge 1 => StepSucceeded(Charge do 1) StepWaiting(Hand do 0 signal \"1?\" +60000)\n"
+        "signal Hand 8 => StepPassed(Hand do 0 8)"
+        " StepStarted(Ask do 1 with {\"by\":8})\n"
+        "fail Ask 1 No => StepFailed(Ask do 1 No none x1) StepExhausted(Ask do 1)"
+        " OrderFailed(No) AlertRaised(No)\n"
+        "amend {\"m\":1,\"n\":2} => CommandRejected(InputWasRead)\n"
+        "said it reads output.Approve, made of input.n, which\n"
+        "amend {\"m\":2,\"n\":1} => OrderAmended(Hand g0)\n");
+}
+
+/* Nothing was made of the input, though a When read it. */
+Test(decision_amend, takes_what_an_operator_did_as_given)
+{
+    kit_tell(HEAD "  - {Name: Price, When: input.n > 0, Agent: agent, Input: {n: \"${input.n}\"}, "
+                  "OnExhausted: error}\n"
+                  "  - Name: Charge\n"
+                  "    Agent: agent\n"
+                  "    Input: {priced: \"${has(output.Price)}\"}\n"
+                  "  - {Name: Ask, Agent: agent, Input: {}, OnExhausted: error}\n",
+             NULL,
+             "submit with {\"n\":1} => OrderAccepted OrderStarted"
+             " StepStarted(Price do 1 with {\"n\":1})\n"
+             "fail Price 1 No => StepFailed(Price do 1 No none x1) StepExhausted(Price do 1)"
+             " OrderFailed(No) AlertRaised(No)\n"
+             "skip Price => StepSkippedByHand(Price do 1) OrderResumed(Skipped)"
+             " AlertClosed(Skipped) StepStarted(Charge do 1 with {\"priced\":false})\n"
+             "ok Charge 1 => StepSucceeded(Charge do 1) StepStarted(Ask do 1 with {})\n"
+             "fail Ask 1 No => StepFailed(Ask do 1 No none x1) StepExhausted(Ask do 1)"
+             " OrderFailed(No) AlertRaised(No)\n"
+             "amend {\"n\":2} => OrderAmended\n");
 }
 
 /* A Fail whose Catch let the order go on is decided again. */
