@@ -39,7 +39,7 @@ static void decide_all(void)
     owner_kit_run(&kit, 3000);
     cr_assert(owner_is_running(owner), "%s", owner_kit_trouble(owner));
     cr_assert_eq(owner_kit_decisions(&kit, 0), COMMANDS);
-    cr_assert_eq(count("reeve_decisions_total"), COMMANDS);
+    cr_assert_eq(count("reeve_decisions_total"), (double)COMMANDS);
 }
 
 static void submit(struct text workflow, struct text input)
@@ -79,7 +79,7 @@ Test(owner_batch, ends_after_100_ms_of_deciding)
     process->clock.clock.mono_us = passing_us;
     decide_all();
     /* Each command reads the clock twice or more. */
-    cr_assert_geq(count("reeve_batches_total"), (double)(COMMANDS * 2 * READ_US / 120000), "%g",
+    cr_assert_geq(count("reeve_batches_total"), COMMANDS * 2 * READ_US / 120000, "%g",
                   count("reeve_batches_total"));
 }
 
