@@ -44,6 +44,12 @@ reeve_test(scheduler-emitter
     SOURCES emitter_test.c owner_kit.c ../statestore/kit.c
     LIBS reeve-scheduler reeve-test-site)
 
+# What orders have a scheduler write: test_plain_orders.py compares it with earlier bytes.
+reeve_executable(plain-orders
+    SOURCES plain_orders.c owner_kit.c ../statestore/kit.c
+    LIBS reeve-test-options reeve-scheduler reeve-test-site PkgConfig::CRITERION
+    OUTPUT tests/unit)
+
 # What an order costs: test_order_cost.py runs it under valgrind.
 reeve_executable(order-cost
     SOURCES order_cost.c owner_kit.c ../statestore/kit.c
