@@ -47,7 +47,7 @@ enum row_number {
                    #record " begins with the attempt that it is about");
 #include "engine/events.def"
 
-static const struct event_row *row_of(enum event_kind kind)
+static inline const struct event_row *row_of(enum event_kind kind)
 {
     assert(kind > 0 && kind < EVENT_KIND_COUNT);
     return &rows[kind];

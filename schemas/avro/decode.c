@@ -488,8 +488,9 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
 
 bool avro_plan_decode(const struct plan *plan, struct reader *reader, uint8_t *base)
 {
-    for (uint32_t i = 0; i < plan->count; i++)
-        if (!execute(&plan->ops[i], reader, base))
+    const struct op *op = plan->ops;
+    for (uint32_t count = plan->count; count > 0; count--)
+        if (!execute(op++, reader, base))
             return false;
     return true;
 }

@@ -24,6 +24,10 @@ static inline void room(struct buffer *buffer, size_t more)
 static inline void write_long(struct buffer *buffer, int64_t value)
 {
     uint64_t bits = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+    if (bits < 0x80) { /* as most are */
+        buffer->data[buffer->size++] = (uint8_t)bits;
+        return;
+    }
     uint8_t *at = buffer->data + buffer->size;
     while (bits >= 0x80) {
         *at++ = (uint8_t)(bits | 0x80);
@@ -257,6 +261,7 @@ static inline void execute(const struct op *op, const uint8_t *base, struct buff
 
 void avro_plan_encode(const struct plan *plan, const uint8_t *base, struct buffer *buffer)
 {
-    for (uint32_t i = 0; i < plan->count; i++)
-        execute(&plan->ops[i], base, buffer);
+    const struct op *op = plan->ops;
+    for (uint32_t count = plan->count; count > 0; count--)
+        execute(op++, base, buffer);
 }
