@@ -64,6 +64,12 @@ def codes_in(text):
     return {code for cell in cells for code in re.findall(r"`([A-Z]\w+)`", cell)}
 
 
+def error_names_in(text):
+    """Of the first column of tables: those with a dot."""
+    cells = re.findall(r"^\|([^|]*)\|", text, re.M)
+    return {name for cell in cells for name in re.findall(r"`(\w+\.\w+)`", cell)}
+
+
 def printed(*arguments):
     return subprocess.run([REEVE, *arguments], capture_output=True, text=True, check=True,
                           timeout=60).stdout
@@ -141,6 +147,20 @@ class ReferenceDocsTest(unittest.TestCase):
         for path in (ERRORS, FOLDER.parent / "use" / "workflows.md"):
             shown = set(re.findall(r"`(Order\.\w+)`", path.read_text(encoding="utf-8")))
             self.assertEqual(sorted(named), sorted(shown), path.name)
+
+    def test_error_names_of_steps_are_those_of_the_sources(self):
+        named = {name for folder in ("engine", "services/agent")
+                 for path in (ROOT / folder).rglob("*.[ch]")
+                 for name in re.findall(r'"((?:States|Agent|Http|Exec)\.[A-Z]\w+)"',
+                                        path.read_text(encoding="utf-8"))}
+        own = {name for name in named if name.startswith("States.")}
+        self.assertGreater(len(own), 5)
+        self.assertGreater(len(named - own), 5)
+        workflows = (FOLDER.parent / "use" / "workflows.md").read_text(encoding="utf-8")
+        self.assertEqual(sorted(named - error_names_in(workflows)), [])
+        # States.ALL is only matched.
+        errors = error_names_in(ERRORS.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(own - errors), ["States.ALL"])
 
     def test_every_code_is_used(self):
         layers = ("engine", "platform", "schemas", "workflow", "rehearsal", "statestore",
