@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "workflow/fields.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -123,21 +124,12 @@ static void add_retry(struct diff_value *value, const struct retry_policy *polic
         diff_add(value, "none");
 }
 
-static const char *outcome_word(enum outcome outcome)
-{
-    static const char *const words[] = {[OUTCOME_COMPENSATE] = "compensate",
-                                        [OUTCOME_ERROR] = "error",
-                                        [OUTCOME_CONTINUE] = "continue"};
-    _Static_assert(sizeof(words) / sizeof(words[0]) == OUTCOME_COUNT, "every outcome has a word");
-    return words[outcome];
-}
-
 static void add_catch(struct diff_value *value, const struct workflow_step *step)
 {
     for (uint32_t i = 0; i < step->catcher_count; i++) {
         diff_add(value, "%s", i > 0 ? "; " : "");
         add_errors(value, &step->catchers[i].errors);
-        diff_add(value, " -> %s", outcome_word(step->catchers[i].next));
+        diff_add(value, " -> %s", next_words.names[step->catchers[i].next]);
     }
     if (step->catcher_count == 0)
         diff_add(value, "none");
@@ -435,7 +427,7 @@ static void add_field(struct diff_value *value, const struct workflow *workflow,
         add_catch(value, step);
         return;
     case DIFF_ON_EXHAUSTED:
-        diff_add(value, "%s", outcome_word(step->on_exhausted));
+        diff_add(value, "%s", on_exhausted_words.names[step->on_exhausted]);
         return;
     case DIFF_PIVOT:
         diff_add(value, "%s", step->pivot ? "yes" : "no");

@@ -226,7 +226,7 @@ Test(diff, tells_fields_with_both_values)
         "B.After: A | none\n"
         "B.TimeoutSeconds: 4 s | 0.25 s\n"
         "B.Retry: none | States.Timeout, E: 2 after 1 s x 1.500, at most 9 s, no jitter\n"
-        "B.Catch: none | E -> compensate\n"
+        "B.Catch: none | E -> $compensate\n"
         "B.OnExhausted: compensate | error\n"
         "B.Compensate.Action:  | UndoB\n"
         "B.Compensate.TimeoutSeconds:  | 7 s\n"
