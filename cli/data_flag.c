@@ -47,7 +47,8 @@ enum error_class data_flag_read(const struct cli *cli, const char *flag, size_t 
         return ERROR_OK;
     }
     if (*value != '\0' && strchr("{[\"", *value) == NULL)
-        return files_read(value, bytes_max, ret_data, ret_size, ret_error);
+        return files_read(strcmp(value, "-") == 0 ? "/dev/stdin" : value, bytes_max, ret_data,
+                          ret_size, ret_error);
     return refuse(flag, &problem, ret_error);
 }
 

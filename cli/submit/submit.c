@@ -213,6 +213,9 @@ static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
     struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
+    const char *input = cli_flag_value(cli, "input");
+    if (in == stdin && input != NULL && strcmp(input, "-") == 0)
+        return cli_usage(cli, "the orders and --input cannot both come from stdin");
     heap_arena_init(&submit.heap, 64 * 1024);
     if (data_flag_read(cli, "input", INPUT_BYTES_MAX, &submit.input, &submit.input_size, &error) !=
         ERROR_OK) {

@@ -3,13 +3,16 @@
  * or of a body in it, counts as one that comes before. */
 #include "cli/workflow/verbs.h"
 
+#include "base/suggest.h"
+#include "cli/data_flag.h"
 #include "engine/expression/evaluate.h"
 #include "workflow/bodies.h"
 #include "workflow/expression.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { DATA_BYTES_MAX = 256 * 1024 }; /* what an order may have as its input */
+enum { DATA_BYTES_MAX = 256 * 1024 }; /* what an order may have as its input, in canonical form */
 
 struct eval {
     struct cli *cli;
@@ -52,8 +55,15 @@ static int find_step(struct eval *eval, const char *flag, const char *value, str
             return (int)i;
         }
     }
-    *ret_code = cli_usage(eval->cli, "--%s \"%.80s\": %s has no step %.*s", flag, value,
-                          eval->workflow->is_body ? "the body" : "the file", QUOTE_ARG(name));
+    struct text names[WORKFLOW_STEPS_MAX];
+    for (uint32_t i = 0; i < eval->workflow->step_count; i++)
+        names[i] = eval->workflow->steps[i].name;
+    const struct text *near = suggest_text(name, names, eval->workflow->step_count);
+    struct text meant = near != NULL ? *near : (struct text){0};
+    *ret_code =
+        cli_usage(eval->cli, "--%s \"%.80s\": %s has no step %.*s%s%.*s%s", flag, value,
+                  eval->workflow->is_body ? "the body" : "the file", QUOTE_ARG(name),
+                  near != NULL ? ": did you mean " : "", TEXT_ARG(meant), near != NULL ? "?" : "");
     return -1;
 }
 
@@ -87,12 +97,25 @@ static bool take_errors(struct eval *eval, int *ret_code)
     return true;
 }
 
+static bool take_input(struct eval *eval, int *ret_code)
+{
+    char *data = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    if (data_flag_read(eval->cli, "input", INPUT_BYTES_MAX, &data, &size, &error) != ERROR_OK) {
+        *ret_code = cli_fail(eval->cli, &error);
+        return false;
+    }
+    struct text json = {data, (uint32_t)size};
+    bool taken = data == NULL || take_json(eval, "--input", json, &eval->scope.input, ret_code);
+    free(data);
+    return taken;
+}
+
 static bool take_flags(struct eval *eval, int *ret_code)
 {
-    const char *input = cli_flag_value(eval->cli, "input");
-    if (input != NULL && !take_json(eval, "--input", text_of(input), &eval->scope.input, ret_code))
-        return false;
-    return take_outputs(eval, ret_code) && take_errors(eval, ret_code);
+    return take_input(eval, ret_code) && take_outputs(eval, ret_code) &&
+           take_errors(eval, ret_code);
 }
 
 /* ---- the expression ---- */
@@ -135,6 +158,27 @@ static int print_value(struct eval *eval, const struct expression *expression)
     return EXIT_CODE_DATA;
 }
 
+/* With the body that is meant. */
+static int refuse_body(struct eval *eval, const struct workflow *file, const char *step)
+{
+    const struct workflow *workflows[WORKFLOW_FILE_STEPS_MAX];
+    struct text names[WORKFLOW_FILE_STEPS_MAX];
+    uint32_t count = workflow_list_file(file, workflows), bodies = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (workflows[i] != file)
+            names[bodies++] = text_from(workflows[i]->name, file->name.size + 1);
+    }
+    const struct text *near = suggest_text(text_of(step), names, bodies);
+    if (near == NULL)
+        return cli_usage(eval->cli,
+                         "--body \"%.80s\": the file has no such step with Steps: expected STEP or "
+                         "STEP/STEP",
+                         step);
+    return cli_usage(eval->cli,
+                     "--body \"%.80s\": the file has no such step with Steps: did you mean %.*s?",
+                     step, TEXT_ARG(*near));
+}
+
 /* The file's own workflow, or a body of it. False after a problem. */
 static bool find_workflow(struct eval *eval, const struct workflow *file, int *ret_code)
 {
@@ -148,11 +192,7 @@ static bool find_workflow(struct eval *eval, const struct workflow *file, int *r
         size > 0 && (size_t)size < sizeof(name) ? workflow_find_in_file(file, text_of(name)) : NULL;
     if (eval->workflow != NULL)
         return true;
-    *ret_code =
-        cli_usage(eval->cli,
-                  "--body \"%.80s\": the file has no such step with Steps: expected STEP or "
-                  "STEP/STEP",
-                  step);
+    *ret_code = refuse_body(eval, file, step);
     return false;
 }
 

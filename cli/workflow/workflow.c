@@ -38,7 +38,8 @@ static const struct cli_flag schema_flags[] = {
 };
 
 static const struct cli_flag eval_flags[] = {
-    {"input", "JSON", "The order's input; by default null."},
+    {"input", "FILE|JSON",
+     "The order's input: JSON, or a file of it, - for stdin; by default null."},
     {"output", "STEP=JSON",
      "The output of a step, for each of several; `STEP=`, and a step that is not named: it has "
      "none."},

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
@@ -24,6 +25,34 @@ class WorkflowEvalTest(unittest.TestCase):
                          (0, "true\n", ""))
         self.assertEqual(evaluate("{'b': input, 'a': 'ü'}", "--input", "[1.0, 100.10]"),
                          (0, '{"a":"ü","b":[1,100.1]}\n', ""))
+
+    def test_takes_the_input_from_a_file_or_stdin(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "input.json"
+            path.write_text('{"total": 129.50}\n', encoding="utf-8")
+            self.assertEqual(evaluate("input.total", "--input", path), (0, "129.5\n", ""))
+            with path.open(encoding="utf-8") as file:
+                done = subprocess.run([REEVE, "workflow", "eval", SHOP, "input.total", "--input", "-"],
+                                      capture_output=True, text=True, check=False, timeout=60,
+                                      stdin=file)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "129.5\n", ""))
+            path.write_text("{x}", encoding="utf-8")
+            code, out, err = evaluate("1", "--input", path)
+            self.assertEqual((code, out), (64, ""))
+            self.assertIn("--input", err)
+            code, out, err = evaluate("1", "--input", path.with_name("missing.json"))
+            self.assertEqual(out, "")
+            self.assertIn("missing.json: No such file", err)
+            self.assertNotEqual(code, 0)
+
+    def test_names_the_step_that_is_meant(self):
+        _, _, err = evaluate("1", "--output", "TakePaymnt=1")
+        self.assertIn("the file has no step TakePaymnt: did you mean TakePayment?", err)
+        for body, meant in (("BilEach", "BillEach"), ("BillEach/Dum", "BillEach/Dun")):
+            with self.subTest(body):
+                code, out, err = evaluate("1", "--body", body, file=BILLING)
+                self.assertEqual((code, out), (64, ""))
+                self.assertIn(f"did you mean {meant}?", err)
 
     def test_takes_outputs_and_errors_of_steps(self):
         flags = ("--output", 'ReserveStock={"ids": [7]}', "--output", "ShipOrder=",
