@@ -3,6 +3,8 @@
 #include "kit.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
 static const char mapped[] =
     HEAD "  - {Name: A, Agent: agent}\n"
@@ -195,6 +197,46 @@ Test(decision_input, has_a_limit)
              "ok A 1 33000 bytes => StepSucceeded(A do 1)"
              " StepFailedUnstarted(B do 0 States.DataLimitExceeded x1) StepExhausted(B do 0)"
              " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n");
+}
+
+/* Of 1 MiB, 31 steps that run take 31 times 32 KiB, and an undo must have room. */
+Test(decision_input, fails_where_those_of_running_steps_leave_no_room)
+{
+    enum { STEPS = 32, SHOWN = 199 };
+    static char workflow[8192], lines[16384];
+    char shown[SHOWN + 1] = {0};
+    memset(shown, 'x', SHOWN);
+    size_t size = (size_t)snprintf(workflow, sizeof(workflow),
+                                   HEAD "  - {Name: A, Agent: agent, Input: {}}\n");
+    size_t told = (size_t)snprintf(lines, sizeof(lines),
+                                   "submit => OrderAccepted OrderStarted StepStarted(A do 1 with "
+                                   "{})\ncapacity agent=0\n"
+                                   "ok A 1 32768 bytes => StepSucceeded(A do 1)");
+    for (int i = 1; i <= STEPS; i++) {
+        size += (size_t)snprintf(workflow + size, sizeof(workflow) - size,
+                                 "  - {Name: S%d, Agent: agent, After: [A], OnExhausted: error,"
+                                 " Input: \"${output.A}\"}\n",
+                                 i);
+        told += (size_t)snprintf(lines + told, sizeof(lines) - told,
+                                 " StepQueued(S%d do 0 capacity)", i);
+    }
+    told += (size_t)snprintf(lines + told, sizeof(lines) - told, "\n");
+    for (int i = 1; i < STEPS; i++)
+        told += (size_t)snprintf(lines + told, sizeof(lines) - told,
+                                 "capacity agent=1\nstart S%d => StepStarted(S%d do 1 with \"%s)\n",
+                                 i, i, shown);
+    snprintf(
+        lines + told, sizeof(lines) - told,
+        "capacity agent=1\nstart S32 => StepFailedUnstarted(S32 do 0 States.DataLimitExceeded x1)"
+        " StepExhausted(S32 do 0) OrderFailed(States.DataLimitExceeded)"
+        " AlertRaised(States.DataLimitExceeded)\n"
+        "said the input is 32768 bytes; those of all running steps may have 1015808 together\n"
+        /* One that has ended makes room. */
+        "ok S1 1 => StepSucceeded(S1 do 1)\n"
+        "resubmit => StepResubmitted(S32 do 0 g1) OrderResumed(Resubmitted)"
+        " AlertClosed(Resubmitted) StepStarted(S32 do 1 g1 with \"%s)\n",
+        shown);
+    kit_tell(workflow, NULL, lines);
 }
 
 /* What the version's expressions read must be there. */
