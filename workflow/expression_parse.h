@@ -37,6 +37,11 @@ enum expression_truth expression_truth_of(const struct expression *expression,
 struct text expression_asks_for_required(const struct expression *expression,
                                          const struct expression_names *names);
 
+/* check_texts.c: warns of a text without ${ } that was meant to have it: all of it is an expression
+ * that reads data of the order, perhaps within the marks of another language. */
+void expression_check_text(const struct values *values, const struct yaml_node *node,
+                           const struct expression_names *names);
+
 /* expression_names.c: names, functions and members that are not known, with the nearest one. */
 /* "there is no WHAT NAME", with the candidate that is meant, or all of them. */
 void expression_report_unknown(const struct expression_draft *draft, uint32_t at, const char *what,

@@ -345,17 +345,14 @@ static struct expression_template *compile_container(const struct template_compi
     return data ? as_data(compiler, template) : template;
 }
 
-/* Other engines put values into such texts; here they are data. */
-static void warn_of_foreign_text(const struct template_compiler *compiler,
-                                 const struct yaml_node *node)
+/* What a text without ${ } says is data. */
+static bool has_expression(struct text text)
 {
-    static const struct text marks[] = {TEXT_CONST("$."), TEXT_CONST("{{"), TEXT_CONST("{%")};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        if (begins_with(node->text, 0, marks[i]))
-            problems_add_warning(compiler->values->problems, node->mark,
-                                 "this is sent as it stands: write \"${...}\" for the value of an "
-                                 "expression");
+    for (uint32_t at = 0; at < text.size; at++) {
+        if (begins_with(text, at, TEXT("${")))
+            return true;
     }
+    return false;
 }
 
 static struct expression_template *compile_node(const struct template_compiler *compiler,
@@ -363,12 +360,10 @@ static struct expression_template *compile_node(const struct template_compiler *
 {
     if (node->kind != NODE_SCALAR)
         return compile_container(compiler, node);
-    bool expression = false;
-    for (uint32_t at = 0; at + 2 <= node->text.size && !expression; at++)
-        expression = memcmp(node->text.data + at, "${", 2) == 0;
+    bool expression = has_expression(node->text);
     struct text json;
     if (!expression && !compiler->values->deployed)
-        warn_of_foreign_text(compiler, node);
+        expression_check_text(compiler->values, node, compiler->names);
     if (node->plain && !expression)
         return data_of_plain(compiler->values, node, &json) ? new_data(compiler, json) : NULL;
     return compile_text(compiler, node, false);
@@ -416,5 +411,7 @@ const struct expression_template *compile_template(const struct values *values,
                            yaml_node_phrase(node));
         return NULL;
     }
+    if (!has_expression(node->text) && !values->deployed)
+        expression_check_text(values, node, names);
     return compile_text(&compiler, node, true);
 }

@@ -161,6 +161,86 @@ Test(workflow_mistakes, wants_templates_in_quotes)
     kit_lint(wants_templates_in_quotes, COUNT(wants_templates_in_quotes));
 }
 
+#define SENT "this is sent as it stands: write "
+#define LONE "7:12: warning: " SENT
+#define UNNAMED "\"${...}\" for the value of an expression\n"
+#define MEMBERS(data)                                                                     \
+    "Name: w\nVersion: 1\nInputShape: {n: number, total: number}\nSteps:\n  - {Name: B, " \
+    "Set: " data "}\n"
+
+static const struct lint_case misses_braces_around_expressions[] = {
+    {INPUT("input.x + 1"), LONE "\"${input.x + 1}\" for its value\n"},
+    {INPUT("{id: output.A.id}"), "7:17: warning: " SENT "\"${output.A.id}\" for its value\n"},
+    {INPUT("[a, [order.id]]"), "7:17: warning: " SENT "\"${order.id}\" for its value\n"},
+    {INPUT("has(output.A)"), LONE "\"${has(output.A)}\" for its value\n"},
+    {INPUT("size(input.l)"), LONE "\"${size(input.l)}\" for its value\n"},
+    {INPUT("input[0]"), LONE "\"${input[0]}\" for its value\n"},
+    {INPUT("$input.x"), LONE "\"${input.x}\" for its value\n"},
+    {INPUT("$(input.x)"), LONE "\"${(input.x)}\" for its value\n"},
+    {INPUT("=input.x"), LONE "\"${input.x}\" for its value\n"},
+    {INPUT("'#{input.x}'"), LONE "\"${input.x}\" for its value\n"},
+    {INPUT("'{input.x}'"), LONE "\"${input.x}\" for its value\n"},
+    {INPUT("'input[\"x\"]'"), LONE "'${input[\"x\"]}' for its value\n"},
+    {INPUT("\"input.x + '\\\"'\""), LONE UNNAMED},
+    {FLOW("Output: result.id"), "5:33: warning: " SENT "\"${result.id}\" for its value\n"},
+    {FLOW("Compensate: {Action: u, Input: {id: result.id}}"),
+     "5:61: warning: " SENT "\"${result.id}\" for its value\n"},
+    {HEAD "  - {Name: B, Set: input.x.y}\n",
+     "4:20: warning: " SENT "\"${input.x.y}\" for its value\n"},
+    {HEAD "  - {Name: B, Fail: {Error: E, Message: input.reason}}\n",
+     "4:41: warning: " SENT "\"${input.reason}\" for its value\n"},
+    {HEAD "  - {Name: B, Await: {Question: input.q}, TimeoutSeconds: 5}\n",
+     "4:33: warning: " SENT "\"${input.q}\" for its value\n"},
+    {HEAD "  - {Name: a-b, Agent: x}\n  - {Name: B, Set: output.a-b.id}\n",
+     "5:20: warning: " SENT UNNAMED},
+    {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Steps: [{Name: C, Set: output.A.id}]}\n",
+     "5:38: warning: " SENT "\"${output.A.id}\" for its value\n"},
+    {HEAD "  - {Name: B, ForEach: {Items: [input.a]}, Input: {n: item.n}, Steps: [{Name: C, Agent: "
+          "x}]}\n",
+     "4:33: warning: " SENT "\"${input.a}\" for its value\n"
+     "4:55: warning: " SENT "\"${item.n}\" for its value\n"},
+    {MEMBERS("input.n"), "5:20: warning: " SENT "\"${input.n}\" for its value\n"},
+    {MEMBERS("input.totl"), "5:20: warning: " SENT "\"${input.totl}\" for its value\n"},
+    {MEMBERS("input.sent + 1"), "5:20: warning: " SENT "\"${input.sent + 1}\" for its value\n"},
+};
+
+Test(workflow_mistakes, misses_braces_around_expressions)
+{
+    kit_lint(misses_braces_around_expressions, COUNT(misses_braces_around_expressions));
+}
+
+/* Most texts are texts. */
+static const struct lint_case leaves_other_texts_alone[] = {
+    {INPUT("output of the day"), ""},
+    {INPUT("input"), ""},
+    {INPUT("'result: ok'"), ""},
+    {INPUT("input.csv"), ""},
+    {INPUT("output.csv"), ""},
+    {INPUT("see input.x"), ""},
+    {INPUT("input.x is missing"), ""},
+    {INPUT("input."), ""},
+    {INPUT("e.g."), ""},
+    {INPUT("www.example.org"), ""},
+    {INPUT("[1.5, '1.5', 'a[0]', $5.00]"), ""},
+    {INPUT("'=SUM(A1:A2)'"), ""},
+    {INPUT("\"'input.x'\""), ""},
+    {INPUT("$${input.x}"), ""},
+    {INPUT("order.created"), ""},
+    {INPUT("error.timeout"), ""},
+    {INPUT("error.A is known"), ""},
+    {INPUT("output.A1"), ""},
+    {INPUT("result.id"), ""},
+    {INPUT("item.n"), ""},
+    {FLOW("Output: result.pdf"), ""},
+    {MEMBERS("input.received"), ""},
+    {MEMBERS("input.csv"), ""},
+};
+
+Test(workflow_mistakes, leaves_other_texts_alone)
+{
+    kit_lint(leaves_other_texts_alone, COUNT(leaves_other_texts_alone));
+}
+
 static const struct lint_case explains_slips_of_other_languages[] = {
     {WHEN("${input.a}"), "7:11: error: leave out ${ }: the whole field is an expression\n"},
     {WHEN("\"${input.a} > 5\""), "7:12: error: leave out ${ }: the whole field is an expression\n"},
