@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 /* The flag's JSON, or the content of the file that it names, of at most `bytes_max`; new. What is
- * not JSON is the name of a file, or - for stdin, unless it begins like JSON. Untouched where the flag is not
- * given. */
+ * not JSON is the name of a file, or - for stdin, unless it begins like JSON. Untouched where the
+ * flag is not given. */
 enum error_class data_flag_read(const struct cli *cli, const char *flag, size_t bytes_max,
                                 char **ret_data, size_t *ret_size, struct error *ret_error);
 /* The same, made canonical, as the member of `body` that the flag names. REJECT also if that has

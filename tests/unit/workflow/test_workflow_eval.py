@@ -32,9 +32,9 @@ class WorkflowEvalTest(unittest.TestCase):
             path.write_text('{"total": 129.50}\n', encoding="utf-8")
             self.assertEqual(evaluate("input.total", "--input", path), (0, "129.5\n", ""))
             with path.open(encoding="utf-8") as file:
-                done = subprocess.run([REEVE, "workflow", "eval", SHOP, "input.total", "--input", "-"],
-                                      capture_output=True, text=True, check=False, timeout=60,
-                                      stdin=file)
+                done = subprocess.run(
+                    [REEVE, "workflow", "eval", SHOP, "input.total", "--input", "-"],
+                    capture_output=True, text=True, check=False, timeout=60, stdin=file)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "129.5\n", ""))
             path.write_text("{x}", encoding="utf-8")
             code, out, err = evaluate("1", "--input", path)
