@@ -133,6 +133,9 @@ const struct expression_shape *compile_shape_of_template(struct workflow_compile
                                                          uint32_t more);
 /* The same of the Output of a whole workflow, which is null without one. */
 const struct expression_shape *compile_shape_of_output(struct workflow_compiler *compiler);
+/* What later steps know of the draft's output; NULL: nothing. */
+void compile_known_output(struct workflow_compiler *compiler, const struct draft *draft,
+                          const struct expression_shape *shape);
 /* Of the workflow. */
 const struct expression_template *compile_output(struct workflow_compiler *compiler,
                                                  const struct yaml_node *node);

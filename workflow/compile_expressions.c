@@ -170,6 +170,13 @@ const struct expression_shape *compile_shape_of_template(struct workflow_compile
     return expression_shape_of_template(template, &names, compiler->scratch);
 }
 
+void compile_known_output(struct workflow_compiler *compiler, const struct draft *draft,
+                          const struct expression_shape *shape)
+{
+    if (!compiler->values.deployed)
+        compiler->place.known[draft - compiler->drafts].output = shape;
+}
+
 const struct expression_shape *compile_shape_of_output(struct workflow_compiler *compiler)
 {
     static const struct expression_shape null = {.kinds = KIND_SET(NULL)};

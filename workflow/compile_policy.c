@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retry, Catch and OnExhausted. */
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "workflow/compile.h"
@@ -244,6 +245,28 @@ static bool is_covered(const struct error_set *errors, const struct catcher *bef
     return errors->count > 0;
 }
 
+/* A step, where other engines have it. */
+static void read_next(const struct values *values, const struct yaml_node *node,
+                      enum outcome *ret_outcome)
+{
+    uint32_t next = OUTCOME_COMPENSATE;
+    struct text words[OUTCOME_COUNT];
+    for (uint32_t i = 0; i < OUTCOME_COUNT; i++)
+        words[i] = text_of(next_words.names[i]);
+    if (node->kind == NODE_SCALAR && !enum_names_find(&next_words, node->text, &next) &&
+        name_characters_valid(node->text) &&
+        suggest_text(node->text, words, OUTCOME_COUNT) == NULL) {
+        problems_add_error(values->problems, node->mark,
+                           "Next must be $compensate, $error or $continue, not a step: write "
+                           "$continue, and When: has(error.STEP) in step %.*s, which comes after "
+                           "this one",
+                           QUOTE_ARG(node->text));
+        return;
+    }
+    if (value_word(values, node, "Next", &next_words, &next))
+        *ret_outcome = (enum outcome)next;
+}
+
 bool compile_catch(const struct values *values, const struct yaml_node *node,
                    enum workflow_place place, const struct catcher **ret_catchers,
                    uint32_t *ret_count)
@@ -258,10 +281,9 @@ bool compile_catch(const struct values *values, const struct yaml_node *node,
         if (!workflow_fields_take(child, PLACE_CATCHER, values->problems, &fields))
             continue;
         read_errors(values, fields.of[FIELD_ERROR_EQUALS], &catcher->errors);
-        uint32_t next = OUTCOME_COMPENSATE;
-        if (fields.of[FIELD_NEXT] != NULL &&
-            value_word(values, fields.of[FIELD_NEXT], "Next", &next_words, &next))
-            catcher->next = (enum outcome)next;
+        catcher->next = OUTCOME_COMPENSATE;
+        if (fields.of[FIELD_NEXT] != NULL)
+            read_next(values, fields.of[FIELD_NEXT], &catcher->next);
         if (catcher->next == OUTCOME_CONTINUE && place == PLACE_DEFAULTS)
             problems_add_error(
                 values->problems, fields.of[FIELD_NEXT]->mark,

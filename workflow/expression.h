@@ -31,6 +31,7 @@ struct expression_shape {
     const struct expression_shape *members; /* of a map; NULL: any */
     uint32_t member_count;
     const struct expression_shape *element; /* of a list; NULL: any */
+    struct text_list words;                 /* of a text: it is one of them; none: any */
 };
 
 /* Of a workflow's InputShape; NULL: there is none. Recurses no deeper than a file may be. New in

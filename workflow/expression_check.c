@@ -27,9 +27,9 @@ static const struct known yes_or_no = {K(BOOL), NULL};
 
 /* ---- the members that are always known ---- */
 
-#define MEMBER(text, kinds)                             \
-    {                                                   \
-        (kinds), false, TEXT_CONST(text), NULL, 0, NULL \
+#define MEMBER(text, kinds_)                        \
+    {                                               \
+        .kinds = (kinds_), .name = TEXT_CONST(text) \
     }
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -43,9 +43,12 @@ static const struct expression_shape line_shape = {
     .kinds = K(MAP), .members = line_members, .member_count = COUNT(line_members)};
 /* By enum expression_order_member. */
 static const struct expression_shape order_members[] = {
-    MEMBER("id", K(TEXT)),           MEMBER("customer", K(TEXT)),
-    MEMBER("currency", K(TEXT)),     {K(LIST), false, TEXT_CONST("lines"), NULL, 0, &line_shape},
-    MEMBER("attributes", K(MAP)),    MEMBER("priority", K(TEXT)),
+    MEMBER("id", K(TEXT)),
+    MEMBER("customer", K(TEXT)),
+    MEMBER("currency", K(TEXT)),
+    {.kinds = K(LIST), .name = TEXT_CONST("lines"), .element = &line_shape},
+    MEMBER("attributes", K(MAP)),
+    MEMBER("priority", K(TEXT)),
     MEMBER("submitted_by", K(TEXT)),
 };
 _Static_assert(COUNT(order_members) == EXPRESSION_ORDER_MEMBER_COUNT, "a shape for each");
@@ -301,12 +304,38 @@ static struct known check_operator(const struct checker *checker,
     return anything;
 }
 
+/* A choice of an Await, held against a text that is not among its Options. */
+static void check_option(const struct checker *checker, struct known choice, uint16_t with)
+{
+    const struct expression_node *node = node_at(checker, with);
+    struct text_list words = choice.shape != NULL ? choice.shape->words : (struct text_list){0};
+    if (words.count == 0)
+        return;
+    if (node->kind == EXPR_TEXT && !text_list_has(words, node->text))
+        expression_report_option(checker->draft, node->at, node->text, words);
+    for (uint16_t at = node->kind == EXPR_LIST ? node->first : 0; at != 0;
+         at = node_at(checker, at)->next)
+        check_option(checker, choice, at);
+}
+
+static void check_options(const struct checker *checker, uint16_t left, uint16_t right,
+                          struct known a, struct known b)
+{
+    uint8_t op = node_at(checker, right)->op;
+    if (op == OPERATOR_EQUAL || op == OPERATOR_NOT_EQUAL || op == OPERATOR_IN)
+        check_option(checker, a, right);
+    if (op == OPERATOR_EQUAL || op == OPERATOR_NOT_EQUAL)
+        check_option(checker, b, left);
+}
+
 static struct known check_chain(struct checker *checker, const struct expression_node *node)
 {
     struct known known = check_node(checker, node->first);
+    uint16_t left = node->first;
     for (uint16_t at = node_at(checker, node->first)->next; at != 0;
-         at = node_at(checker, at)->next) {
+         left = at, at = node_at(checker, at)->next) {
         struct known right = check_node(checker, at);
+        check_options(checker, left, at, known, right);
         known = check_operator(checker, node_at(checker, at), known, right);
     }
     return known;

@@ -3,6 +3,7 @@
  * known. See expression_parse.h. */
 #include "workflow/expression_parse.h"
 
+#include "base/numbers.h"
 #include "base/suggest.h"
 
 #include <assert.h>
@@ -64,6 +65,22 @@ void expression_report_unknown(const struct expression_draft *draft, uint32_t at
     else
         expression_report(draft->problems, WORKFLOW_ERROR, at, "there is no %s %.*s", what,
                           QUOTE_ARG(name));
+}
+
+void expression_report_option(const struct expression_draft *draft, uint32_t at, struct text word,
+                              struct text_list options)
+{
+    const struct text *near = suggest_text(word, options.items, options.count);
+    char list[80];
+    list_names(options.items, options.count, list, sizeof(list));
+    if (near != NULL)
+        expression_report(draft->problems, WORKFLOW_WARNING, at,
+                          "%.*s is not one of the Options: did you mean %.*s?", QUOTE_ARG(word),
+                          TEXT_ARG(*near));
+    else
+        expression_report(draft->problems, WORKFLOW_WARNING, at,
+                          "%.*s is not one of the Options: %s %s", QUOTE_ARG(word),
+                          options.count == 1 ? "there is" : "there are", list);
 }
 
 /* ---- names ---- */
@@ -163,6 +180,25 @@ static bool report_name_behind_minus(const struct expression_draft *draft, uint3
                       "around the -",
                       QUOTE_ARG(name), (int)(at - begin < NAME_BYTES_MAX ? at - begin : 0),
                       source + begin, QUOTE_ARG(name));
+    return true;
+}
+
+bool expression_report_blank(const struct expression_draft *draft, uint32_t at, uint32_t end)
+{
+    const char *source = draft->source.data;
+    uint32_t begin = at;
+    while (begin > 0 && source[begin - 1] == ' ')
+        begin--;
+    while (begin > 0 && name_character(source[begin - 1]))
+        begin--;
+    struct text name = {source + begin, end - begin};
+    if (!name_character(source[at]) || number_is_digit(source[at]) || begin == at || begin == 0 ||
+        source[begin - 1] != '.')
+        return false;
+    expression_report(draft->problems, WORKFLOW_ERROR, at,
+                      "%.*s stands where it needs an operator, or its end: write x['%.*s'] for one "
+                      "member",
+                      QUOTE_ARG(text_from(name, at - begin)), QUOTE_ARG(name));
     return true;
 }
 

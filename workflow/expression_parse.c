@@ -364,7 +364,8 @@ static void check_end(struct expression_parser *parser)
     else if (parser_is_mark(parser, ")") || parser_is_mark(parser, "]") ||
              parser_is_mark(parser, "}"))
         parser_fail(parser, token->at, "this bracket was not opened: remove it");
-    else if (parser->draft->problems->errors == 0)
+    else if (parser->draft->problems->errors == 0 &&
+             !expression_report_blank(parser->draft, token->at, token->end))
         parser_fail_expected(parser, "an operator, or its end");
     parser->failed = true; /* behind an unknown name, it is not a mistake of its own */
 }

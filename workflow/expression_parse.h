@@ -46,12 +46,17 @@ void expression_check_text(const struct values *values, const struct yaml_node *
 /* "there is no WHAT NAME", with the candidate that is meant, or all of them. */
 void expression_report_unknown(const struct expression_draft *draft, uint32_t at, const char *what,
                                struct text name, const struct text *candidates, uint32_t count);
+/* A text that no signal chooses. */
+void expression_report_option(const struct expression_draft *draft, uint32_t at, struct text word,
+                              struct text_list options);
 bool expression_find_name(struct text text, enum expression_name *ret_name);
 bool expression_find_function(struct text text, enum expression_function *ret_function);
 /* What to write for a word that is an operator elsewhere; NULL: it is not one. */
 const char *expression_operator_word_cure(struct text word);
 void expression_report_name(const struct expression_draft *draft, uint32_t at, struct text name,
                             const struct text *variables, uint32_t variable_count);
+/* input.a b, of which b stands from `at` to `end`; false: it is something else. */
+bool expression_report_blank(const struct expression_draft *draft, uint32_t at, uint32_t end);
 /* `method`: it stands behind a value and a dot. */
 void expression_report_function(const struct expression_draft *draft, uint32_t at, struct text name,
                                 bool method);

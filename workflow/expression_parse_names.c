@@ -150,7 +150,10 @@ static uint16_t parse_has(struct expression_parser *parser, uint32_t at)
     uint16_t last = node->kind == EXPR_PATH ? node->first : 0;
     while (last != 0 && parser_node(parser, last)->next != 0)
         last = parser_node(parser, last)->next;
-    if (last == 0 || parser_node(parser, last)->kind != EXPR_MEMBER)
+    bool member = last != 0 && parser_node(parser, last)->kind == EXPR_MEMBER;
+    if (!member && parser->draft->problems->errors > 0)
+        parser->failed = true; /* of a name in it that was not understood */
+    if (!member)
         parser_fail(parser, at, expected);
     return parser_new_parent_of_one(parser, EXPR_HAS, at, child);
 }

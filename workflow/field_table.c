@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workflow/field_table.h"
 
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <assert.h>
@@ -13,9 +14,16 @@ static bool is_known(const struct field_table *table, uint32_t field, uint32_t p
     return (table->places[place].known & BIT(field)) != 0;
 }
 
-static bool report_foreign(const struct field_table *table, struct text name, struct mark mark,
-                           struct workflow_problems *problems)
+static bool report_foreign(const struct field_table *table, struct text name, uint32_t place,
+                           struct mark mark, struct workflow_problems *problems)
 {
+    for (uint32_t i = 0; i < table->foreign_at_count; i++) {
+        if (table->foreign_at[i].place == place && text_equal(name, table->foreign_at[i].name)) {
+            problems_add_error(problems, mark, "there is no field %.*s here: %s", TEXT_ARG(name),
+                               table->foreign_at[i].instead);
+            return true;
+        }
+    }
     for (uint32_t i = 0; i < table->foreign_count; i++) {
         if (text_equal(name, table->foreign[i].name)) {
             problems_add_error(problems, mark, "there is no field %.*s here: %s", TEXT_ARG(name),
@@ -63,7 +71,7 @@ static void report_unknown(const struct field_table *table, const struct yaml_no
         if (is_known(table, field, place))
             candidates[field] = table->rows[field].name;
     }
-    if (report_foreign(table, key->text, key->mark, problems) ||
+    if (report_foreign(table, key->text, place, key->mark, problems) ||
         report_misplaced(table, key->text, key->mark, problems))
         return;
     const struct text *near = suggest_text(key->text, candidates, table->count);
@@ -121,14 +129,34 @@ static void report_missing(const struct field_table *table, uint64_t given, uint
     }
 }
 
+/* "must be a mapping of fields, not a text: write {Error: Declined}" */
+static void report_no_mapping(const struct field_table *table, const struct yaml_node *node,
+                              uint32_t place, struct workflow_problems *problems)
+{
+    const struct field_row *row = NULL;
+    for (uint32_t i = 0; i < table->text_at_count; i++) {
+        if (table->texts_at[i].place == place)
+            row = &table->rows[table->texts_at[i].field];
+    }
+    bool short_name = node->text.size <= NAME_BYTES_MAX && name_characters_valid(node->text);
+    struct text shown = short_name ? node->text : TEXT("...");
+    if (row == NULL || node->kind != NODE_SCALAR || yaml_node_is_null(node))
+        problems_add_error(problems, node->mark, "%s must be a mapping of fields, not %s",
+                           table->places[place].phrase, yaml_node_phrase(node));
+    else
+        problems_add_error(problems, node->mark,
+                           "%s must be a mapping of fields, not %s: write {%.*s: %.*s}",
+                           table->places[place].phrase, yaml_node_phrase(node), TEXT_ARG(row->name),
+                           TEXT_ARG(shown));
+}
+
 bool fields_take(const struct field_table *table, const struct yaml_node *node, uint32_t place,
                  struct workflow_problems *problems, struct field_values *ret_fields)
 {
     assert(place < table->place_count && table->count <= FIELDS_MAX);
     *ret_fields = (struct field_values){.mark = node->mark};
     if (node->kind != NODE_MAPPING) {
-        problems_add_error(problems, node->mark, "%s must be a mapping of fields, not %s",
-                           table->places[place].phrase, yaml_node_phrase(node));
+        report_no_mapping(table, node, place, problems);
         return false;
     }
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {

@@ -170,6 +170,19 @@ struct foreign_field {
     const char *instead;
 };
 
+/* The same at one place only, before those of all places. */
+struct foreign_field_at {
+    uint32_t place;
+    struct text name;
+    const char *instead;
+};
+
+/* What is meant by a text where the mapping at `place` belongs. */
+struct field_text_at {
+    uint32_t place;
+    uint32_t field;
+};
+
 struct field_table {
     const struct field_row *rows; /* by field */
     uint32_t count;
@@ -179,6 +192,10 @@ struct field_table {
     uint32_t place_count;
     const struct foreign_field *foreign;
     uint32_t foreign_count;
+    const struct foreign_field_at *foreign_at;
+    uint32_t foreign_at_count;
+    const struct field_text_at *texts_at;
+    uint32_t text_at_count;
 };
 
 /* The values of a mapping by field; NULL: not given. */

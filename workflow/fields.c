@@ -123,6 +123,19 @@ static const struct foreign_field foreign[] = {
     {TEXT_CONST("Parameters"), "Input says what a request carries"},
     {TEXT_CONST("ResultSelector"), "Output says what a step keeps of an answer"},
     {TEXT_CONST("Choices"), "each step of a choice has a When"},
+    {TEXT_CONST("Choice"), "each step of a choice has a When"},
+    {TEXT_CONST("Parallel"), "steps with the same After run at the same time"},
+    {TEXT_CONST("Map"), "ForEach with Steps runs steps for each item of a list"},
+    {TEXT_CONST("Task"), "Agent names the agent that does the step"},
+    {TEXT_CONST("Pass"), "Set computes what later steps read as output.STEP"},
+    {TEXT_CONST("Succeed"), "an order ends when all its steps are done"},
+    {TEXT_CONST("Minutes"), "Seconds is a number, or an expression such as input.minutes * 60"},
+    {TEXT_CONST("Hours"), "Seconds is a number, or an expression such as input.hours * 3600"},
+    {TEXT_CONST("Days"), "Seconds is a number, or an expression such as input.days * 86400"},
+    {TEXT_CONST("Loop"), "ForEach with Steps runs steps for each item of a list, and Until has an "
+                         "agent asked again"},
+    {TEXT_CONST("Rollback"), "Compensate says what undoes a step"},
+    {TEXT_CONST("Description"), "Comment is text for readers"},
     {TEXT_CONST("Next"), "After names the steps that come before"},
     {TEXT_CONST("End"), "an order ends when all its steps are done"},
     {TEXT_CONST("HeartbeatSeconds"),
@@ -153,6 +166,22 @@ static const struct foreign_field foreign[] = {
     {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs in Defaults"},
 };
 
+static const struct foreign_field_at foreign_at[] = {
+    {PLACE_WORKFLOW, TEXT_CONST("Input"),
+     "an order brings its input, and InputShape says what that must be"},
+    {PLACE_WORKFLOW, TEXT_CONST("input"),
+     "an order brings its input, and InputShape says what that must be"},
+    {PLACE_WORKFLOW, TEXT_CONST("Inputs"),
+     "an order brings its input, and InputShape says what that must be"},
+};
+
+static const struct field_text_at texts_at[] = {
+    {PLACE_FAIL, FIELD_ERROR},
+    {PLACE_AWAIT, FIELD_FROM},
+    {PLACE_COMPENSATE, FIELD_ACTION},
+    {PLACE_FOR_EACH, FIELD_ITEMS},
+};
+
 const struct field_table workflow_fields = {
     .rows = rows,
     .count = FIELD_COUNT,
@@ -162,6 +191,10 @@ const struct field_table workflow_fields = {
     .place_count = PLACE_COUNT,
     .foreign = foreign,
     .foreign_count = sizeof(foreign) / sizeof(foreign[0]),
+    .foreign_at = foreign_at,
+    .foreign_at_count = sizeof(foreign_at) / sizeof(foreign_at[0]),
+    .texts_at = texts_at,
+    .text_at_count = sizeof(texts_at) / sizeof(texts_at[0]),
 };
 
 const char *workflow_field_name(enum field field)

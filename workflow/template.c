@@ -226,9 +226,11 @@ static bool take_expression(const struct template_compiler *compiler, const stru
     struct text rest = text_from(node->text, *at + 2);
     uint32_t size = expression_find_brace(rest);
     if (size == rest.size) {
-        problems_add_error(compiler->values->problems, yaml_node_mark_at(node, *at),
-                           "${ has no } behind it%s: write $${ for the characters themselves",
-                           node->plain ? ", perhaps as a text without quotes ends at a #" : "");
+        problems_add_error(
+            compiler->values->problems, yaml_node_mark_at(node, *at),
+            "${ has no } behind it: close the expression with one%s, or write $${ for "
+            "the characters themselves",
+            node->plain ? ", put the text in quotes if it has a #" : "");
         *at = node->text.size;
         return false;
     }

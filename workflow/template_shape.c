@@ -69,6 +69,8 @@ static struct expression_shape either(struct shaping *shaping, struct expression
         return expression_shape_any;
     both.kinds |= b.kinds;
     both.optional |= b.optional;
+    if (a.words.items != b.words.items)
+        both.words = (struct text_list){0};
     if ((b.kinds & KIND_SET(MAP)) != 0 && (a.kinds & KIND_SET(MAP)) != 0) {
         join_members(shaping, &both, &b);
     } else if ((b.kinds & KIND_SET(MAP)) != 0) {

@@ -54,6 +54,32 @@ bool value_looks_like_boolean(struct text text)
     return false;
 }
 
+bool value_looks_like_time(struct text text, int64_t *ret_seconds)
+{
+    static const struct {
+        struct text unit;
+        int64_t seconds;
+    } units[] = {
+        {TEXT_CONST("s"), 1},       {TEXT_CONST("sec"), 1},      {TEXT_CONST("second"), 1},
+        {TEXT_CONST("seconds"), 1}, {TEXT_CONST("m"), 60},       {TEXT_CONST("min"), 60},
+        {TEXT_CONST("minute"), 60}, {TEXT_CONST("minutes"), 60}, {TEXT_CONST("h"), 3600},
+        {TEXT_CONST("hour"), 3600}, {TEXT_CONST("hours"), 3600}, {TEXT_CONST("d"), 86400},
+        {TEXT_CONST("day"), 86400}, {TEXT_CONST("days"), 86400},
+    };
+    uint64_t number = 0;
+    if (!number_take(&text, DURATION_MS_MAX / 1000, &number))
+        return false;
+    if (text.size > 0 && text.data[0] == ' ')
+        text = text_from(text, 1);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (text_equal(text, units[i].unit)) {
+            *ret_seconds = (int64_t)number * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool wrong_type(const struct values *values, const struct yaml_node *node, const char *what,
                        const char *wanted)
 {
@@ -201,6 +227,12 @@ static bool read_milli(const struct values *values, const struct yaml_node *node
                        const char *wanted, int64_t least, int64_t most, int64_t *ret_milli)
 {
     struct number number;
+    int64_t seconds = 0;
+    if (node->kind == NODE_SCALAR && value_looks_like_time(node->text, &seconds)) {
+        problems_add_error(values->problems, node->mark, "%s must be %s: write %lld", what, wanted,
+                           (long long)seconds);
+        return false;
+    }
     if (!parse_number(node, &number))
         return wrong_type(values, node, what, wanted);
     if (number.finer) {

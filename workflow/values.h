@@ -11,6 +11,9 @@
 bool value_looks_like_number(struct text text);
 bool value_looks_like_boolean(struct text text); /* YAML 1.1 also has yes, no, on, off */
 
+/* "5m", "5 min": a number with a unit, in seconds. */
+bool value_looks_like_time(struct text text, int64_t *ret_seconds);
+
 /* What was noted once, and is not again. */
 struct workflow_notes {
     bool members;

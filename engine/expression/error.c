@@ -95,7 +95,8 @@ static int format_what(const struct expression_error *error, char *line, size_t 
         return snprintf(line, size, "the output%s%.*s was too large to be kept",
                         text_empty(error->name) ? "" : " of step ", SHOWN(error->name));
     case EXPRESSION_TOO_LARGE:
-        return snprintf(line, size, "the result is more than the limit of %" PRId64, error->number);
+        return snprintf(line, size, "the result is more than the limit of %" PRId64 " bytes",
+                        error->number);
     case EXPRESSION_BUDGET_SPENT:
         return snprintf(line, size, "the step's budget of %d units of work is spent",
                         EXPRESSION_BUDGET);

@@ -75,6 +75,23 @@ static void check_limit(struct workflow_compiler *compiler, const struct draft *
                                                : " or on the workflow");
 }
 
+/* What the engine makes of a signal with a choice. NULL: there are no Options. */
+static const struct expression_shape *shape_of_choice(struct workflow_compiler *compiler,
+                                                      struct text_list options)
+{
+    if (options.count == 0 || compiler->values.deployed)
+        return NULL;
+    struct expression_shape *shapes = ARENA_ARRAY(compiler->scratch, struct expression_shape, 4);
+    struct expression_shape *members = &shapes[1];
+    members[0] = (struct expression_shape){.kinds = KIND_SET(TEXT), .name = TEXT("by")};
+    members[1] = (struct expression_shape){
+        .kinds = KIND_SET(TEXT), .name = TEXT("choice"), .words = options};
+    members[2] = (struct expression_shape){.kinds = KIND_SET(TEXT), .name = TEXT("comment")};
+    shapes[0] =
+        (struct expression_shape){.kinds = KIND_SET(MAP), .members = members, .member_count = 3};
+    return &shapes[0];
+}
+
 /* Signals come at any time, so what they are held against is there from the beginning. */
 void await_compile(struct workflow_compiler *compiler, struct draft *draft)
 {
@@ -87,10 +104,16 @@ void await_compile(struct workflow_compiler *compiler, struct draft *draft)
     if (of[FIELD_TIMEOUT_SECONDS] != NULL)
         value_duration(values, of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds", &step->timeout_ms);
     check_limit(compiler, draft);
+    compiler->place.result = shape_of_choice(compiler, step->await.options);
     step->until =
         compile_step_expression(compiler, draft, of[FIELD_UNTIL], "Until", names, KIND_SET(BOOL));
     step->output = compile_step_template(compiler, draft, of[FIELD_OUTPUT], "Output", names,
                                          STEP_OUTPUT_BYTES_MAX);
+    compile_known_output(compiler, draft,
+                         of[FIELD_OUTPUT] == NULL
+                             ? compiler->place.result
+                             : compile_shape_of_template(compiler, draft, step->output, names));
+    compiler->place.result = NULL;
 }
 
 /* Without a limit of its own it has that of the order, which others are compared with. */

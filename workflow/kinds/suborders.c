@@ -183,9 +183,8 @@ void suborders_compile(struct workflow_compiler *compiler, struct draft *draft)
     place->result = output;
     read_stop_when(compiler, draft, &for_each);
     place->result = NULL;
-    if (!values->deployed)
-        place->known[draft - compiler->drafts].output =
-            step->suborders.for_each ? shape_of_items(compiler, output) : output;
+    compile_known_output(compiler, draft,
+                         step->suborders.for_each ? shape_of_items(compiler, output) : output);
 }
 
 /* As long as its body; of a list that the file has, as often as its items need. */

@@ -163,6 +163,9 @@ void task_compile(struct workflow_compiler *compiler, struct draft *draft)
         compile_step_template(compiler, draft, of[FIELD_INPUT], "Input", 0, STEP_INPUT_BYTES_MAX);
     step->output = compile_step_template(compiler, draft, of[FIELD_OUTPUT], "Output",
                                          1U << NAME_RESULT, STEP_OUTPUT_BYTES_MAX);
+    compile_known_output(
+        compiler, draft,
+        compile_shape_of_template(compiler, draft, step->output, 1U << NAME_RESULT));
     read_compensate(compiler, draft);
     read_until(compiler, draft);
     check_continue(compiler, draft);

@@ -19,6 +19,14 @@ static void read_seconds(struct workflow_compiler *compiler, struct draft *draft
                          const struct yaml_node *node)
 {
     struct workflow_problems *problems = compiler->values.problems;
+    int64_t whole = 0;
+    if (node->kind == NODE_SCALAR && value_looks_like_time(node->text, &whole)) {
+        problems_add_error(problems, node->mark,
+                           "Seconds must be a number of seconds, or an expression for one: write "
+                           "%lld",
+                           (long long)whole);
+        return;
+    }
     const struct expression *seconds =
         compile_step_expression(compiler, draft, node, "Seconds", 0, KINDS_NUMBER);
     const struct expression_node *number = seconds != NULL ? number_of(seconds) : NULL;
@@ -56,14 +64,25 @@ static void read_timestamp(struct workflow_compiler *compiler, struct draft *dra
                            QUOTE_ARG(timestamp->nodes[0].text));
 }
 
+/* Wait: 5s */
+static void refuse_text(struct workflow_problems *problems, const struct yaml_node *node)
+{
+    int64_t seconds = 0;
+    if (value_looks_like_time(node->text, &seconds))
+        problems_add_error(problems, node->mark, "Wait must be a mapping: write {Seconds: %lld}",
+                           (long long)seconds);
+    else
+        problems_add_error(problems, node->mark, "Wait must be a mapping: write {%s: %.*s}",
+                           is_plain_time(node) ? "Timestamp" : "Seconds", QUOTE_ARG(node->text));
+}
+
 void wait_compile(struct workflow_compiler *compiler, struct draft *draft)
 {
     const struct values *values = &compiler->values;
     const struct yaml_node *node = draft->fields.of[FIELD_WAIT];
     struct field_values fields;
     if (node != NULL && node->kind == NODE_SCALAR && !yaml_node_is_null(node)) {
-        problems_add_error(values->problems, node->mark, "Wait must be a mapping: write {%s: %.*s}",
-                           is_plain_time(node) ? "Timestamp" : "Seconds", QUOTE_ARG(node->text));
+        refuse_text(values->problems, node);
         return;
     }
     if (node == NULL || !workflow_fields_take(node, PLACE_WAIT, values->problems, &fields))

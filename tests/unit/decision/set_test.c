@@ -51,7 +51,7 @@ Test(decision_set, fails_over_its_limit)
              "ok A 1 9000 bytes => StepSucceeded(A do 1)"
              " StepFailedUnstarted(B do 0 States.DataLimitExceeded x1) StepExhausted(B do 0)"
              " OrderFailed(States.DataLimitExceeded) AlertRaised(States.DataLimitExceeded)\n"
-             "said more than the limit of 8192\n"
+             "said more than the limit of 8192 bytes\n"
              "complete B {\"by\":\"hand\"} => StepCompletedByHand(B do 0) OrderResumed(Completed)"
              " AlertClosed(Completed) OrderProcessed\n");
 }

@@ -82,7 +82,8 @@ Test(template, tells_line_and_column)
            "4:3: there is no name inptu: did you mean input?\n"},
           {"Set: \"a\n  ${inptu}\"\n", NULL, "2:5: there is no name inptu: did you mean input?\n"},
           {"Set: \"${1 \"", NULL,
-           "1:7: ${ has no } behind it: write $${ for the characters themselves\n"},
+           "1:7: ${ has no } behind it: close the expression with one, or write $${ for the "
+           "characters themselves\n"},
           {"{\"Set\": \"${ \\\"a\\\" + 1}\"}", NULL,
            "1:19: + cannot add a text and a number: write string(...) for a text\n"});
 }

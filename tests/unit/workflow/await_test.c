@@ -6,6 +6,8 @@
 
 #define LIMITED "Name: w\nVersion: 1\nTimeoutSeconds: 86400\nSteps:\n"
 
+#define ASKED LIMITED "  - {Name: A, Await: {Options: [approve, decline]}}\n  - {Name: B, "
+
 Test(workflow_await, compiles_what_is_asked_of_whom)
 {
     struct workflow *workflow = kit_workflow(
@@ -100,7 +102,8 @@ Test(workflow_await, has_its_fields_only)
          {LIMITED "  - {Name: A, Await: {}, Agent: x}\n",
           "5:15: error: a step has Agent or Await, not both: make two steps of it\n"},
          {LIMITED "  - {Name: A, Await: managers}\n",
-          "5:22: error: Await of a step must be a mapping of fields, not a text\n"},
+          "5:22: error: Await of a step must be a mapping of fields, not a text: write {From: "
+          "managers}\n"},
          {LIMITED "  - {Name: A, Await: {Form: managers}}\n",
           "5:23: error: Form is an unknown field of Await of a step: did you mean From?\n"});
 }
@@ -115,4 +118,26 @@ Test(workflow_await, may_be_missing_where_its_time_out_is_caught)
           "... "
           ": ...\n"},
          {LIMITED "  - {Name: A, Await: {}}\n  - {Name: B, When: output.A.ok, Set: 1}\n", ""});
+}
+
+/* A signal chooses one of them. */
+Test(workflow_await, knows_what_may_be_chosen)
+{
+    LINT({ASKED "When: output.A.choice == 'aprove', Set: 1}\n",
+          "6:40: warning: aprove is not one of the Options: did you mean approve?\n"},
+         {ASKED "When: \"'aprove' != output.A.choice\", Set: 1}\n",
+          "6:22: warning: aprove is not one of the Options: did you mean approve?\n"},
+         {ASKED "When: \"output.A.choice in ['approve', 'maybe']\", Set: 1}\n",
+          "6:53: warning: maybe is not one of the Options: there are approve and decline\n"},
+         {ASKED "When: output.A.choise == 'approve', Set: 1}\n",
+          "6:30: error: there is no member choise: did you mean choice?\n"},
+         {ASKED "When: output.A.choice == input.c && output.A.comment != 'aprove', Set: 1}\n", ""},
+         {ASKED "Set: \"${output.A.choice == 'decline' ? output.A.by : ''}\"}\n", ""},
+         {LIMITED "  - {Name: A, Await: {Options: [a, b]}, Until: result.choice != 'c'}\n",
+          "5:65: warning: c is not one of the Options: there are a and b\n"},
+         {LIMITED "  - {Name: A, Await: {Options: [a, b]}, Output: \"${result.choice}\"}\n"
+                  "  - {Name: B, When: output.A == 'c', Set: 1}\n",
+          "6:33: warning: c is not one of the Options: there are a and b\n"},
+         {LIMITED "  - {Name: A, Await: {}}\n  - {Name: B, When: output.A.choice == 'c', Set: 1}\n",
+          ""});
 }

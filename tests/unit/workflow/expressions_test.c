@@ -54,7 +54,8 @@ Test(workflow_expressions, wants_one_kind_and_its_fields)
          "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without "
          "\"States.\" or \"Order.\" at its beginning\n"},
         {HEAD "  - {Name: A, Fail: LoanDeclined}\n",
-         "4:21: error: Fail of a step must be a mapping of fields, not a text\n"},
+         "4:21: error: Fail of a step must be a mapping of fields, not a text: write {Error: "
+         "LoanDeclined}\n"},
         {HEAD "  - {Name: A, Set: }\n",
          "4:15: error: Set has no value: give it one or leave it out\n"});
 }

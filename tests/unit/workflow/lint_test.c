@@ -59,7 +59,8 @@ Test(workflow_lint, reports_values_of_the_wrong_type)
          {HEAD "  - {Name: A, Agent: x, Pivot: 1}\n",
           "4:32: error: Pivot must be true or false, not a number (1)\n"},
          {HEAD "  - {Name: A, Agent: x, Compensate: Undo}\n",
-          "4:37: error: Compensate of a step must be a mapping of fields, not a text\n"});
+          "4:37: error: Compensate of a step must be a mapping of fields, not a text: write "
+          "{Action: Undo}\n"});
 }
 
 Test(workflow_lint, checks_agents)
@@ -125,7 +126,7 @@ Test(workflow_lint, checks_durations)
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 1e3}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds, not a number (1e3)\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 5s}\n",
-          "4:41: error: TimeoutSeconds must be a number of seconds, not a text (5s)\n"},
+          "4:41: error: TimeoutSeconds must be a number of seconds: write 5\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: '5'}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds, not a text (5): leave out the "
           "quotes\n"},

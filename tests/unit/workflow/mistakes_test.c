@@ -97,8 +97,9 @@ static const struct lint_case wants_templates_in_quotes[] = {
      "7:17: error: mapping values are not allowed in this context: put text with ${ } in quotes\n"},
     {INPUT("pay ${input.a ? 'x' : 'y'}"),
      "7:32: error: mapping values are not allowed in this context: put text with ${ } in quotes\n"},
-    {INPUT("${input.t + ' #'}"), "7:12: error: ${ has no } behind it, perhaps as a text without "
-                                 "quotes ends at a #: write $${ for the characters themselves\n"},
+    {INPUT("${input.t + ' #'}"),
+     "7:12: error: ${ has no } behind it: close the expression with one, put the text in quotes if "
+     "it has a #, or write $${ for the characters themselves\n"},
     {INPUT("NO"), "7:12: error: NO is not a text to every YAML reader: put it in quotes, or write "
                   "true or false\n"},
     {INPUT("01234"), "7:12: error: 01234 is not a text to every YAML reader: put it in quotes, or "
@@ -132,10 +133,11 @@ static const struct lint_case wants_templates_in_quotes[] = {
                   "it as JSON does\n"},
     {INPUT(".inf"), "7:12: error: .inf is not a text to every YAML reader: put it in quotes\n"},
     {INPUT("{a: 1, a: 2}"), "7:19: error: a is given twice, first in line 7\n"},
-    {INPUT("a ${input.a"), "7:14: error: ${ has no } behind it, perhaps as a text without quotes "
-                           "ends at a #: write $${ for the characters themselves\n"},
-    {INPUT("\"${input.a\""),
-     "7:13: error: ${ has no } behind it: write $${ for the characters themselves\n"},
+    {INPUT("a ${input.a"),
+     "7:14: error: ${ has no } behind it: close the expression with one, put the text in quotes if "
+     "it has a #, or write $${ for the characters themselves\n"},
+    {INPUT("\"${input.a\""), "7:13: error: ${ has no } behind it: close the expression with one, "
+                             "or write $${ for the characters themselves\n"},
     {INPUT("\"${}\""),
      "7:15: error: there is no expression: write one, as in input.amount > 100\n"},
     {INPUT("\"${ }\""),
@@ -239,6 +241,58 @@ static const struct lint_case leaves_other_texts_alone[] = {
 Test(workflow_mistakes, leaves_other_texts_alone)
 {
     kit_lint(leaves_other_texts_alone, COUNT(leaves_other_texts_alone));
+}
+
+static const struct lint_case says_what_to_write_instead[] = {
+    {HEAD "  - {Name: A, Fail: Declined}\n",
+     "4:21: error: Fail of a step must be a mapping of fields, not a text: write {Error: "
+     "Declined}\n"},
+    {HEAD "  - {Name: A, Fail: no money left}\n",
+     "4:21: error: Fail of a step must be a mapping of fields, not a text: write {Error: ...}\n"},
+    {HEAD "  - {Name: A, ForEach: input.l, Steps: [{Name: B, Agent: x}]}\n",
+     "4:24: error: ForEach of a step must be a mapping of fields, not a text: write {Items: "
+     "input.l}\n"},
+    {HEAD "  - {Name: A, Wait: 5s}\n", "4:21: error: Wait must be a mapping: write {Seconds: 5}\n"},
+    {HEAD "  - {Name: A, Wait: {Seconds: 5s}}\n",
+     "4:31: error: Seconds must be a number of seconds, or an expression for one: write 5\n"},
+    {HEAD "  - {Name: A, Wait: {Seconds: 2 hours}}\n",
+     "4:31: error: Seconds must be a number of seconds, or an expression for one: write 7200\n"},
+    {HEAD "  - {Name: A, Wait: {Minutes: 5}}\n",
+     "4:21: error: Wait of a step has no Seconds or Timestamp\n"
+     "4:22: error: there is no field Minutes here: Seconds is a number, or an expression such as "
+     "input.minutes * 60\n"},
+    {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 5 min}\n",
+     "4:41: error: TimeoutSeconds must be a number of seconds: write 300\n"},
+    {HEAD "  - {Name: A, Choice: [], Agent: x}\n",
+     "4:15: error: there is no field Choice here: each step of a choice has a When\n"},
+    {HEAD "  - {Name: A, Parallel: [], Agent: x}\n",
+     "4:15: error: there is no field Parallel here: steps with the same After run at the same "
+     "time\n"},
+    {HEAD "  - {Name: A, Map: {}, Agent: x}\n",
+     "4:15: error: there is no field Map here: ForEach with Steps runs steps for each item of a "
+     "list\n"},
+    {"Name: w\nVersion: 1\ninput: {a: 1}\nSteps:\n  - {Name: A, Agent: x}\n",
+     "3:1: error: there is no field input here: an order brings its input, and InputShape says "
+     "what that must be\n"},
+    {FLOW("Catch: [{ErrorEquals: [E], Next: $continu}]"),
+     "5:58: error: Next \"$continu\" is unknown: did you mean $continue?\n"},
+    {HEAD "  - {Name: a-b, Agent: x}\n  - {Name: B, Agent: x, When: has(output.a-b)}\n",
+     "5:42: error: a-b has to stand in brackets and quotes: write output['a-b']\n"},
+    {INPUT("\"${input.a b}\""),
+     "7:23: error: b stands where it needs an operator, or its end: write "
+     "x['a b'] for one member\n"},
+    {HEAD "  - {Name: A, Set: {total: 1, of: {n: 1}}}\n  - {Name: B, Agent: x, When: output.A.totl "
+          "+ output.A.of.m > 1}\n",
+     "5:40: error: there is no member totl: did you mean total?\n"
+     "5:59: error: there is no member m: there is n\n"},
+    {HEAD "  - {Name: A, Agent: x, Output: {total: \"${result.x}\"}}\n"
+          "  - {Name: B, Agent: x, When: output.A.totl > 1}\n",
+     "5:40: error: there is no member totl: did you mean total?\n"},
+};
+
+Test(workflow_mistakes, says_what_to_write_instead)
+{
+    kit_lint(says_what_to_write_instead, COUNT(says_what_to_write_instead));
 }
 
 static const struct lint_case explains_slips_of_other_languages[] = {

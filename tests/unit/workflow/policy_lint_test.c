@@ -76,7 +76,8 @@ Test(workflow_policy_lint, checks_catchers)
     LINT({CATCH("{ErrorEquals: [X], Next: compensate}"),
           "6:38: error: Next \"compensate\" is unknown: did you mean $compensate?\n"},
          {CATCH("{ErrorEquals: [X], Next: B}"),
-          "6:38: error: Next must be $compensate, $error or $continue, not a text (B)\n"},
+          "6:38: error: Next must be $compensate, $error or $continue, not a step: write "
+          "$continue, and When: has(error.STEP) in step B, which comes after this one\n"},
          {CATCH("{ErrorEquals: [X]}"), "6:13: error: a catcher has no Next\n"},
          {CATCH("{ErrorEquals: [States.ALL], Next: $error}, {ErrorEquals: [X], Next: $error}"),
           "6:56: error: this catcher is never reached: earlier ones catch all that it names\n"},

@@ -175,7 +175,8 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
      "4:29: error: Error must be 1 to 64 letters, digits, '.', '_' or '-', without \"States.\" or "
      "\"Order.\" at its beginning\n"},
     {HEAD "  - {Name: A, Fail: LoanDeclined}\n",
-     "4:21: error: Fail of a step must be a mapping of fields, not a text\n"},
+     "4:21: error: Fail of a step must be a mapping of fields, not a text: write {Error: "
+     "LoanDeclined}\n"},
     {HEAD "  - {Name: A, Fail: {Message: no}}\n", "4:21: error: Fail of a step has no Error\n"},
     {HEAD "  - {Name: A, Fail: {Error: E, Message: {a: 1}}}\n",
      "4:41: error: Message must be a text, not a mapping\n"},
@@ -187,7 +188,8 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
     {HEAD "  - {Name: A, Set: }\n", "4:15: error: Set has no value: give it one or leave it out\n"},
     {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [E], Next: B}]}\n"
           "  - {Name: B, Agent: x}\n",
-     "4:58: error: Next must be $compensate, $error or $continue, not a text (B)\n"},
+     "4:58: error: Next must be $compensate, $error or $continue, not a step: write $continue, and "
+     "When: has(error.STEP) in step B, which comes after this one\n"},
     {HEAD "  - {Name: A, Agent: x, Catch: [{ErrorEquals: [E], Next: continue}]}\n",
      "4:58: error: Next \"continue\" is unknown: did you mean $continue?\n"},
     {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U}, Catch: [{ErrorEquals: [E], Next: "
@@ -273,7 +275,8 @@ static const struct lint_case wants_one_kind_and_its_fields[] = {
      "Version: 1\n"
      "Input: 1\n"
      "Steps: [{Name: A, Agent: x}]\n",
-     "3:1: error: Input does not belong here; it belongs to a step or Compensate of a step\n"},
+     "3:1: error: there is no field Input here: an order brings its input, and InputShape says "
+     "what that must be\n"},
     {HEAD "  - {Name: A, Agent: x}\n"
           "Output:\n",
      "5:1: error: Output has no value: give it one or leave it out\n"},
