@@ -346,7 +346,7 @@ bool console_get_page(struct cli *cli, struct console_path *path, json_t **curso
     return true;
 }
 
-bool console_all_true(const json_t *list, const char *name)
+static bool all_true(const json_t *list, const char *name)
 {
     size_t i;
     const json_t *item;
@@ -355,6 +355,28 @@ bool console_all_true(const json_t *list, const char *name)
             return false;
     }
     return true;
+}
+
+int console_show_list(struct cli *cli, const struct console_path *path,
+                      const struct console_list *list)
+{
+    struct console_answer answer;
+    int code = EXIT_CODE_OK;
+    bool whole =
+        cli->fields == NULL && (cli->output == CLI_OUTPUT_JSON || cli->output == CLI_OUTPUT_JSONL ||
+                                cli->output == CLI_OUTPUT_YAML);
+    if (!console_get(cli, path, &answer, &code))
+        return code;
+    const json_t *rows = json_object_get(answer.json, list->name);
+    console_warn_incomplete(cli, answer.json);
+    if (list->none != NULL && json_array_size(rows) == 0)
+        cli_warn(cli, list->none_code, "%s", list->none);
+    code = whole ? output_one(cli, NULL, json_incref(answer.json))
+                 : output_list(cli, list->columns, rows);
+    if (code == EXIT_CODE_OK && !all_true(rows, list->good))
+        code = EXIT_CODE_NEGATIVE;
+    console_answer_deinit(&answer);
+    return code;
 }
 
 int console_show(struct cli *cli, const struct console_path *path,

@@ -82,8 +82,19 @@ void console_warn_waiting(const struct cli *cli, const json_t *body);
 int console_show(struct cli *cli, const struct console_path *path,
                  int (*print)(struct cli *cli, const json_t *body));
 
-/* Whether all of a list have `name`, and it is true. */
-bool console_all_true(const json_t *list, const char *name);
+/* An answer that is a list and what belongs to all of it. */
+struct console_list {
+    const char *name; /* of the list in the answer */
+    const char *good; /* true in each row, or the exit code is EXIT_CODE_NEGATIVE */
+    const struct output_column *columns;
+    enum error_code
+        none_code; /* of the warning `none` that there are no rows; NULL: there is none */
+    const char *none;
+};
+
+/* Likewise: its rows, except that JSON and YAML without --fields show the whole answer. */
+int console_show_list(struct cli *cli, const struct console_path *path,
+                      const struct console_list *list);
 
 /* GET, with its errors reported. False: *ret_code is the exit code. */
 bool console_get(struct cli *cli, const struct console_path *path,

@@ -15,18 +15,12 @@ static const struct output_column columns[] = {
     {0},
 };
 
-static int print_checks(struct cli *cli, const json_t *body)
-{
-    const json_t *checks = json_object_get(body, "checks");
-    int code = output_list(cli, columns, checks);
-    return code != EXIT_CODE_OK || console_all_true(checks, "ok") ? code : EXIT_CODE_NEGATIVE;
-}
-
 static int run(struct cli *cli)
 {
     struct console_path path = {.size = 0};
     console_path_add(&path, "/api/health");
-    return console_show(cli, &path, print_checks);
+    return console_show_list(
+        cli, &path, &(struct console_list){.name = "checks", .good = "ok", .columns = columns});
 }
 
 static const struct cli_verb verbs[] = {

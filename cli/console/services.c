@@ -40,21 +40,36 @@ static const struct output_column columns[] = {
     {0},
 };
 
-static int print_services(struct cli *cli, const json_t *body)
+/* For programs. An instance that does not answer has no name. */
+static json_t *instance_of(const json_t *service)
 {
-    const json_t *services = json_object_get(body, "services");
-    if (json_array_size(services) == 0)
-        cli_warn(cli, CODE_NO_SERVICES,
-                 "the console asks no service: its setting console.services names those to ask");
-    int code = output_list(cli, columns, services);
-    return code != EXIT_CODE_OK || console_all_true(services, "ready") ? code : EXIT_CODE_NEGATIVE;
+    const char *instance = field_text(service, "instance");
+    return json_string(instance[0] != '\0' ? instance : field_text(service, "address"));
 }
+
+static const struct output_column value_columns[] = {
+    {"INSTANCE", "", instance_of, false},
+    {"SERVICE", "service", output_value, false},
+    {"RESULT", "", result_of, false},
+    {"VERSION", "version", output_value, false},
+    {"ADDRESS", "address", output_value, false},
+    {"MESSAGE", "", message_of, false},
+    {0},
+};
 
 static int run(struct cli *cli)
 {
     struct console_path path = {.size = 0};
     console_path_add(&path, "/api/services");
-    return console_show(cli, &path, print_services);
+    bool is_table = cli->output == CLI_OUTPUT_TABLE;
+    return console_show_list(
+        cli, &path,
+        &(struct console_list){.name = "services",
+                               .good = "ready",
+                               .columns = is_table ? columns : value_columns,
+                               .none_code = CODE_NO_SERVICES,
+                               .none = "the console asks no service: its setting console.services "
+                                       "names those to ask"});
 }
 
 static const struct cli_verb verbs[] = {

@@ -136,11 +136,12 @@ Test(cli_views, counts_sub_orders_in_the_overview)
 }
 
 /* As JSON an answer is printed as it came. */
-static void check_json(const struct cli_noun *noun, const char *verb, const char *answer)
+static void check_json(const struct cli_noun *noun, const char *verb, const char *answer,
+                       int expected_code)
 {
     cli_kit_answer(200, answer);
     int code = CLI_KIT_RUN(noun, verb, "--output", "json");
-    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_eq(code, expected_code, "%s", cli_kit_err);
     json_t *printed = json_loads(cli_kit_out, 0, NULL);
     json_t *expected = json_loads(answer, 0, NULL);
     cr_assert(json_equal(printed, expected), "%s", cli_kit_out);
@@ -170,10 +171,49 @@ Test(cli_views, counts_by_state_and_says_what_is_not_exact)
 
 #define HEALTH "{\"checks\": [{\"name\": \"disk\", \"ok\": false, \"message\": \"it is full\"}]}"
 
+#define SERVICES                                                                                \
+    "{\"services\": [{\"service\": \"scheduler\", \"instance\": \"s-1\", \"version\": \"1\", "  \
+    "\"ready\": true, \"reason\": null, \"address\": \"h:1\", \"error\": null}, {\"address\": " \
+    "\"h:2\", \"error\": \"it does not run\"}]}"
+
 Test(cli_views, prints_answers_as_json)
 {
-    check_json(&cli_overview, "overview", OVERVIEW);
-    check_json(&cli_health, "health", HEALTH);
+    check_json(&cli_overview, "overview", OVERVIEW, EXIT_CODE_OK);
+    check_json(&cli_health, "health", HEALTH, EXIT_CODE_NEGATIVE);
+    check_json(&cli_services, "services", SERVICES, EXIT_CODE_NEGATIVE);
+}
+
+Test(cli_views, prints_checks_and_services_in_rows_for_programs)
+{
+    static const struct {
+        const char *format;
+        const char *fields; /* "": all */
+        const char *checks;
+        const char *services;
+    } cases[] = {
+        {"id", "", "disk\n", "s-1\nh:2\n"},
+        {"csv", "", "name,ok,message\ndisk,false,it is full\n",
+         "instance,service,result,version,address,message\n"
+         "s-1,scheduler,OK,1,h:1,h:1\nh:2,,failed,,h:2,it does not run\n"},
+        {"csv", "message,version", "message,version\nit is full,\n", "message,version\n,1\n,\n"},
+        {"jsonl", "ok,service", "{\"ok\":false}\n", "{\"service\":\"scheduler\"}\n{}\n"},
+        {"yaml", "", "checks:\n- name: disk\n  ok: false\n  message: it is full\n",
+         "services:\n- service: scheduler\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *fields = cases[i].fields[0] != '\0' ? "--fields" : NULL;
+        cli_kit_answer(200, HEALTH);
+        cr_assert_eq(CLI_KIT_RUN(&cli_health, "health", "--output", cases[i].format, fields,
+                                 cases[i].fields),
+                     EXIT_CODE_NEGATIVE);
+        cr_assert_str_eq(cli_kit_out, cases[i].checks);
+        cli_kit_answer(200, SERVICES);
+        cr_assert_eq(CLI_KIT_RUN(&cli_services, "services", "--output", cases[i].format, fields,
+                                 cases[i].fields),
+                     EXIT_CODE_NEGATIVE);
+        cr_assert_eq(strncmp(cli_kit_out, cases[i].services, strlen(cases[i].services)), 0, "%s",
+                     cli_kit_out);
+    }
 }
 
 Test(cli_views, ends_with_1_if_a_check_failed)
