@@ -81,6 +81,7 @@ struct disk_guard *disk_guard_new(struct loop *loop, struct metrics *metrics,
     assert(guard != NULL && options->min_bytes >= 0);
     guard->loop = loop;
     guard->options = *options;
+    guard->free_bytes = -1;
     if (guard->options.free_bytes == NULL)
         guard->options.free_bytes = files_free_bytes;
     guard->free = metrics_gauge(metrics, "reeve_disk_free_bytes",
@@ -106,4 +107,9 @@ void disk_guard_free(struct disk_guard *guard)
 bool disk_guard_is_low(const struct disk_guard *guard)
 {
     return guard != NULL && guard->low;
+}
+
+int64_t disk_guard_free_bytes(const struct disk_guard *guard)
+{
+    return guard != NULL ? guard->free_bytes : -1;
 }

@@ -31,6 +31,8 @@ void disk_guard_free(struct disk_guard *guard);
 /* As of the last check. Low ends a little above the limit, so that it does not flap. A NULL guard
  * (tests, CLI) is never low. */
 bool disk_guard_is_low(const struct disk_guard *guard);
+/* Of the last check; -1: unknown, also of a NULL guard. */
+int64_t disk_guard_free_bytes(const struct disk_guard *guard);
 /* True when low, with the reason in one line. */
 bool disk_guard_trouble(const struct disk_guard *guard, char *ret_text, size_t size);
 

@@ -6,17 +6,30 @@
 #include "cli/field.h"
 #include "cli/output.h"
 #include "kafka/topics/topics.h"
+#include "platform/files.h"
 #include "replica/cluster/cluster.h"
 #include "replica/service/about.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum result { IS_OK, IS_WARNING, IS_FAILED };
-enum { TEXT_SIZE = 1024, HOST_SIZE = 256, WAIT_MS = 15000 };
+enum {
+    TEXT_SIZE = 1024,
+    HOST_SIZE = 256,
+    WAIT_MS = 15000,
+    KAFKA_MAJOR_MIN = 3, /* docs/operate/stability.md */
+    KAFKA_MINOR_MIN = 9
+};
+
+#define LOG_FIX "its log says more; docs/operate/monitoring.md says what to do"
+#define DISK_FIX "free space there, or give the folder a larger disk"
 
 struct doctor {
     struct cli *cli;
@@ -40,7 +53,7 @@ static const struct output_column columns[] = {
     {0},
 };
 
-/* `fix` NULL: there is nothing to do, or `found` says it. */
+/* `fix` NULL: there is nothing to do, as the result is OK; every other one has a fix. */
 static void say(struct doctor *doctor, const char *check, enum result result, const char *fix,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 static void say(struct doctor *doctor, const char *check, enum result result, const char *fix,
@@ -48,6 +61,7 @@ static void say(struct doctor *doctor, const char *check, enum result result, co
 {
     char found[TEXT_SIZE];
     va_list args;
+    assert((result == IS_OK) == (fix == NULL));
     va_start(args, format);
     vsnprintf(found, sizeof(found), format, args);
     va_end(args);
@@ -89,6 +103,7 @@ static void host_of(const char *address, size_t size, char ret_host[HOST_SIZE])
 static void check_names(struct doctor *doctor)
 {
     char host[HOST_SIZE];
+    bool all = true;
     const char *at = config_string(doctor->cli->config, "kafka.bootstrap.servers");
     for (at += strspn(at, ", "); *at != '\0'; at += strspn(at, ", ")) {
         struct addrinfo *found = NULL;
@@ -99,11 +114,77 @@ static void check_names(struct doctor *doctor)
         int code = getaddrinfo(host, NULL, NULL, &found);
         if (code == 0)
             freeaddrinfo(found);
-        else
+        all = all && code == 0;
+        if (code != 0)
             say(doctor, "names", IS_FAILED, "correct kafka.bootstrap.servers or the name server",
                 "%s has no address: %s", host, gai_strerror(code));
         at += size;
     }
+    if (all)
+        say(doctor, "names", IS_OK, NULL, "each host of kafka.bootstrap.servers has an address");
+}
+
+/* What brokers say of themselves, as one row. */
+struct brokers {
+    struct doctor *doctor;
+    size_t count;
+    char text[TEXT_SIZE];
+    char version[TOPICS_VERSION_SIZE]; /* of the first that has one */
+    bool differ;
+};
+
+static void on_broker(void *ctx, const struct topics_broker *broker)
+{
+    struct brokers *brokers = ctx;
+    int major = 0, minor = 0;
+    const char *version = broker->version;
+    size_t size = strlen(brokers->text);
+    snprintf(brokers->text + size, sizeof(brokers->text) - size, "%s%d at %s:%d (%s%s)",
+             brokers->count++ == 0 ? "" : ", ", (int)broker->id, broker->host, broker->port,
+             version[0] != '\0' ? "Kafka " : "version unknown", version);
+    if (brokers->version[0] == '\0')
+        memcpy(brokers->version, version, sizeof(brokers->version));
+    brokers->differ =
+        brokers->differ || (version[0] != '\0' && strcmp(version, brokers->version) != 0);
+    if (sscanf(version, "%d.%d", &major, &minor) == 2 &&
+        (major < KAFKA_MAJOR_MIN || (major == KAFKA_MAJOR_MIN && minor < KAFKA_MINOR_MIN)))
+        say(brokers->doctor, "brokers", IS_FAILED, "upgrade the broker: docs/operate/kafka.md",
+            "broker %d at %s:%d is Kafka %s; reeve needs %d.%d or newer", (int)broker->id,
+            broker->host, broker->port, version, KAFKA_MAJOR_MIN, KAFKA_MINOR_MIN);
+}
+
+static const char *fix_of(const struct error *error)
+{
+    switch ((int)error->code) {
+    case CODE_BROKER_UNAVAILABLE:
+        return "start the brokers, or correct kafka.bootstrap.servers";
+    case CODE_LOGIN_REFUSED:
+        return "correct kafka.security.protocol, kafka.sasl.* or kafka.ssl.*";
+    case CODE_DENIED:
+        return "give this user the rights that `reeve topics acl` prints";
+    case CODE_CONFIG:
+        return "correct the setting";
+    default:
+        return "docs/reference/errors.md, or run it again if the brokers just start";
+    }
+}
+
+static bool check_brokers(struct doctor *doctor, const struct kafka_client_options *kafka,
+                          int timeout_ms)
+{
+    struct error error = {0};
+    struct brokers brokers = {.doctor = doctor};
+    if (topics_list_brokers(kafka, timeout_ms, on_broker, &brokers, &error) != ERROR_OK) {
+        say(doctor, "brokers", IS_FAILED, fix_of(&error), "%s", error.message);
+        return false;
+    }
+    if (brokers.differ)
+        say(doctor, "brokers", IS_WARNING, "finish the upgrade of the brokers",
+            "their versions differ: %.900s", brokers.text);
+    else
+        say(doctor, "brokers", IS_OK, NULL, "the cluster has %zu: %.900s", brokers.count,
+            brokers.text);
+    return true;
 }
 
 static void on_finding(void *ctx, enum topics_finding finding, const char *topic, const char *line)
@@ -112,12 +193,24 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
     bool brokers = strcmp(topic, TOPICS_BROKERS) == 0;
     assert(finding == TOPICS_DIFFERS);
     say(doctor, brokers ? "brokers" : "topics", IS_FAILED,
-        brokers ? "correct the brokers' setting"
+        brokers ? "start the brokers that are missing"
                 : "`reeve topics apply`, or see `reeve topics check`",
         "%s", line);
 }
 
-static void check_brokers(struct doctor *doctor)
+static void check_topics(struct doctor *doctor, const struct topics_plan *plan)
+{
+    struct error error = {0};
+    enum result before = doctor->worst;
+    doctor->worst = IS_OK;
+    if (topics_check(plan, on_finding, doctor, &error) != ERROR_OK)
+        say(doctor, "topics", IS_FAILED, fix_of(&error), "%s", error.message);
+    else if (doctor->worst == IS_OK)
+        say(doctor, "topics", IS_OK, NULL, "those of %s are as expected", plan->topics->prefix);
+    doctor->worst = doctor->worst > before ? doctor->worst : before;
+}
+
+static void check_kafka(struct doctor *doctor)
 {
     struct error error = {0};
     struct topics topics;
@@ -127,21 +220,55 @@ static void check_brokers(struct doctor *doctor)
     struct topics_plan plan = {.kafka = &kafka.options,
                                .topics = &topics,
                                .timeout_ms = wait_ms < WAIT_MS ? (int)wait_ms : WAIT_MS};
-    enum result before = doctor->worst;
-    doctor->worst = IS_OK;
     enum error_class class = topics_init(&topics, config_string(config, "topics.prefix"), &error);
     if (class == ERROR_OK)
         class = cluster_kafka_options(config, 0, &kafka, &error);
-    if (class == ERROR_OK)
-        class = topics_check(&plan, on_finding, doctor, &error);
     if (class != ERROR_OK)
-        say(doctor, "brokers", IS_FAILED,
-            class == ERROR_RETRY ? "start the brokers, or correct kafka.bootstrap.servers" : NULL,
-            "%s", error.message);
-    else if (doctor->worst == IS_OK)
-        say(doctor, "topics", IS_OK, NULL,
-            "the brokers answer, and the topics of %s are as expected", topics.prefix);
-    doctor->worst = doctor->worst > before ? doctor->worst : before;
+        say(doctor, "configuration", IS_FAILED, fix_of(&error), "%s", error.message);
+    else if (check_brokers(doctor, plan.kafka, plan.timeout_ms))
+        check_topics(doctor, &plan);
+}
+
+/* ---- disks ---- */
+
+/* Whether the row was written; `free_mb` and `least_mb` (disk.free.min.mb) in MB. */
+static bool check_space(struct doctor *doctor, const char *where, long long free_mb,
+                        long long least_mb)
+{
+    if (free_mb >= 2 * least_mb)
+        return false;
+    say(doctor, "disk", free_mb < least_mb ? IS_FAILED : IS_WARNING, DISK_FIX,
+        free_mb < least_mb ? "%s has %lld MB of free space; below disk.free.min.mb, %lld, services "
+                             "pause"
+                           : "%s has %lld MB of free space; services pause below "
+                             "disk.free.min.mb, %lld",
+        where, free_mb, least_mb);
+    return true;
+}
+
+/* The state folder of services on this machine, if it is there: other machines have others. */
+static void check_folder(struct doctor *doctor)
+{
+    const struct config *config = doctor->cli->config;
+    const char *path = config_string(config, "data.dir");
+    int64_t bytes = 0;
+    struct error error;
+    path = path[0] != '\0' ? path : "reeve-data";
+    if (access(path, F_OK) != 0)
+        return;
+    if (files_free_bytes(path, &bytes, &error) != ERROR_OK)
+        say(doctor, "disk", IS_FAILED, "correct data.dir, or the rights of the folder", "%s",
+            error.message);
+    else if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
+        say(doctor, "disk", errno == EROFS ? IS_FAILED : IS_WARNING,
+            errno == EROFS ? "mount it for writing"
+                           : "run this as the services' user; if it is that user, give it the "
+                             "folder",
+            "%s cannot be written by this user: %s", path, strerror(errno));
+    else if (!check_space(doctor, path, (long long)(bytes >> 20),
+                          (long long)config_int(config, "disk.free.min.mb")))
+        say(doctor, "disk", IS_OK, NULL, "%s has %lld MB of free space", path,
+            (long long)(bytes >> 20));
 }
 
 /* ---- services ---- */
@@ -162,13 +289,32 @@ static json_t *ask(struct doctor *doctor, const char *path_text, const char *che
     json_t *body = json_incref(answer.json);
     if (answer.status != 200) {
         say(doctor, check, IS_FAILED,
-            answer.status == 401 || answer.status == 403 ? "set console.token.file" : NULL,
+            answer.status == 401 || answer.status == 403
+                ? "set console.token.file to a token of the role viewer"
+            : answer.status >= 500 ? "look into the console's log"
+                                   : "correct console.url: a reeve console has this page",
             "%s answers with %d: %s", client.base, answer.status, field_text(body, "detail"));
         json_decref(body);
         body = NULL;
     }
     console_answer_deinit(&answer);
     return body;
+}
+
+static const char *console_fix(const char *check)
+{
+    static const char *const fixes[][2] = {
+        {"ready", "wait until it has read the log; `reeve owners` shows how far it is"},
+        {"brokers", "make the brokers reachable from the console's machine"},
+        {"partitions", "wait until they are read; if that does not help, look into its log"},
+        {"decisions", "start a scheduler; `reeve owners` names the partitions without one"},
+        {"disk", DISK_FIX},
+        {"cluster", "`reeve topics check` lists what differs"},
+    };
+    for (size_t i = 0; i < sizeof(fixes) / sizeof(fixes[0]); i++)
+        if (strcmp(check, fixes[i][0]) == 0)
+            return fixes[i][1];
+    return LOG_FIX;
 }
 
 static bool check_console(struct doctor *doctor)
@@ -183,8 +329,8 @@ static bool check_console(struct doctor *doctor)
         if (json_is_true(json_object_get(check, "ok")))
             continue;
         all = false;
-        say(doctor, "console", IS_FAILED, NULL, "%s: %s", field_text(check, "name"),
-            field_text(check, "message"));
+        say(doctor, "console", IS_FAILED, console_fix(field_text(check, "name")), "%s: %s",
+            field_text(check, "name"), field_text(check, "message"));
     }
     if (all)
         say(doctor, "console", IS_OK, NULL, "its checks pass");
@@ -263,6 +409,35 @@ static void check_clock(struct doctor *doctor, const json_t *service)
             field_text(service, "instance"), llabs(ms), ms > 0 ? "ahead of" : "behind");
 }
 
+/* What services say of their disks. */
+static void check_disks(struct doctor *doctor, const json_t *services)
+{
+    size_t i;
+    char where[2 * HOST_SIZE];
+    const json_t *service, *least = NULL;
+    long long least_mb = 0;
+    bool all = true;
+    json_array_foreach(services, i, service) {
+        const json_t *bytes = json_object_get(service, "disk_free_bytes");
+        const char *limit = setting_of(service, "disk.free.min.mb");
+        if (!json_is_integer(bytes))
+            continue;
+        long long free_mb = (long long)(json_integer_value(bytes) >> 20);
+        snprintf(where, sizeof(where), "the disk of %.100s %.128s", field_text(service, "service"),
+                 field_text(service, "instance"));
+        if (check_space(doctor, where, free_mb, limit != NULL ? strtoll(limit, NULL, 10) : 0))
+            all = false;
+        if (least == NULL || free_mb < least_mb) {
+            least = service;
+            least_mb = free_mb;
+        }
+    }
+    if (all && least != NULL)
+        say(doctor, "disk", IS_OK, NULL,
+            "those of the services have %lld MB of free space or more; %s %s has least", least_mb,
+            field_text(least, "service"), field_text(least, "instance"));
+}
+
 static void check_service(struct doctor *doctor, const json_t *service)
 {
     const char *error = field_text(service, "error"), *reason = field_text(service, "reason");
@@ -273,7 +448,7 @@ static void check_service(struct doctor *doctor, const json_t *service)
     }
     if (!json_is_true(json_object_get(service, "ready")) || reason[0] != '\0')
         say(doctor, "services",
-            json_is_true(json_object_get(service, "ready")) ? IS_WARNING : IS_FAILED, NULL,
+            json_is_true(json_object_get(service, "ready")) ? IS_WARNING : IS_FAILED, LOG_FIX,
             "%s %s: %s", field_text(service, "service"), field_text(service, "instance"), reason);
     check_clock(doctor, service);
 }
@@ -297,6 +472,7 @@ static void check_services(struct doctor *doctor)
         say(doctor, "services", IS_OK, NULL, "%zu are ready, and their clocks agree",
             json_array_size(services));
     doctor->worst = doctor->worst > before ? doctor->worst : before;
+    check_disks(doctor, services);
     if (json_array_size(services) > 0)
         check_agreement(doctor, services);
     json_decref(body);
@@ -309,7 +485,8 @@ static int run(struct cli *cli)
     output_width(doctor.output, "RESULT", strlen("warning"));
     check_configuration(&doctor);
     check_names(&doctor);
-    check_brokers(&doctor);
+    check_kafka(&doctor);
+    check_folder(&doctor);
     if (check_console(&doctor))
         check_services(&doctor);
     return output_finish(doctor.output,
@@ -319,8 +496,9 @@ static int run(struct cli *cli)
 static const struct cli_verb verbs[] = {
     {
         .summary =
-            "Examines the installation, seen from here: configuration, names, brokers, topics, "
-            "the console, services, their clocks and whether they agree. Changes nothing. "
+            "Examines the installation, seen from here: configuration, names, brokers and their "
+            "versions, topics, disks, the console, services, their clocks and whether they agree. "
+            "Each line is OK, or a warning or failure with what to do about it. Changes nothing. "
             "Exit code 1: a check failed.",
         .examples = "reeve doctor\n"
                     "reeve doctor --context production --output json",

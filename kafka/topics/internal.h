@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by topics.c (names and specifications), admin.c and admin_settings.c (checks and changes),
- * brokers.c (who knows of them), delete.c and rights.c (access rules); client.c connects them. */
+ * brokers.c (who knows of them), broker_list.c (which brokers there are), delete.c and rights.c
+ * (access rules); client.c connects them. */
 #ifndef KAFKA_TOPICS_INTERNAL_H
 #define KAFKA_TOPICS_INTERNAL_H
 

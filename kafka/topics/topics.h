@@ -105,6 +105,24 @@ enum error_class topics_delete(const struct kafka_client_options *kafka,
  * can be created there. REJECT "Config" if the settings are invalid. */
 enum error_class topics_ask_broker(const struct kafka_client_options *kafka, const char *cluster_id,
                                    int timeout_ms, bool *ret_answers, struct error *ret_error);
+
+#define TOPICS_VERSION_NEW "4.0 or newer"
+enum { TOPICS_VERSION_SIZE = 16 };
+
+struct topics_broker {
+    int32_t id;
+    const char *host; /* borrowed, for the call */
+    int port;
+    char version[TOPICS_VERSION_SIZE]; /* "3.9", TOPICS_VERSION_NEW; "": it cannot be known */
+};
+
+typedef void (*topics_broker_found)(void *ctx, const struct topics_broker *broker);
+
+/* The brokers that the cluster lists, each of which is asked for its settings. Errors as of
+ * topics_check(). */
+enum error_class topics_list_brokers(const struct kafka_client_options *kafka, int timeout_ms,
+                                     topics_broker_found found, void *ctx, struct error *ret_error);
+
 /* Checks what a service needs before it starts: commands, events and (if this user may see it)
  * submissions exist, have the same number of partitions and the settings that nothing is lost or
  * misjudged without, and events keeps its records for ever. REJECT "Topics" with the first

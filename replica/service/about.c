@@ -58,6 +58,9 @@ void service_about_respond(struct http_exchange *exchange, const struct service_
     json_codec_put(body, "time", json_codec_time(clock_wall_ms(about->context->clock)));
     json_codec_put(body, "ready", json_boolean(about->ready));
     json_codec_put(body, "reason", json_codec_text_or_null(text_of(about->reason)));
+    int64_t free_bytes = disk_guard_free_bytes(about->context->disk);
+    json_codec_put(body, "disk_free_bytes",
+                   free_bytes >= 0 ? json_integer(free_bytes) : json_null());
     json_codec_put(body, "configuration",
                    service_configuration(about->context->config, about->readers));
     http_respond_json(exchange, 200, body);

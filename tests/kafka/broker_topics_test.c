@@ -124,6 +124,36 @@ Test(topics_kafka, creates_checks_and_corrects_topics)
     lab_close(&lab);
 }
 
+struct listed {
+    size_t count;
+    char address[300];
+    char version[TOPICS_VERSION_SIZE];
+};
+
+static void take_broker(void *ctx, const struct topics_broker *broker)
+{
+    struct listed *listed = ctx;
+    listed->count++;
+    snprintf(listed->address, sizeof(listed->address), "%s:%d", broker->host, broker->port);
+    memcpy(listed->version, broker->version, sizeof(listed->version));
+}
+
+Test(topics_kafka, lists_the_brokers_and_what_is_known_of_their_versions)
+{
+    struct lab lab;
+    struct error error;
+    struct listed listed = {0};
+    lab_open(&lab);
+    struct kafka_client_options kafka = {.bootstrap_servers = lab.bootstrap};
+    cr_assert_eq(topics_list_brokers(&kafka, 15000, take_broker, &listed, &error), ERROR_OK, "%s",
+                 error.message);
+    cr_assert_eq(listed.count, 1);
+    cr_assert(strstr(lab.bootstrap, listed.address) != NULL, "%s", listed.address);
+    cr_assert(strcmp(listed.version, TOPICS_VERSION_NEW) == 0 || strcmp(listed.version, "3.9") == 0,
+              "%s", listed.version);
+    lab_close(&lab);
+}
+
 Test(topics_kafka, rejects_effects_until_their_topic_exists, .timeout = 100)
 {
     struct lab lab;

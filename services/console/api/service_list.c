@@ -167,6 +167,14 @@ static json_t *clock_off(const json_t *about, int64_t asked_ms, int64_t answered
     return json_integer(off);
 }
 
+/* Null: it has no stores, or is of an older version. */
+static json_t *disk_free(const json_t *about)
+{
+    const json_t *bytes = json_object_get(about, "disk_free_bytes");
+    bool known = json_is_integer(bytes) && json_integer_value(bytes) >= 0;
+    return known ? json_integer(json_integer_value(bytes)) : json_null();
+}
+
 static json_t *read_answer(const struct service_list *list, const char *address, int64_t asked_ms,
                            const struct http_result *result)
 {
@@ -181,12 +189,15 @@ static json_t *read_answer(const struct service_list *list, const char *address,
     json_t *about = json_loadb(result->body.data, result->body.size, 0, NULL);
     json_t *row = result->body_cut ? NULL : copy_fields(about);
     json_t *off = clock_off(about, asked_ms, clock_wall_ms(list->clock));
+    json_t *disk = disk_free(about);
     json_decref(about);
     if (row == NULL) {
         json_decref(off);
+        json_decref(disk);
         return failed(address, "the answer to GET /about is not that of a reeve service");
     }
     json_codec_put(row, "clock_off_ms", off);
+    json_codec_put(row, "disk_free_bytes", disk);
     json_codec_put(row, "address", json_codec_text(text_of(address)));
     json_codec_put(row, "error", json_null());
     return row;

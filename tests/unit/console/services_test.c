@@ -149,26 +149,53 @@ Test(console_services, does_not_wait_for_a_name_server_that_is_silent)
     SHOWS(world_get(world, 200, "/api/services"), {"services.0.error", "~the name has no address"});
 }
 
+#define ABOUT_FORM                                                                   \
+    "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": " \
+    "\"2010-12-01T08:26:00.000Z\", \"configuration\": [], \"ready\": true, \"reason\": null%s}"
+
 /* The time is read between question and answer, so it is at least as far off as it says. */
 Test(console_services, says_how_far_a_clock_is_off)
 {
-    static const char form[] =
-        "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": "
-        "\"2010-12-01T08:26:00.000Z\", \"configuration\": [], \"ready\": true, \"reason\": null%s}";
     static char body[512];
     open_with(http_server_url(other));
     json_t *answer = world_get(world, 200, "/api/services");
     cr_assert_eq(json_integer_value(world_at(answer, "services.0.clock_off_ms")), 0);
     json_decref(answer);
-    snprintf(body, sizeof(body), form, "");
+    snprintf(body, sizeof(body), ABOUT_FORM, "");
     about = body;
     answer = world_get(world, 200, "/api/services");
     cr_assert(json_is_null(world_at(answer, "services.0.clock_off_ms")), "of an older version");
     json_decref(answer);
-    snprintf(body, sizeof(body), form, ", \"time\": \"2010-12-01T08:26:00.000Z\"");
+    snprintf(body, sizeof(body), ABOUT_FORM, ", \"time\": \"2010-12-01T08:26:00.000Z\"");
     answer = world_get(world, 200, "/api/services");
     cr_assert_lt(json_integer_value(world_at(answer, "services.0.clock_off_ms")), -1000000);
     json_decref(answer);
+}
+
+Test(console_services, says_how_much_of_a_disk_is_free)
+{
+    static const struct {
+        const char *said;
+        const char *shown;
+    } cases[] = {
+        {"", "null"},
+        {", \"disk_free_bytes\": null", "null"},
+        {", \"disk_free_bytes\": -1", "null"},
+        {", \"disk_free_bytes\": \"7\"", "null"},
+        {", \"disk_free_bytes\": 0", "0"},
+        {", \"disk_free_bytes\": 5000000000", "5000000000"},
+    };
+    static char body[512];
+    open_with(http_server_url(other));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(body, sizeof(body), ABOUT_FORM, cases[i].said);
+        about = body;
+        json_t *answer = world_get(world, 200, "/api/services");
+        char *shown = json_dumps(world_at(answer, "services.0.disk_free_bytes"), JSON_ENCODE_ANY);
+        cr_assert_str_eq(shown, cases[i].shown);
+        free(shown);
+        json_decref(answer);
+    }
 }
 
 Test(console_services, names_the_services_that_do_not_answer)

@@ -90,6 +90,8 @@ Test(disk_guard, is_low_below_the_watermark_and_logs_each_change_once)
     cr_assert_not(disk_guard_is_low(guard));
     cr_assert_not(disk_guard_trouble(guard, text, sizeof(text)));
     cr_assert(shows("\nreeve_disk_low 0\n") && shows("\nreeve_disk_free_bytes 104857600\n"));
+    cr_assert_eq(disk_guard_free_bytes(guard), 104857600);
+    cr_assert_eq(disk_guard_free_bytes(NULL), -1);
     cr_assert_str_eq(written(), "");
 
     cr_assert(is_low_with(100 * MB - 1));
