@@ -9,6 +9,7 @@
 #include "schemas/json/kafka_json.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Senders are not authenticated: the name they give is marked as the application's claim. */
 #define BY_APPLICATION "application"
@@ -214,6 +215,21 @@ static void find_sender(const struct validator *validator, const struct submitte
         validation->outcome = VALIDATION_WAIT_REPLY;
 }
 
+/* An application that forgot the header learns which one. */
+static void hint_at_json(const struct submitted_record *record, struct validation *validation)
+{
+    static const char *const blanks = " \t\r\n";
+    uint32_t at = 0;
+    while (at < record->value.size &&
+           memchr(blanks, record->value.data[at], strlen(blanks)) != NULL)
+        at++;
+    if (validation->error.code == CODE_NOT_AVRO && at < record->value.size &&
+        record->value.data[at] == '{')
+        error_set(&validation->error, CODE_NOT_AVRO,
+                  "the record begins with '{': JSON needs the header " KAFKA_JSON_CONTENT_TYPE
+                  ": " KAFKA_JSON);
+}
+
 /* A schema that is on no topic yet may come; what the schema registry has answered stays. */
 static void refuse_undecodable(const struct validator *validator,
                                const struct submitted_record *record, unsigned fresh,
@@ -224,6 +240,7 @@ static void refuse_undecodable(const struct validator *validator,
     bool may_come =
         unknown && codec_peek(record->value, &fingerprint) && (fresh & FRESH_SCHEMAS) == 0;
     validation->outcome = may_come ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
+    hint_at_json(record, validation);
     if (!unknown)
         find_sender(validator, record, fresh, arena, validation);
 }

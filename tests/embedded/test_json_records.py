@@ -107,8 +107,25 @@ class JsonRecordsTest(unittest.TestCase):
             done = subprocess.run([REEVE, "dead-letters", "list", "--output", "jsonl"],
                                   capture_output=True, text=True, check=True, env=environment,
                                   timeout=60)
-            return sorted(json.loads(line)["code"] for line in done.stdout.splitlines())
+            found = [json.loads(line)["code"] for line in done.stdout.splitlines()]
+            return sorted(code for code in found if code != "NotAvro")
         wait_for(codes, lambda: codes() == ["BadJson", "BadJson", "UnknownField"], 30)
+
+    def test_json_without_the_header_is_a_dead_letter_that_names_it(self):
+        for value in (b" \n{\"order_id\": \"j-5\", \"workflow\": \"ask\"}", b"\0{"):
+            self.producer.produce("orders.submissions", value)
+        self.producer.flush(30)
+        environment = {**os.environ, "REEVE_CONFIG": str(self.dev.data / "client.properties")}
+
+        def messages():
+            done = subprocess.run([REEVE, "dead-letters", "list", "--output", "jsonl"],
+                                  capture_output=True, text=True, check=True, env=environment,
+                                  timeout=60)
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            return {row["message"] for row in rows if row["code"] == "NotAvro"}
+        wait_for(messages, lambda: messages() == {
+            "the record begins with '{': JSON needs the header content-type: application/json",
+            "no Avro single-object encoding: it starts with C3 01 and a fingerprint"}, 30)
 
     def test_the_command_line_reads_the_statuses(self):
         environment = {**os.environ, "REEVE_CONFIG": str(self.dev.data / "client.properties")}
