@@ -33,12 +33,14 @@
       rate: numberOf(row[0]), instances: numberOf(row[3]), memory: numberOf(row[5]) }));
     const partitions = tableOf('partitions').slice(1).map((row) => ({
       rate: numberOf(row[0]), partitions: numberOf(row[1]) }));
-    const [steps, input, measured, times, retention, stored] =
+    const [steps, input, measured, times, retention, stored, services, stores, hours] =
       tableOf('your-numbers').slice(1).map((row) => numberOf(row[1]));
-    return { runs, topics, rates, partitions, steps, input, measured, times, retention, stored };
+    return { runs, topics, rates, partitions, steps, input, measured, times, retention, stored,
+      services, stores, hours };
   }
 
   const DAY = 86400;
+  const GIB = 2 ** 30;
   const rowFor = (rows, rate) => rows.find((row) => row.rate >= rate) ?? rows.at(-1);
 
   function estimate(figures, { rate, steps, input, open, days, replicas }) {
@@ -71,6 +73,16 @@
     };
   }
 
+  // A month at the user's prices, each with its title; what has no price is left out.
+  function costs(figures, found, { core, memory, disk }) {
+    const log = found.topics.reduce((sum, topic) => sum + topic.log, 0);
+    return [
+      ['cores', core * figures.hours * (found.cores + found.brokerCores)],
+      ['memory of the services', memory * found.instances * figures.services * found.memory * 1e6 / GIB],
+      ['disks', disk * (log + figures.stores * found.store) / GIB],
+    ].filter(([, cost]) => !Number.isNaN(cost));
+  }
+
   // Two digits, as the tables have them.
   const round = (value) => Number(value.toPrecision(2)).toLocaleString('en');
   const UNITS = [['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['KB', 1e3], ['bytes', 1]];
@@ -84,8 +96,13 @@
     ['input', 'bytes of its input', 200, 0], ['open', 'open orders', 1000, 0],
     ['days', 'days that the log is kept', 9, 1], ['replicas', 'replicas', 3, 1],
   ];
+  // There are none until the user gives them.
+  const PRICES = [
+    ['core', 'price of a core for an hour'], ['memory', 'price of a GiB of memory for a month'],
+    ['disk', 'price of a GiB of disk for a month'],
+  ];
 
-  function show(output, found) {
+  function show(output, found, prices) {
     const total = found.topics.reduce((sum, topic) => sum + topic.log, 0);
     const rows = [
       ['partitions', found.partitions],
@@ -98,7 +115,10 @@
       ['written to disks a second, all replicas', size(found.written)],
       ...found.topics.map((topic) => [`log of ${topic.name}, all replicas`, size(topic.log)]),
       ['log of all topics, all replicas', size(total)],
+      ...prices.map(([name, cost]) => [`a month, ${name}`, round(cost)]),
     ];
+    if (prices.length > 0)
+      rows.push(['a month, together', round(prices.reduce((sum, [, cost]) => sum + cost, 0))]);
     output.replaceChildren(...rows.map(([name, value]) => {
       const row = document.createElement('tr');
       row.append(...[name, value].map((text) => Object.assign(document.createElement('td'),
@@ -111,21 +131,27 @@
   const figures = readFigures();
   const form = document.createElement('form');
   form.id = 'sizing-form';
-  const inputs = FIELDS.map(([name, title, value, min]) => {
+  const add = (title, properties) => {
     const label = document.createElement('label');
-    const input = Object.assign(document.createElement('input'),
-      { type: 'number', name, value, min, step: name === 'rate' ? 'any' : 1, required: true });
+    const input = Object.assign(document.createElement('input'), { type: 'number', ...properties });
     label.append(`${title} `, input);
     form.append(label);
     return input;
-  });
+  };
+  const inputs = [
+    ...FIELDS.map(([name, title, value, min]) => add(title,
+      { name, value, min, step: name === 'rate' ? 'any' : 1, required: true })),
+    ...PRICES.map(([name, title]) => add(title, { name, min: 0, step: 'any' })),
+  ];
   const output = document.createElement('table');
   output.id = 'sizing-estimate';
   output.setAttribute('aria-live', 'polite');
   const update = () => {
     output.hidden = !form.checkValidity();
-    if (!output.hidden) show(output, estimate(figures,
-      Object.fromEntries(inputs.map((input) => [input.name, input.valueAsNumber]))));
+    if (output.hidden) return;
+    const given = Object.fromEntries(inputs.map((input) => [input.name, input.valueAsNumber]));
+    const found = estimate(figures, given);
+    show(output, found, costs(figures, found, given));
   };
   form.addEventListener('input', update);
   form.addEventListener('submit', (event) => event.preventDefault());

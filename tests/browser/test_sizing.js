@@ -113,6 +113,30 @@ test('follows_the_formulas', async ({ page, open }) => {
   assert.equal(await bytes('written to disks a second, all replicas', { replicas: 3 }), 1.8e6);
 });
 
+// 100 orders/s, three steps: the figures that the other tests know, times what they cost.
+test('multiplies_with_the_prices_of_the_user', async ({ page, open }) => {
+  await open();
+  const prices = { core: '', memory: '', disk: '' };
+  const costs = async (given) => Object.entries(await estimate(page, { rate: 100, replicas: 3, ...prices, ...given }))
+    .filter(([name]) => name.startsWith('a month')).map(([name, cost]) => [name.replace('a month, ', ''), numberOf(cost)]);
+  const two = (value) => Number(value.toPrecision(2));
+  assert.deepEqual(await costs({}), [], 'no prices are made up');
+  const figures = await estimate(page, { rate: 100, replicas: 3 });
+  const memory = two(0.5 * 2 * 5 * numberOf(figures['memory of an instance, at most']) * 1e6 / 2 ** 30);
+  const found = await costs({ core: '0.05' });
+  // 2,460 us of the services and 3 x 4,500 of the brokers, 730 hours.
+  assert.deepEqual(found, [['cores', two(0.05 * 730 * 100 * (2460 + 3 * 4500) / 1e6)], ['together', found[0][1]]]);
+  assert.deepEqual(await costs({ memory: '0.5' }), [['memory of the services', memory], ['together', memory]]);
+  const [[, disk]] = await costs({ disk: '0.1' });
+  const bytes = bytesOf(figures['log of all topics, all replicas']) + 2 * bytesOf(figures['stores of all schedulers together']);
+  assert.ok(Math.abs(disk / (0.1 * bytes / 2 ** 30) - 1) < 0.05, `${disk}`);
+  const all = await costs({ core: '0.05', memory: '0.5', disk: '0.1' });
+  assert.deepEqual(all.map(([name]) => name), ['cores', 'memory of the services', 'disks', 'together']);
+  assert.deepEqual(await costs({ core: '0' }), [['cores', 0], ['together', 0]]);
+  await page.locator('#sizing-form [name=core]').fill('-1');
+  assert.equal(await page.locator('#sizing-estimate').isVisible(), false);
+});
+
 test('says_where_there_are_no_figures', async ({ page, open }) => {
   await open();
   await estimate(page, { rate: 100000 });
