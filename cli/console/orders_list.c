@@ -2,6 +2,7 @@
 /* `reeve orders list`: one line an order, with its age and the steps in progress. */
 #include "cli/console/order_filter.h"
 
+#include "base/suggest.h"
 #include "cli/console/orders.h"
 #include "cli/field.h"
 #include "cli/output.h"
@@ -9,7 +10,13 @@
 
 #include <string.h>
 
-enum { PAGE_MAX = 1000, LIST_LIMIT = 50, LIMIT_MAX = 1000000000, STEPS_SIZE = 160 };
+enum {
+    PAGE_MAX = 1000,
+    LIST_LIMIT = 50,
+    LIMIT_MAX = 1000000000,
+    STEPS_SIZE = 160,
+    CANDIDATES_MAX = 1024
+};
 
 /* "retry in 12s" */
 static json_t *until(const char *what, const json_t *time)
@@ -118,6 +125,69 @@ static struct output *new_output(const struct cli *cli)
     return output;
 }
 
+/* Whether the step is among them, or within one of them. Else each is a candidate. */
+static bool has_step(const json_t *steps, const char *name, struct text *candidates, size_t *count)
+{
+    size_t i;
+    const json_t *step;
+    json_array_foreach(steps, i, step) {
+        const char *other = field_text(step, "step");
+        if (strcmp(other, name) == 0 ||
+            has_step(json_object_get(step, "steps"), name, candidates, count))
+            return true;
+        if (*count < CANDIDATES_MAX)
+            candidates[(*count)++] = text_of(other);
+    }
+    return false;
+}
+
+static void warn_unknown(const struct cli *cli, const json_t *workflows, const char *flag)
+{
+    size_t i, count = 0;
+    const json_t *workflow;
+    bool steps = strcmp(flag, "workflow") != 0;
+    const char *name = cli_flag_value(cli, flag);
+    struct text candidates[CANDIDATES_MAX];
+    if (name == NULL)
+        return;
+    json_array_foreach(workflows, i, workflow) {
+        const char *other = field_text(workflow, "workflow");
+        if (steps ? has_step(json_object_get(workflow, "steps"), name, candidates, &count)
+                  : strcmp(other, name) == 0)
+            return;
+        if (!steps && count < CANDIDATES_MAX)
+            candidates[count++] = text_of(other);
+    }
+    const struct text *nearest = suggest_text(text_of(name), candidates, count);
+    cli_warn(cli, steps ? CODE_UNKNOWN_STEP : CODE_UNKNOWN_WORKFLOW, "--%s %.80s: %s%s%.*s%s", flag,
+             name,
+             steps ? "no deployed workflow has a step of that name"
+                   : "no workflow of that name is deployed",
+             nearest != NULL ? "; did you mean " : "", nearest != NULL ? (int)nearest->size : 0,
+             nearest != NULL ? nearest->data : "", nearest != NULL ? "?" : "");
+}
+
+/* An empty list may be that of a misspelt name. A console that does not say which names there are
+ * is not worth an error. */
+static void explain_nothing(struct cli *cli)
+{
+    static const char *const flags[] = {"workflow", "step", "waiting-for"};
+    struct error error;
+    struct console_client client;
+    struct console_answer answer;
+    struct console_path path = {.size = 0};
+    bool given = false;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        given = given || cli_flag_given(cli, flags[i]);
+    console_path_add(&path, "/api/workflows");
+    if (!given || console_client_init(cli, &client, &error) != ERROR_OK ||
+        console_query(&client, &path, NULL, &answer, &error) != ERROR_OK)
+        return;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && answer.status == 200; i++)
+        warn_unknown(cli, json_object_get(answer.json, "workflows"), flags[i]);
+    console_answer_deinit(&answer);
+}
+
 int orders_run_list(struct cli *cli)
 {
     struct error error;
@@ -126,6 +196,7 @@ int orders_run_list(struct cli *cli)
     int64_t left;
     struct order_filter filter;
     int code = EXIT_CODE_OK;
+    bool none = true;
     json_t *cursor = NULL;
     if (cli_flag_int(cli, "limit", LIST_LIMIT, 0, LIMIT_MAX, &left, &error) != ERROR_OK ||
         order_filter_init(cli, clock_wall_ms(clock_real()), &filter, &error) != ERROR_OK)
@@ -138,6 +209,7 @@ int orders_run_list(struct cli *cli)
             break;
         const json_t *orders = json_object_get(answer.json, "orders");
         output_rows(output, orders);
+        none = none && json_array_size(orders) == 0;
         left -= (int64_t)json_array_size(orders);
         if (left == 0 || !json_is_string(cursor)) {
             console_warn_incomplete(cli, answer.json);
@@ -145,6 +217,8 @@ int orders_run_list(struct cli *cli)
         }
         console_answer_deinit(&answer);
     } while (left > 0 && json_is_string(cursor));
+    if (code == EXIT_CODE_OK && none)
+        explain_nothing(cli);
     bool more = json_is_string(cursor) && code == EXIT_CODE_OK;
     code = output_finish(output, code);
     if (more && cli->output == CLI_OUTPUT_TABLE)

@@ -49,3 +49,37 @@ Test(cli_waiting_orders, an_unknown_order_may_be_in_a_command_that_waits)
     cr_assert_eq(code, EXIT_CODE_NEGATIVE);
     cli_kit_expect_text(cli_kit_err, "2 commands wait undecided in its partition 3");
 }
+
+/* An empty list, and what follows for these flags if the console answers so to what is deployed. */
+static void expect_hint(const char *flag, const char *value, int status, const char *expected)
+{
+    cli_kit_answer(200, "{\"orders\": [], \"next\": null}");
+    cli_kit_answer(status,
+                   "{\"workflows\": [{\"workflow\": \"shop\", \"steps\": [{\"step\": \"Pay\", "
+                   "\"steps\": null}, {\"step\": \"Lines\", \"steps\": [{\"step\": "
+                   "\"PackLine\", \"steps\": null}]}]}]}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "list", flag, value);
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_str_eq(cli_kit_err, expected);
+}
+
+Test(cli_waiting_orders, an_empty_list_says_which_name_is_not_deployed)
+{
+    expect_hint("--waiting-for", "Pya", 200,
+                "reeve: warning: --waiting-for Pya: no deployed workflow has a step of that name; "
+                "did you mean Pay?\n");
+    expect_hint("--step", "PakLine", 200,
+                "reeve: warning: --step PakLine: no deployed workflow has a step of that name; did "
+                "you mean PackLine?\n");
+    expect_hint("--workflow", "xyz", 200,
+                "reeve: warning: --workflow xyz: no workflow of that name is deployed\n");
+    expect_hint("--workflow", "shop", 200, "");
+    expect_hint("--step", "PackLine", 200, "");
+    expect_hint("--step", "Pya", 403, "");
+    cr_assert_eq(cli_kit_request_count(), 12);
+    cli_kit_answer(200, "{\"orders\": [{\"order_id\": \"o-1\"}], \"next\": null}");
+    CLI_KIT_RUN(&cli_orders, "orders", "list", "--step", "Pya");
+    cli_kit_answer(200, "{\"orders\": [], \"next\": null}");
+    CLI_KIT_RUN(&cli_orders, "orders", "list", "--group", "managers");
+    cr_assert_eq(cli_kit_request_count(), 14, "nothing else is asked");
+}
