@@ -2,4 +2,9 @@
 #
 # Random expressions, evaluated twice.
 
-reeve_test(expression-property SOURCES expression_property.c LIBS reeve-workflow reeve-test-seed)
+reeve_test(expression-property
+    SOURCES
+        expression_property.c
+        expression_terms.c
+        expression_terms_evaluate.c
+    LIBS reeve-workflow reeve-test-seed)
