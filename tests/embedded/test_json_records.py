@@ -136,6 +136,34 @@ class JsonRecordsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Processed", done.stdout)
 
+    def reeve(self, *arguments, stdin=None):
+        environment = {**os.environ, "REEVE_CONFIG": str(self.dev.data / "client.properties")}
+        return subprocess.run([REEVE, *arguments], input=stdin, text=True, capture_output=True,
+                              check=False, env=environment, timeout=60)
+
+    def input_of(self, order):
+        """As text, once the console has the order."""
+        def found():
+            done.append(self.reeve("orders", "get", order, "--input"))
+            return done[-1].returncode == 0
+        done = []
+        wait_for(lambda: done[-1].stderr, found, 60)
+        return done[-1].stdout.strip()
+
+    def test_the_input_of_the_flag_keeps_all_digits(self):
+        data = '{"amount": 100.10, "big": 12345678901234567890, "small": 0.12345678901234567890}'
+        kept = '{"amount": 100.1, "big": 12345678901234567890, "small": 0.1234567890123456789}'
+        file = self.dev.data / "input.json"
+        file.write_text(data)
+        for order, value in (("i-1", data), ("i-2", str(file))):
+            # Of the two orders on standard input, the first has an input of its own.
+            done = self.reeve("submit", "-", "--workflow", "ask", "--input", value, stdin=(
+                '{"order_id": "%s-own", "input": {"amount": 7.70}}\n{"order_id": "%s"}'
+                % (order, order)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.input_of(order), kept)
+            self.assertEqual(self.input_of(f"{order}-own"), '{"amount": 7.7}')
+
 
 if __name__ == "__main__":
     unittest.main()
