@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An untrusted workflow file compiles or is rejected with sensible problems. A file that begins
  * with a brace is JSON. What compiles does so again once it is deployed, does not differ from
- * itself, can be drawn, and has its bodies under their names. */
+ * itself, can be drawn, and has its bodies under their names. What follows a NUL is the input of an
+ * order: if it is JSON, it has the file's InputShape or is refused with a sensible reason. */
 #include "base/heap_arena.h"
+#include "engine/shape.h"
 #include "workflow/bodies.h"
 #include "workflow/diff.h"
 #include "workflow/graph.h"
@@ -11,6 +13,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,9 +58,30 @@ static void check_compiled(const struct workflow *file, const struct workflow *d
         assert(workflow_graph(file, (enum workflow_graph_format)format, NULL, 0) > 0);
 }
 
+static void check_shape(const struct shape *shape, struct text data, struct arena *arena)
+{
+    struct text input;
+    struct error error = {0};
+    if (!json_canonical(data, ORDER_INPUT_BYTES_MAX, arena, &input, NULL))
+        return;
+    enum error_class class = shape_check(shape, input, &error);
+    assert(class == ERROR_OK || class == ERROR_REJECT);
+    assert((class == ERROR_OK) == (error.message[0] == '\0'));
+    for (const char *at = error.message; *at != '\0'; at++)
+        assert((unsigned char)*at >= ' ' && *at != 0x7F);
+    assert(class == ERROR_OK || strncmp(error.message, "input", 5) == 0);
+    assert(shape->kind != SHAPE_ANY || class == ERROR_OK);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct workflow_problems problems;
+    const uint8_t *nul = size > 0 ? memchr(data, 0, size) : NULL;
+    struct text rest = {0};
+    if (nul != NULL) {
+        rest = (struct text){(const char *)nul + 1, (uint32_t)(data + size - nul - 1)};
+        size = (size_t)(nul - data);
+    }
     if (size == 0 || size > WORKFLOW_BYTES_MAX)
         return 0;
     enum workflow_format format = data[0] == '{' ? WORKFLOW_JSON : WORKFLOW_YAML;
@@ -72,6 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool again = workflow_parse_deployed(source, format, &scratch.arena, &problems, &deployed);
         assert(again);
         check_compiled(workflow, deployed, &scratch.arena);
+        if (workflow->input_shape != NULL)
+            check_shape(workflow->input_shape, rest, &scratch.arena);
     }
     heap_arena_deinit(&scratch);
     return 0;
