@@ -60,8 +60,8 @@ CASES = {
     "short_circuit_type_right": "operands that are never bools are refused",
 }
 ESCAPES = re.compile(r"""\\([^'"\\nrtu/]|u0000)""")
-# What gives another value, or a value instead of an error: numbers are one kind, or only as large as
-# an int64 allows, and a name is no other name.
+# What gives another value, or one instead of an error: numbers are one kind, or only as large as an
+# int64 allows, and there are no containers.
 OTHER_VALUES = {
     "conversions/int/double_int_min_range": "the least int64 is one",
     "integer_math/int64_math/int64_min_negate_div": "/ gives a double",
