@@ -52,6 +52,12 @@ Steps:
   - {Name: Tell, Agent: till, Pivot: true}
 `;
 
+// An input that is so long as JSON.
+function noted(length) {
+  const input = { cents: 5000, days: 3, note: '' };
+  return { ...input, note: 'x'.repeat(length - JSON.stringify(input).length) };
+}
+
 class DecisionsWorld extends World {
   async start() {
     const file = path.join(this.folder, 'offer.yaml');
@@ -66,7 +72,9 @@ class DecisionsWorld extends World {
     order('small-1', { cents: 5000, days: 3 });
     order('late-1', { cents: 5000, days: 99 });
     order('caught-1', { cents: 20000, days: 3, address: 'Malmö' });
-    await this.until('small-1', 'Processed', 30);
+    order('fits-1', noted(64 * 1024));
+    order('cut-1', noted(64 * 1024 + 1));
+    for (const id of ['small-1', 'fits-1', 'cut-1']) await this.until(id, 'Processed', 30);
     await this.until('late-1', 'Compensated', 30);
     await this.until('caught-1', 'Processed', 30);
   }
@@ -150,6 +158,27 @@ test('a_graph_draws_the_steps_of_a_body_within_their_step', async ({ page, open 
   await panel.getByText('Steps of version 1').click();
   assert.deepEqual(await panel.getByRole('region', { name: 'Steps' }).locator('tbody tr td[data-name=Step] b').allTextContents(),
     ['Split', 'Each', 'Each/Pack', 'Each/Hand', 'Each/Hand/Weigh', 'Each/Hand/Label', 'Tell']);
+  assert.deepEqual(await serious(page), []);
+});
+
+test('long_data_is_cut_and_all_of_it_is_a_link_away', async ({ page, open }) => {
+  const input = page.locator('details.panel section.data').filter({ has: page.locator('h3', { hasText: /^Input$/ }) });
+  await open('/orders/fits-1');
+  await page.getByText('Input and outputs').click();
+  await input.locator('ul.tree').getByText('note').waitFor();
+  assert.equal(await input.locator('pre').count(), 0);
+  await open('/orders/cut-1');
+  await page.getByText('Input and outputs').click();
+  await input.getByText('Only the first 64 KiB are shown').waitFor();
+  assert.equal(await input.locator('ul.tree').count(), 0);
+  const json = JSON.stringify(noted(64 * 1024 + 1));
+  assert.equal(await input.locator('pre').textContent(), json.slice(0, 64 * 1024));
+  const link = input.getByRole('link', { name: 'All of it as JSON' });
+  const [all] = await Promise.all([page.waitForEvent('popup'), link.click()]);
+  await all.waitForLoadState();
+  assert.equal(new URL(all.url()).pathname, '/api/orders/cut-1');
+  assert.equal(JSON.stringify(JSON.parse(await all.locator('body').textContent()).input), json);
+  await all.close();
   assert.deepEqual(await serious(page), []);
 });
 
