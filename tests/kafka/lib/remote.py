@@ -13,12 +13,13 @@ import typing
 @dataclasses.dataclass
 class Answer:
     """Of a service. `error`: it refuses, under this name. `not_yet`: what it says to the keys
-    before this, one each."""
+    before this, one each. `silent`: it does it and never answers."""
 
     output: typing.Any = None
     error: str = ""
     message: str = ""
     not_yet: list = dataclasses.field(default_factory=list)
+    silent: bool = False
 
 
 class RemoteServices:
@@ -34,6 +35,7 @@ class RemoteServices:
         self.lock = threading.Lock()
         self.gate = threading.Event()
         self.gate.set()
+        self.stopped = threading.Event()
         self.held = collections.Counter()  # calls that were applied and not answered, by agent
         services = self
 
@@ -46,6 +48,10 @@ class RemoteServices:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 found = services.call(body)
+                if found is None:
+                    services.stopped.wait()
+                    self.close_connection = True
+                    return
                 services.hold(self.path.split("/")[1])
                 self.answer(*found)
 
@@ -65,6 +71,7 @@ class RemoteServices:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def call(self, body):
+        """(status, body) of its answer; None: there is none."""
         answer = self.answer_of(body["order_id"], body["step"])
         step = body["order_id"], body["step"]
         with self.lock:
@@ -79,6 +86,8 @@ class RemoteServices:
             keys = self.kept.setdefault(step, set())
             if body["direction"] == "do":
                 keys.add(body["idempotency_key"])
+                if answer.silent:
+                    return None
             else:
                 keys.discard(body["do_key"])
         return 200, answer.output if body["direction"] == "do" else {}
@@ -97,5 +106,6 @@ class RemoteServices:
 
     def stop(self):
         self.gate.set()
+        self.stopped.set()
         self.server.shutdown()
         self.server.server_close()
