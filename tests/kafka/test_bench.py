@@ -9,6 +9,8 @@ import unittest
 from confluent_kafka.admin import AdminClient
 from lib import Broker, paths, wait_for
 
+TIMEOUT_SECONDS = 600
+
 
 class BenchTest(unittest.TestCase):
     def setUp(self):
@@ -54,7 +56,7 @@ class BenchTest(unittest.TestCase):
     def test_measures_all_parts_and_cleans_up(self):
         done = self.bench("--orders", "300", "--in-flight", "50", "--in-flight", "100",
                           "--alone", "5", "--warm-up", "20", "--fold", "--open", "200",
-                          "--waiting", "150",
+                          "--waiting", "150", "--awaiting", "100",
                           "--kafka-dir", self.broker.folder, "--raw", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
@@ -85,7 +87,9 @@ class BenchTest(unittest.TestCase):
         self.assertTrue(all(process["rss_bytes"] > 0 for process in found["open"]["processes"]))
         self.assertEqual(found["waiting"]["orders"], 150)
         self.assertEqual(found["fold"]["waiting_orders"]["records"], 152)
-        for measured in found["open"], found["waiting"]:
+        self.assertEqual(found["awaiting"]["orders"], 100)
+        self.assertEqual(found["fold"]["awaiting_orders"]["records"], 102)
+        for measured in found["open"], found["waiting"], found["awaiting"]:
             stored = {process["name"]: process.get("stored_bytes", 0)
                       for process in measured["processes"]}
             self.assertGreater(stored["scheduler-1"], 0, stored)
@@ -143,28 +147,42 @@ class BenchTest(unittest.TestCase):
             self.assertGreater(turn["one_order_ms"], 0)
             self.assertEqual(turn["others_before"]["orders"], 1000)
             self.assertGreater(turn["others_during"]["orders"], 0)
+            self.assertGreater(turn["others_during_recall"]["orders"], 0)
+            self.assertGreater(turn["undone_ms"], 0)
         self.assertGreater(found["rate_share"], 0)
         self.assertGreater(found["others_p99_ratio"], 0)
+        self.assertGreater(found["others_p99_recall_ratio"], 0)
 
     def test_measures_how_late_timers_are(self):
         done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
                           "--bursts", "2", "--others-per-second", "40", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         timers = json.loads(done.stdout)["timers"]
-        self.assertEqual(timers["waiting"]["orders"], 100)
-        self.assertEqual(timers["late"]["orders"], 100)
-        self.assertGreaterEqual(timers["late"]["p50_ms"], 0)
-        self.assertEqual(timers["burst"]["orders"], 10)
-        self.assertGreaterEqual(timers["burst"]["p50_ms"], 0)
-        self.assertGreaterEqual(timers["burst"]["seconds"], timers["burst_due_seconds"])
+        self.assert_measured_timers(timers, 100)
         # Ten seconds of them, however long each of them takes.
         self.assertEqual(timers["others_before"]["orders"], 400)
         self.assertGreaterEqual(timers["others_before"]["seconds"], 9.9)
-        self.assertGreater(timers["others_during"]["orders"], 0)
         self.assertEqual([burst["burst"]["orders"] for burst in timers["bursts"]], [10, 10])
         for figure in "seconds", "p50_ms", "p99_ms": # of two, the lower
             self.assertEqual(timers["burst"][figure],
                              min(burst["burst"][figure] for burst in timers["bursts"]))
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_measures_how_late_waits_end(self):
+        done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--wait-timers",
+                          "30", "--others-per-second", "20", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertNotIn("timers", found)
+        self.assert_measured_timers(found["wait_timers"], 30)
+
+    def assert_measured_timers(self, timers, orders):
+        self.assertEqual(timers["waiting"]["orders"], orders)
+        self.assertEqual(timers["late"]["orders"], orders)
+        self.assertGreaterEqual(timers["late"]["p50_ms"], 0)
+        self.assertEqual(timers["burst"]["orders"], orders / 10)
+        self.assertGreaterEqual(timers["burst"]["p50_ms"], 0)
+        self.assertGreaterEqual(timers["burst"]["seconds"], timers["burst_due_seconds"])
+        self.assertGreater(timers["others_during"]["orders"], 0)
 

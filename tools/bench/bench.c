@@ -32,11 +32,10 @@ enum {
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8,
-    OPEN_STAGE = 2, /* the numbers of stages */
-    RAW_STAGE = 3,
+    RAW_STAGE = 2, /* the numbers of stages */
+    ITEMS_STAGE = 3,
     TIMERS_STAGE = 4,
-    WAITING_STAGE = 5,
-    ITEMS_STAGE = 6
+    STANDING_STAGE = TIMERS_STAGE + BENCH_TIMERS_COUNT
 };
 
 struct bench {
@@ -46,12 +45,11 @@ struct bench {
     uint32_t level_count;
     int64_t alone;
     int64_t warm_up;
-    int64_t open;
-    int64_t waiting;
+    int64_t standing[BENCH_STANDING_COUNT];
     int64_t grow;
     int64_t decide;
     int64_t items;
-    int64_t timers;
+    int64_t timers[BENCH_TIMERS_COUNT];
     int64_t bursts;
     int64_t others_per_second;
     bool fold;
@@ -151,10 +149,12 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"orders", grows || decides ? 0 : ORDERS, 0, ORDERS_MAX, &bench->orders},
         {"alone", bench->fold || grows || decides ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
-        {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
-        {"waiting", 0, 0, ORDERS_MAX, &bench->waiting},
+        {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_CALL]},
+        {"waiting", 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_WAIT]},
+        {"awaiting", 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_AWAIT]},
         {"items", 0, 0, SUBORDERS_MAX, &bench->items},
-        {"timers", 0, 0, ORDERS_MAX, &bench->timers},
+        {"timers", 0, 0, ORDERS_MAX, &bench->timers[BENCH_OF_RETRIES]},
+        {"wait-timers", 0, 0, ORDERS_MAX, &bench->timers[BENCH_OF_WAITS]},
         {"bursts", 1, 1, BENCH_BURSTS_MAX, &bench->bursts},
         {"others-per-second", 0, 0, OTHERS_PER_SECOND_MAX, &bench->others_per_second},
         {"schedulers", 1, 1, INSTANCES_MAX, &bench->stage.schedulers},
@@ -430,62 +430,65 @@ static enum error_class measure_standing(struct bench *bench, int number,
 
 static enum error_class measure_orders_left(struct bench *bench, struct error *ret_error)
 {
-    struct bench_report *report = &bench->report;
-    struct bench_round open = {.orders = (uint64_t)bench->open,
-                               .in_flight = OPEN_IN_FLIGHT,
-                               .goal = BENCH_RECEIVED,
-                               .what = "open orders"};
-    struct bench_round in_wait = {.orders = (uint64_t)bench->waiting,
-                                  .in_flight = OPEN_IN_FLIGHT,
-                                  .goal = BENCH_RECEIVED,
-                                  .workflow = same_workflow,
-                                  .ctx = BENCH_WAITING,
-                                  .what = "orders in a Wait"};
+    static const struct {
+        char *workflow;
+        const char *what;
+    } kinds[BENCH_STANDING_COUNT] = {[BENCH_IN_CALL] = {BENCH_WORKFLOW, "open orders"},
+                                     [BENCH_IN_WAIT] = {BENCH_WAITING, "orders in a Wait"},
+                                     [BENCH_IN_AWAIT] = {BENCH_AWAITING, "orders in an Await"}};
     enum error_class class = ERROR_OK;
-    if (open.orders > 0)
-        class = measure_standing(bench, OPEN_STAGE, &open, &report->open, ret_error);
-    if (class == ERROR_OK && in_wait.orders > 0)
-        class = measure_standing(bench, WAITING_STAGE, &in_wait, &report->waiting, ret_error);
+    for (int i = 0; i < BENCH_STANDING_COUNT && class == ERROR_OK; i++) {
+        struct bench_round round = {.orders = (uint64_t)bench->standing[i],
+                                    .in_flight = OPEN_IN_FLIGHT,
+                                    .goal = BENCH_RECEIVED,
+                                    .workflow = same_workflow,
+                                    .ctx = kinds[i].workflow,
+                                    .what = kinds[i].what};
+        if (round.orders > 0)
+            class = measure_standing(bench, STANDING_STAGE + i, &round, &bench->report.standing[i],
+                                     ret_error);
+    }
     return class;
 }
 
 static enum error_class measure_waiting(struct bench *bench, struct bench_timers *timers,
+                                        uint64_t orders, struct bench_timing *timing,
                                         struct error *ret_error)
 {
-    struct bench_report *report = &bench->report;
-    uint64_t burst = (uint64_t)(bench->timers + BURST_SHARE - 1) / BURST_SHARE;
-    uint64_t late = bench->timers < TIMERS_LATE ? (uint64_t)bench->timers : TIMERS_LATE;
-    bench_processes_begin(&report->timers.processes);
-    enum error_class class =
-        bench_timers_add(timers, (uint64_t)bench->timers, &report->timers.figures, ret_error);
-    bench_processes_end(&report->timers.processes);
+    uint64_t burst = (orders + BURST_SHARE - 1) / BURST_SHARE;
+    uint64_t late = orders < TIMERS_LATE ? orders : TIMERS_LATE;
+    bench_processes_begin(&timing->waiting.processes);
+    enum error_class class = bench_timers_add(timers, orders, &timing->waiting.figures, ret_error);
+    bench_processes_end(&timing->waiting.processes);
     if (class == ERROR_OK)
-        class = bench_timers_measure(timers, late, &report->timers_late, ret_error);
+        class = bench_timers_measure(timers, late, &timing->late, ret_error);
     for (int64_t i = 0; i < bench->bursts && class == ERROR_OK; i++)
         class =
-            bench_timers_burst(timers, burst, &report->bursts[report->burst_count++], ret_error);
+            bench_timers_burst(timers, burst, &timing->bursts[timing->burst_count++], ret_error);
     return class;
 }
 
-static enum error_class measure_timers(struct bench *bench, struct error *ret_error)
+static enum error_class measure_timers(struct bench *bench, enum bench_timer_kind kind,
+                                       struct error *ret_error)
 {
+    struct bench_timing *timing = &bench->report.timers[kind];
     struct bench_stage stage;
     struct bench_load *load = NULL;
     struct bench_timers *timers = NULL;
     struct bench_stage_options options = bench->stage;
-    options.refuser = true;
+    options.refuser = kind == BENCH_OF_RETRIES;
     enum error_class class =
-        bench_stage_open(bench->cli, &options, TIMERS_STAGE, &stage, ret_error);
+        bench_stage_open(bench->cli, &options, TIMERS_STAGE + (int)kind, &stage, ret_error);
     if (class == ERROR_OK)
         class = bench_load_new(&stage, &load, ret_error);
     if (class == ERROR_OK)
         class = warm_up(load, bench->warm_up, bench->levels[0], ret_error);
     if (class == ERROR_OK)
-        class =
-            bench_timers_new(&stage, load, (uint32_t)bench->others_per_second, &timers, ret_error);
+        class = bench_timers_new(&stage, load, kind == BENCH_OF_WAITS,
+                                 (uint32_t)bench->others_per_second, &timers, ret_error);
     if (class == ERROR_OK) {
-        add_processes(bench, &stage, &bench->report.timers.processes);
-        class = measure_waiting(bench, timers, ret_error);
+        add_processes(bench, &stage, &timing->waiting.processes);
+        class = measure_waiting(bench, timers, (uint64_t)bench->timers[kind], timing, ret_error);
     }
     bench_timers_free(timers);
     bench_load_free(load);
@@ -532,8 +535,10 @@ static int run(struct cli *cli)
         class = measure_orders_left(bench, &error);
     if (class == ERROR_OK && bench->items > 0)
         class = measure_items(bench, &error);
-    if (class == ERROR_OK && bench->timers > 0)
-        class = measure_timers(bench, &error);
+    for (int i = 0; i < BENCH_TIMERS_COUNT && class == ERROR_OK; i++) {
+        if (bench->timers[i] > 0)
+            class = measure_timers(bench, i, &error);
+    }
     int code = EXIT_CODE_OK;
     if (class != ERROR_OK)
         code = cli_fail(cli, &error);
@@ -566,19 +571,23 @@ static const struct cli_flag flags[] = {
      "Orders that are open while the memory and the store of each process are measured; 100000 "
      "with --fold, otherwise none."},
     {"waiting", "N", "The same of orders that stand in a Wait, hours before its moment."},
+    {"awaiting", "N", "The same of orders that stand in an Await: an approval that no one gives."},
     {"items", "N",
      "Compares an order with a ForEach over N items of one step, at most 1000, with N orders of "
-     "that step, in seven turns, and what orders of three steps notice of it; prints the medians. "
-     "By default none."},
+     "that step, in seven turns, and what orders of three steps notice of it, and of an order "
+     "whose N items are undone; prints the medians. By default none."},
     {"timers", "N",
      "Also has that many orders wait for a retry that is hours away, and measures how late others "
      "are retried meanwhile, then a tenth of N that are due in the same second, and what orders "
      "without a wait notice of them. By default none."},
+    {"wait-timers", "N", "The same of orders that stand in a Wait. By default none."},
     {"bursts", "N",
-     "With --timers: measures the tenth that is due in the same second that many times, and prints "
+     "With --timers and --wait-timers: measures the tenth that is due in the same second that many "
+     "times, and prints "
      "the median of each figure; 1 by default, at most 100."},
     {"others-per-second", "N",
-     "With --timers and --items: submits that many of the other orders each second, instead of "
+     "With --timers, --wait-timers and --items: submits that many of the other orders each second, "
+     "instead of "
      "keeping 20 in flight."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
@@ -606,8 +615,9 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --in-flight 1000 --in-flight 2000 --in-flight 5000\n"
                     "# replay, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000\n"
-                    "# memory and stores with a million orders that stand in a Wait\n"
-                    "reeve bench --orders 0 --alone 0 --waiting 1000000 --fold --open 0\n"
+                    "# memory and stores with a million orders in a Wait, then in an Await\n"
+                    "reeve bench --orders 0 --alone 0 --waiting 1000000 --awaiting 1000000 --fold "
+                    "--open 0\n"
                     "# whether it becomes slower with its age\n"
                     "reeve bench --grow 1000000 --fold\n"
                     "# what conditions and mappings cost\n"
@@ -616,6 +626,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --orders 0 --alone 0 --items 1000 --others-per-second 500\n"
                     "# a million orders that wait, and 100,000 that are due at once\n"
                     "reeve bench --orders 0 --alone 0 --timers 1000000\n"
+                    "# retries compared with Waits\n"
+                    "reeve bench --orders 0 --alone 0 --timers 100000 --wait-timers 100000\n"
                     "# 10,000 that are due at once while 500 other orders a second arrive\n"
                     "reeve bench --orders 0 --alone 0 --timers 100000 --others-per-second 500\n"
                     "# the medians of ten such bursts\n"

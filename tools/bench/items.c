@@ -10,6 +10,7 @@ enum { OTHERS_IN_FLIGHT = 20, OTHERS = 1000, OTHERS_SECONDS = 5, OTHERS_MAX = 20
 
 #define SEPARATE "one-step"
 #define FAN_OUT "fan-out"
+#define UNDONE "fan-out-undone"
 
 static const char separate_text[] = "Name: " SEPARATE "\n"
                                     "Version: 1\n"
@@ -26,6 +27,22 @@ static const char fan_out_text[] = "Name: " FAN_OUT "\n"
                                    "    ForEach: {Items: input.items}\n"
                                    "    Steps:\n"
                                    "      - {Name: First, Agent: " BENCH_AGENT "}\n";
+
+/* Its items can be undone, so they wait for its end, which is after a question. */
+static const char undone_text[] = "Name: " UNDONE "\n"
+                                  "Version: 1\n"
+                                  "TimeoutSeconds: 36000\n"
+                                  "Defaults: {TimeoutSeconds: 7200}\n"
+                                  "Steps:\n"
+                                  "  - Name: Each\n"
+                                  "    ForEach: {Items: input.items}\n"
+                                  "    Steps:\n"
+                                  "      - Name: First\n"
+                                  "        Agent: " BENCH_AGENT "\n"
+                                  "        Compensate: {Action: Undo}\n"
+                                  "  - Name: Ask\n"
+                                  "    Await: {Question: Go on?}\n"
+                                  "    TimeoutSeconds: 7200\n";
 
 static const char *workflow_of(void *ctx)
 {
@@ -85,7 +102,22 @@ static enum error_class measure_others(const struct fan_out *fan_out, struct ben
     round.orders = OTHERS_MAX;
     round.leader = FAN_OUT;
     round.leader_input = fan_out->input;
-    return class == ERROR_OK ? bench_load_run(fan_out->load, &round, &turn->during, ret_error)
+    if (class == ERROR_OK)
+        class = bench_load_run(fan_out->load, &round, &turn->during, ret_error);
+    uint64_t cancelled = bench_load_next(fan_out->load);
+    const struct bench_round undone = {.orders = 1,
+                                       .in_flight = 1,
+                                       .goal = BENCH_ASKS,
+                                       .workflow = workflow_of,
+                                       .ctx = UNDONE,
+                                       .input = fan_out->input,
+                                       .what = "order whose items are done"};
+    struct bench_figures ignored;
+    if (class == ERROR_OK)
+        class = bench_load_run(fan_out->load, &undone, &ignored, ret_error);
+    round.leader = NULL;
+    round.cancelled = &cancelled;
+    return class == ERROR_OK ? bench_load_run(fan_out->load, &round, &turn->recall, ret_error)
                              : class;
 }
 
@@ -103,6 +135,8 @@ enum error_class bench_items(struct bench_stage *stage, struct bench_load *load,
     enum error_class class = bench_stage_deploy(stage, separate_text, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_deploy(stage, fan_out_text, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_deploy(stage, undone_text, ret_error);
     for (int i = -1; i < BENCH_ITEMS_TURNS && class == ERROR_OK; i++) {
         struct bench_items_turn *turn = i < 0 ? &warm_up : &ret_turns[i];
         class = measure_rates(&fan_out, turn, ret_error);

@@ -13,6 +13,7 @@ struct bench_items_turn {
     int64_t alone_us;              /* one order of as many items: from submission to its end */
     struct bench_figures before;   /* orders of three steps without such an order */
     struct bench_figures during;   /* the same while one runs; it is the leader */
+    struct bench_figures recall;   /* the same while one, all of whose items are done, is undone */
 };
 
 /* Measures BENCH_ITEMS_TURNS turns, after one that is not kept, so that the broker is warm. Other

@@ -70,6 +70,33 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         load->failure = *error;
 }
 
+static void append(struct bench_load *load, const struct command *cmd, enum record_kind kind)
+{
+    struct cluster *cluster = load->stage->session.cluster;
+    load->value.size = 0;
+    codec_encode(cluster->codec, kind, cmd, &load->value);
+    struct broker_append append = {
+        .producer = BROKER_PRODUCER_LOG,
+        .topic = cluster->topics.submissions,
+        .partition = broker_partition_of(cmd->order_id, cluster->partition_count),
+        .key = cmd->order_id,
+        .value = {(const char *)load->value.data, (uint32_t)load->value.size},
+        .batches = true,
+        .done = on_appended,
+        .ctx = load,
+    };
+    broker_append(cluster->broker, &append, &load->failure);
+}
+
+static void cancel(struct bench_load *load, uint64_t number)
+{
+    char id[ID_SIZE];
+    int size = snprintf(id, sizeof(id), id_format, number);
+    struct command cmd = {.kind = COMMAND_CANCEL_ORDER, .order_id = {id, (uint32_t)size}};
+    cmd.cancel_order = (struct cancel_order){.order_id = cmd.order_id, .reason = TEXT("measured")};
+    append(load, &cmd, RECORD_CANCEL_ORDER);
+}
+
 /* The order of a small shop: about 250 bytes, and the input. */
 static void submit(struct bench_load *load)
 {
@@ -78,7 +105,6 @@ static void submit(struct bench_load *load)
         {{"84879", 5}, {"ASSORTED COLOUR BIRD ORNAMENT", 29}, 32, {16900}},
     };
     static const struct goods goods = {{"GBP", 3}, lines, sizeof(lines) / sizeof(lines[0])};
-    struct cluster *cluster = load->stage->session.cluster;
     char id[ID_SIZE];
     const struct bench_round *round = &load->round;
     uint64_t sequence = load->next++;
@@ -97,19 +123,15 @@ static void submit(struct bench_load *load)
                          .input = leads ? round->leader_input : round->input},
     };
     load->begun_us[sequence - load->first] = due_us(load, sequence - load->first);
-    load->value.size = 0;
-    codec_encode(cluster->codec, RECORD_SUBMIT_ORDER, &cmd, &load->value);
-    struct broker_append append = {
-        .producer = BROKER_PRODUCER_LOG,
-        .topic = cluster->topics.submissions,
-        .partition = broker_partition_of(cmd.order_id, cluster->partition_count),
-        .key = cmd.order_id,
-        .value = {(const char *)load->value.data, (uint32_t)load->value.size},
-        .batches = true,
-        .done = on_appended,
-        .ctx = load,
-    };
-    broker_append(cluster->broker, &append, &load->failure);
+    if (round->cancelled != NULL && sequence == load->first)
+        cancel(load, *round->cancelled);
+    else
+        append(load, &cmd, RECORD_SUBMIT_ORDER);
+}
+
+static bool has_leader(const struct bench_load *load)
+{
+    return load->round.leader != NULL || load->round.cancelled != NULL;
 }
 
 static bool has_all(struct bench_load *load)
@@ -117,7 +139,7 @@ static bool has_all(struct bench_load *load)
     const struct bench_round *round = &load->round;
     if (round->enough != NULL && !load->ending)
         load->ending = round->enough(round->ctx);
-    if (round->leader != NULL && load->next > load->first && load->took_us[0] != NOT_OVER)
+    if (has_leader(load) && load->next > load->first && load->took_us[0] != NOT_OVER)
         load->ending = true;
     return load->ending || load->next - load->first == round->orders;
 }
@@ -149,6 +171,8 @@ static bool is_over(const struct bench_load *load, const struct status_update *s
     if (status->kind == STATUS_REJECTED || status->order_state == ORDER_ERROR ||
         status->order_state == ORDER_COMPENSATED)
         return true;
+    if (load->round.goal == BENCH_ASKS)
+        return status->question.size > 0;
     return load->round.goal == BENCH_RECEIVED ? status->kind == STATUS_RECEIVED
                                               : status->order_state == ORDER_PROCESSED;
 }
@@ -179,7 +203,8 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
     if (record.kind != RECORD_STATUS_UPDATE || !is_over(load, status) ||
         !bench_load_number(status->order_id, &number))
         return;
-    uint64_t index = number - load->first;
+    bool cancelled = load->round.cancelled != NULL && number == *load->round.cancelled;
+    uint64_t index = cancelled ? 0 : number - load->first;
     /* Of an earlier round, or delivered again. */
     if (index >= load->next - load->first || load->took_us[index] != NOT_OVER)
         return;
@@ -187,7 +212,8 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
     load->took_us[index] = load->last_us - load->begun_us[index];
     load->over++;
     if (status->kind == STATUS_REJECTED ||
-        (load->round.goal == BENCH_PROCESSED && status->order_state != ORDER_PROCESSED))
+        (load->round.goal == BENCH_PROCESSED &&
+         status->order_state != (cancelled ? ORDER_COMPENSATED : ORDER_PROCESSED)))
         load->others++;
     loop_defer(load->stage->session.context.loop, &load->work);
 }
@@ -284,7 +310,7 @@ struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t 
 static struct bench_figures figures_of_round(const struct bench_load *load)
 {
     struct bench_figures figures = {0};
-    uint64_t leaders = load->round.leader != NULL && load->over > 0 ? 1 : 0;
+    uint64_t leaders = has_leader(load) && load->over > 0 ? 1 : 0;
     int64_t leader_us = leaders > 0 ? load->took_us[0] : 0;
     if (load->over > leaders)
         figures = bench_figures_of(load->took_us + leaders, load->over - leaders,

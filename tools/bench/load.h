@@ -16,6 +16,7 @@ void bench_load_free(struct bench_load *load);
 enum bench_goal {
     BENCH_PROCESSED, /* an order is over when it is Processed */
     BENCH_RECEIVED,  /* when it is accepted and its first step has begun: it stays open */
+    BENCH_ASKS,      /* when a step of it waits for a signal: it stays open */
     BENCH_ENDED      /* when it has ended in any way */
 };
 
@@ -37,6 +38,9 @@ struct bench_round {
     const char *leader;
     /* JSON; empty: none */
     struct text leader_input;
+    /* Instead of a leader: the number of an earlier order, which the round cancels first. What it
+     * takes to undo it is the leader's time. NULL: none. */
+    const uint64_t *cancelled;
     struct text input; /* of all others */
 };
 

@@ -9,6 +9,30 @@
 
 static const char *const folder_names[BENCH_FOLDINGS] = {"scheduler", "supervisor"};
 
+static const struct {
+    const char *accepted;
+    const char *folded;
+    const char *title;
+    const char *key;
+    const char *folding_key;
+} standing_names[BENCH_STANDING_COUNT] = {
+    [BENCH_IN_CALL] = {"  accepted, left open", "scheduler, open orders", "OPEN ORDERS", "open",
+                       "open_orders"},
+    [BENCH_IN_WAIT] = {"  accepted, in a Wait", "scheduler, in a Wait", "ORDERS IN A WAIT",
+                       "waiting", "waiting_orders"},
+    [BENCH_IN_AWAIT] = {"  accepted, in an Await", "scheduler, in an Await", "ORDERS IN AN AWAIT",
+                        "awaiting", "awaiting_orders"},
+};
+
+static const struct {
+    const char *title;
+    const char *late;
+    const char *key;
+} timer_names[BENCH_TIMERS_COUNT] = {
+    [BENCH_OF_RETRIES] = {"TIMERS", "  lateness of retries", "timers"},
+    [BENCH_OF_WAITS] = {"TIMERS OF WAITS", "  lateness of Waits", "wait_timers"},
+};
+
 static double ms(int64_t us)
 {
     return (double)us / 1e3;
@@ -239,13 +263,17 @@ struct items_medians {
     double rate_share;          /* the second as a part of the first, of the same turn */
     double p99_before_ms;       /* of other orders */
     double p99_during_ms;
-    double p99_ratio; /* during : before, of the same turn */
+    double p99_recall_ms;
+    double p99_ratio;        /* during : before, of the same turn */
+    double p99_recall_ratio; /* recall : before */
+    double undone_ms;        /* from the cancel until all items are undone, and the order */
 };
 
 static struct items_medians items_medians_of(const struct bench_report *report)
 {
     double separate[BENCH_ITEMS_TURNS], items[BENCH_ITEMS_TURNS], share[BENCH_ITEMS_TURNS],
-        before[BENCH_ITEMS_TURNS], during[BENCH_ITEMS_TURNS], ratio[BENCH_ITEMS_TURNS];
+        before[BENCH_ITEMS_TURNS], during[BENCH_ITEMS_TURNS], recall[BENCH_ITEMS_TURNS],
+        ratio[BENCH_ITEMS_TURNS], recall_ratio[BENCH_ITEMS_TURNS], undone[BENCH_ITEMS_TURNS];
     for (int i = 0; i < BENCH_ITEMS_TURNS; i++) {
         const struct bench_items_turn *turn = &report->items[i];
         separate[i] = rate(&turn->separate);
@@ -253,12 +281,17 @@ static struct items_medians items_medians_of(const struct bench_report *report)
         share[i] = items[i] / separate[i];
         before[i] = ms(turn->before.p99_us);
         during[i] = ms(turn->during.p99_us);
+        recall[i] = ms(turn->recall.p99_us);
         ratio[i] = during[i] / before[i];
+        recall_ratio[i] = recall[i] / before[i];
+        undone[i] = ms(turn->recall.leader_us);
     }
     return (struct items_medians){
         bench_median(separate, BENCH_ITEMS_TURNS), bench_median(items, BENCH_ITEMS_TURNS),
         bench_median(share, BENCH_ITEMS_TURNS),    bench_median(before, BENCH_ITEMS_TURNS),
-        bench_median(during, BENCH_ITEMS_TURNS),   bench_median(ratio, BENCH_ITEMS_TURNS)};
+        bench_median(during, BENCH_ITEMS_TURNS),   bench_median(recall, BENCH_ITEMS_TURNS),
+        bench_median(ratio, BENCH_ITEMS_TURNS),    bench_median(recall_ratio, BENCH_ITEMS_TURNS),
+        bench_median(undone, BENCH_ITEMS_TURNS)};
 }
 
 static void print_items(FILE *out, const struct bench_report *report)
@@ -274,6 +307,9 @@ static void print_items(FILE *out, const struct bench_report *report)
     fprintf(out, "%-24s %9.2f\n", "  before", medians.p99_before_ms);
     fprintf(out, "%-24s %9.2f\n", "  while the items run", medians.p99_during_ms);
     fprintf(out, "%-24s %9.2f\n", "  then : before", medians.p99_ratio);
+    fprintf(out, "%-24s %9.2f\n", "  while they are undone", medians.p99_recall_ms);
+    fprintf(out, "%-24s %9.2f\n", "  then : before", medians.p99_recall_ratio);
+    fprintf(out, "%-24s %9.2f\n", "undone after, ms", medians.undone_ms);
 }
 
 static void print_folding(FILE *out, const char *what, const struct bench_folding *folding)
@@ -290,14 +326,16 @@ static void print_foldings(FILE *out, const struct bench_report *report)
             "per core");
     for (int i = 0; i < BENCH_FOLDINGS; i++)
         print_folding(out, folder_names[i], &report->foldings[i]);
-    print_folding(out, "scheduler, open orders", &report->open.folding);
-    print_folding(out, "scheduler, in a Wait", &report->waiting.folding);
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++)
+        print_folding(out, standing_names[i].folded, &report->standing[i].folding);
 }
 
 static bool has_foldings(const struct bench_report *report)
 {
-    return report->foldings[0].records > 0 || report->open.folding.records > 0 ||
-           report->waiting.folding.records > 0;
+    bool has = report->foldings[0].records > 0;
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++)
+        has = has || report->standing[i].folding.records > 0;
+    return has;
 }
 
 static void print_standing(FILE *out, const char *what, const struct bench_standing *standing)
@@ -316,23 +354,26 @@ static void print_standing(FILE *out, const char *what, const struct bench_stand
     }
 }
 
-static void print_timers(FILE *out, const struct bench_report *report)
+static void print_timers(FILE *out, enum bench_timer_kind kind, const struct bench_timing *timing)
 {
-    const struct bench_burst burst = bench_burst_median(report->bursts, report->burst_count);
+    if (timing->waiting.figures.orders == 0)
+        return;
+    const struct bench_burst burst = bench_burst_median(timing->bursts, timing->burst_count);
     char what[64];
-    snprintf(what, sizeof(what), "%" PRIu64 " TIMERS", report->timers.figures.orders);
+    snprintf(what, sizeof(what), "%" PRIu64 " %s", timing->waiting.figures.orders,
+             timer_names[kind].title);
     fprintf(out, "\n%-24s %9s %9s %9s %9s %9s %9s %9s\n", what, "orders", "s", "orders/s", "p50 ms",
             "p90 ms", "p99 ms", "max ms");
-    print_figures(out, "  orders that wait", &report->timers.figures);
-    print_figures(out, "  lateness of retries", &report->timers_late);
-    if (report->burst_count > 1)
-        fprintf(out, "  medians of %" PRIu32 " bursts:\n", report->burst_count);
+    print_figures(out, "  orders that wait", &timing->waiting.figures);
+    print_figures(out, timer_names[kind].late, &timing->late);
+    if (timing->burst_count > 1)
+        fprintf(out, "  medians of %" PRIu32 " bursts:\n", timing->burst_count);
     snprintf(what, sizeof(what), "  due within %.1f s", burst.due_seconds);
     print_figures(out, what, &burst.late);
     print_figures(out, "  other orders before", &burst.before);
     print_figures(out, "  other orders then", &burst.during);
-    print_processes(out, "WHILE THEY WERE ADDED", &report->timers.processes,
-                    &report->timers.figures);
+    print_processes(out, "WHILE THEY WERE ADDED", &timing->waiting.processes,
+                    &timing->waiting.figures);
 }
 
 void bench_report_print(const struct bench_report *report, FILE *out)
@@ -351,10 +392,10 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     }
     if (report->alone.figures.orders > 0)
         print_figures(out, "  alone", &report->alone.figures);
-    if (report->open.figures.orders > 0)
-        print_figures(out, "  accepted, left open", &report->open.figures);
-    if (report->waiting.figures.orders > 0)
-        print_figures(out, "  accepted, in a Wait", &report->waiting.figures);
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++) {
+        if (report->standing[i].figures.orders > 0)
+            print_figures(out, standing_names[i].accepted, &report->standing[i].figures);
+    }
     for (uint32_t i = 0; i < report->load_count; i++)
         print_measured(out, &report->loads[i]);
     print_measured(out, &report->alone);
@@ -368,10 +409,10 @@ void bench_report_print(const struct bench_report *report, FILE *out)
         print_items(out, report);
     if (has_foldings(report))
         print_foldings(out, report);
-    print_standing(out, "OPEN ORDERS", &report->open);
-    print_standing(out, "ORDERS IN A WAIT", &report->waiting);
-    if (report->timers.figures.orders > 0)
-        print_timers(out, report);
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++)
+        print_standing(out, standing_names[i].title, &report->standing[i]);
+    for (int i = 0; i < BENCH_TIMERS_COUNT; i++)
+        print_timers(out, i, &report->timers[i]);
 }
 
 /* ---- JSON ---- */
@@ -424,17 +465,17 @@ static json_t *burst_json(const struct bench_burst *burst)
                      figures_alone_json(&burst->during));
 }
 
-static json_t *timers_json(const struct bench_report *report)
+static json_t *timers_json(const struct bench_timing *timing)
 {
-    const struct bench_burst burst = bench_burst_median(report->bursts, report->burst_count);
+    const struct bench_burst burst = bench_burst_median(timing->bursts, timing->burst_count);
     json_t *object = burst_json(&burst);
     json_t *bursts = json_array();
-    for (uint32_t i = 0; i < report->burst_count; i++)
-        json_array_append_new(bursts, burst_json(&report->bursts[i]));
+    for (uint32_t i = 0; i < timing->burst_count; i++)
+        json_array_append_new(bursts, burst_json(&timing->bursts[i]));
     json_object_set_new(object, "bursts", bursts);
     json_object_set_new(object, "waiting",
-                        figures_json(&report->timers.figures, &report->timers.processes));
-    json_object_set_new(object, "late", figures_alone_json(&report->timers_late));
+                        figures_json(&timing->waiting.figures, &timing->waiting.processes));
+    json_object_set_new(object, "late", figures_alone_json(&timing->late));
     return object;
 }
 
@@ -477,10 +518,11 @@ static json_t *foldings_json(const struct bench_report *report)
         if (report->foldings[i].records > 0)
             json_object_set_new(foldings, folder_names[i], folding_json(&report->foldings[i]));
     }
-    if (report->open.folding.records > 0)
-        json_object_set_new(foldings, "open_orders", folding_json(&report->open.folding));
-    if (report->waiting.folding.records > 0)
-        json_object_set_new(foldings, "waiting_orders", folding_json(&report->waiting.folding));
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++) {
+        const struct bench_folding *folding = &report->standing[i].folding;
+        if (folding->records > 0)
+            json_object_set_new(foldings, standing_names[i].folding_key, folding_json(folding));
+    }
     return foldings;
 }
 
@@ -518,16 +560,20 @@ static json_t *items_json(const struct bench_report *report)
     json_t *turns = json_array();
     for (int i = 0; i < BENCH_ITEMS_TURNS; i++) {
         const struct bench_items_turn *turn = &report->items[i];
-        json_array_append_new(turns, json_pack("{s:o, s:f, s:o, s:o}", "separate",
-                                               figures_alone_json(&turn->separate), "one_order_ms",
-                                               ms(turn->alone_us), "others_before",
-                                               figures_alone_json(&turn->before), "others_during",
-                                               figures_alone_json(&turn->during)));
+        json_array_append_new(
+            turns,
+            json_pack("{s:o, s:f, s:o, s:o, s:o, s:f}", "separate",
+                      figures_alone_json(&turn->separate), "one_order_ms", ms(turn->alone_us),
+                      "others_before", figures_alone_json(&turn->before), "others_during",
+                      figures_alone_json(&turn->during), "others_during_recall",
+                      figures_alone_json(&turn->recall), "undone_ms", ms(turn->recall.leader_us)));
     }
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:o}", "items", (json_int_t)report->item_count,
-                     "separate_per_second", medians.separate_per_second, "items_per_second",
-                     medians.items_per_second, "rate_share", medians.rate_share, "others_p99_ratio",
-                     medians.p99_ratio, "turns", turns);
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "items",
+                     (json_int_t)report->item_count, "separate_per_second",
+                     medians.separate_per_second, "items_per_second", medians.items_per_second,
+                     "rate_share", medians.rate_share, "others_p99_ratio", medians.p99_ratio,
+                     "others_p99_recall_ratio", medians.p99_recall_ratio, "undone_ms",
+                     medians.undone_ms, "turns", turns);
 }
 
 void bench_report_json(const struct bench_report *report, FILE *out)
@@ -550,14 +596,16 @@ void bench_report_json(const struct bench_report *report, FILE *out)
         json_object_set_new(root, "items", items_json(report));
     if (has_foldings(report))
         json_object_set_new(root, "fold", foldings_json(report));
-    if (report->open.figures.orders > 0)
-        json_object_set_new(root, "open",
-                            figures_json(&report->open.figures, &report->open.processes));
-    if (report->waiting.figures.orders > 0)
-        json_object_set_new(root, "waiting",
-                            figures_json(&report->waiting.figures, &report->waiting.processes));
-    if (report->timers.figures.orders > 0)
-        json_object_set_new(root, "timers", timers_json(report));
+    for (int i = 0; i < BENCH_STANDING_COUNT; i++) {
+        const struct bench_standing *standing = &report->standing[i];
+        if (standing->figures.orders > 0)
+            json_object_set_new(root, standing_names[i].key,
+                                figures_json(&standing->figures, &standing->processes));
+    }
+    for (int i = 0; i < BENCH_TIMERS_COUNT; i++) {
+        if (report->timers[i].waiting.figures.orders > 0)
+            json_object_set_new(root, timer_names[i].key, timers_json(&report->timers[i]));
+    }
     json_dumpf(root, out, JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(9));
     fputc('\n', out);
     json_decref(root);

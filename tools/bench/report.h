@@ -7,6 +7,11 @@
 #include "tools/bench/items.h"
 #include "tools/bench/timers.h"
 
+/* What the orders that are left as they are stand in. */
+enum bench_standing_kind { BENCH_IN_CALL, BENCH_IN_WAIT, BENCH_IN_AWAIT, BENCH_STANDING_COUNT };
+/* What the timers are of. */
+enum bench_timer_kind { BENCH_OF_RETRIES, BENCH_OF_WAITS, BENCH_TIMERS_COUNT };
+
 enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10, BENCH_TURNS = 7 };
 
 /* Orders that were measured together. */
@@ -30,6 +35,13 @@ struct bench_standing {
     struct bench_folding folding; /* of their log, as a scheduler; records 0 = not measured */
 };
 
+struct bench_timing {
+    struct bench_measured waiting; /* orders that wait for hours; orders 0 = not measured */
+    struct bench_figures late;     /* of others, one by one */
+    struct bench_burst bursts[BENCH_BURSTS_MAX];
+    uint32_t burst_count;
+};
+
 struct bench_report {
     int32_t partitions;
     int64_t schedulers;
@@ -48,12 +60,8 @@ struct bench_report {
     struct bench_items_turn items[BENCH_ITEMS_TURNS];
     uint32_t item_count;                           /* of an order; 0 = not measured */
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
-    struct bench_standing open;
-    struct bench_standing waiting;
-    struct bench_measured timers; /* orders that wait for a retry; orders 0 = not measured */
-    struct bench_figures timers_late;
-    struct bench_burst bursts[BENCH_BURSTS_MAX];
-    uint32_t burst_count;
+    struct bench_standing standing[BENCH_STANDING_COUNT];
+    struct bench_timing timers[BENCH_TIMERS_COUNT];
 };
 
 void bench_report_print(const struct bench_report *report, FILE *out);

@@ -60,20 +60,30 @@ static const char deciding_text[] =
     "    Agent: " BENCH_AGENT "\n"
     "    Input: {skus: \"${input.items.map(i, i.sku)}\", gift: \"${input.gift}\"}\n";
 
-static const char waiting_text[] = "Name: " BENCH_WAITING "\n"
-                                   "Version: 1\n"
-                                   "TimeoutSeconds: 36000\n"
-                                   "Defaults:\n"
-                                   "  TimeoutSeconds: 7200\n"
-                                   "Steps:\n"
-                                   "  - Name: Wait\n"
-                                   "    Wait: {Seconds: 7200}\n"
-                                   "  - Name: First\n"
-                                   "    Agent: " BENCH_AGENT "\n"
-                                   "  - Name: Second\n"
-                                   "    Agent: " BENCH_AGENT "\n"
-                                   "  - Name: Third\n"
-                                   "    Agent: " BENCH_AGENT "\n";
+/* A workflow whose three steps begin after another one. */
+#define AFTER(name, step)               \
+    "Name: " name "\n"                  \
+    "Version: 1\n"                      \
+    "TimeoutSeconds: 36000\n"           \
+    "Defaults:\n"                       \
+    "  TimeoutSeconds: 7200\n"          \
+    "Steps:\n" step "  - Name: First\n" \
+    "    Agent: " BENCH_AGENT "\n"      \
+    "  - Name: Second\n"                \
+    "    Agent: " BENCH_AGENT "\n"      \
+    "  - Name: Third\n"                 \
+    "    Agent: " BENCH_AGENT "\n"
+
+static const char waiting_text[] =
+    AFTER(BENCH_WAITING, "  - {Name: Wait, Wait: {Seconds: 7200}}\n");
+
+static const char awaiting_text[] =
+    AFTER(BENCH_AWAITING, "  - Name: Approve\n"
+                          "    Await:\n"
+                          "      From: clerks\n"
+                          "      Options: [approve, decline]\n"
+                          "      Question: \"An order of ${order.customer}?\"\n"
+                          "    TimeoutSeconds: 7200\n");
 
 /* ---- failures ---- */
 
@@ -342,6 +352,8 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
         class = bench_stage_deploy(stage, deciding_text, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_deploy(stage, waiting_text, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_deploy(stage, awaiting_text, ret_error);
     return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
 }
 

@@ -37,6 +37,7 @@ struct bench_timers {
     int32_t reader_count;
     struct heap_arena scratch;
     struct error failure;
+    bool of_waits;
     uint32_t others_per_second; /* 0: OTHERS_IN_FLIGHT in flight */
     bool deployed[BURST_SECONDS_MAX + 1];
     char workflow[NAME_SIZE]; /* of the next order */
@@ -95,7 +96,9 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
         const struct event *event = &record.decision.events[i];
         if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
             on_scheduled(timers, index, event->step_retry_scheduled.retry_at);
-        else if (event->kind == EVENT_STEP_STARTED)
+        else if (event->kind == EVENT_STEP_WAITING)
+            on_scheduled(timers, index, event->step_waiting.due_at);
+        else if (event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_PASSED)
             on_started(timers, index, broker_record->timestamp);
     }
 }
@@ -160,7 +163,7 @@ static int64_t now_ms(const struct bench_timers *timers)
 
 static void name_workflow(struct bench_timers *timers, int64_t seconds)
 {
-    snprintf(timers->workflow, sizeof(timers->workflow), "retry-in-%" PRId64, seconds);
+    snprintf(timers->workflow, sizeof(timers->workflow), "due-in-%" PRId64, seconds);
 }
 
 static const char *same_workflow(void *ctx)
@@ -184,21 +187,25 @@ static const char *workflow_of_burst(void *ctx)
 static enum error_class deploy(struct bench_timers *timers, int64_t seconds,
                                struct error *ret_error)
 {
-    char text[TEXT_SIZE];
+    char step[TEXT_SIZE];
+    char text[2 * TEXT_SIZE];
+    snprintf(step, sizeof(step),
+             timers->of_waits ? "  - {Name: Wait, Wait: {Seconds: %" PRId64 "}}\n"
+                              : "  - Name: Refused\n"
+                                "    Agent: " BENCH_REFUSER "\n"
+                                "    TimeoutSeconds: 600\n"
+                                "    Retry:\n"
+                                "      - ErrorEquals: [States.ALL]\n"
+                                "        IntervalSeconds: %" PRId64 "\n"
+                                "        MaxAttempts: 1\n"
+                                "        JitterStrategy: NONE\n",
+             seconds);
     snprintf(text, sizeof(text),
-             "Name: retry-in-%" PRId64 "\n"
+             "Name: due-in-%" PRId64 "\n"
              "Version: 1\n"
              "TimeoutSeconds: 36000\n"
-             "Steps:\n"
-             "  - Name: Refused\n"
-             "    Agent: " BENCH_REFUSER "\n"
-             "    TimeoutSeconds: 600\n"
-             "    Retry:\n"
-             "      - ErrorEquals: [States.ALL]\n"
-             "        IntervalSeconds: %" PRId64 "\n"
-             "        MaxAttempts: 1\n"
-             "        JitterStrategy: NONE\n",
-             seconds, seconds);
+             "Steps:\n%s",
+             seconds, step);
     return bench_stage_deploy(timers->stage, text, ret_error);
 }
 
@@ -226,7 +233,7 @@ enum error_class bench_timers_measure(struct bench_timers *timers, uint64_t orde
     const struct bench_round round = {.orders = orders,
                                       .in_flight = NEAR_IN_FLIGHT,
                                       .goal = BENCH_ENDED,
-                                      .what = "retries",
+                                      .what = timers->of_waits ? "Waits" : "retries",
                                       .workflow = same_workflow,
                                       .ctx = timers};
     begin(timers, orders);
@@ -343,7 +350,7 @@ struct bench_burst bench_burst_median(const struct bench_burst *bursts, uint32_t
 
 /* ---- life ---- */
 
-enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,
+enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load, bool of_waits,
                                   uint32_t others_per_second, struct bench_timers **ret_timers,
                                   struct error *ret_error)
 {
@@ -352,6 +359,7 @@ enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *
     assert(timers != NULL);
     timers->stage = stage;
     timers->load = load;
+    timers->of_waits = of_waits;
     timers->others_per_second = others_per_second;
     heap_arena_init(&timers->scratch, 16 * 1024);
     timers->reader_count = cluster->partition_count;

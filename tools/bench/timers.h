@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timers of `reeve bench --timers N`: orders whose only step fails at once and waits for its
- * retry, which the supervisor has to ask for in time. Lateness is the append time of the Decision
- * that starts the retry, less the time at which it was due. */
+ * retry, which the supervisor has to ask for in time; or, of `--wait-timers N`, is a Wait. Lateness
+ * is the append time of the Decision that starts the retry or ends the Wait, less the time at which
+ * it was due. */
 #ifndef TOOLS_BENCH_TIMERS_H
 #define TOOLS_BENCH_TIMERS_H
 
@@ -19,10 +20,10 @@ struct bench_burst {
     struct bench_figures during; /* the same, until all retries have started */
 };
 
-/* New. Deploys the workflows and begins to read the log. The stage has the refuser; both borrowed.
- * Freed before the stage is closed. Beside a burst run 20 other orders in flight, or
- * `others_per_second` of them if that is not 0. */
-enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,
+/* New. Deploys the workflows and begins to read the log. Retries need the stage's refuser. Both are
+ * borrowed. Freed before the stage is closed. During a burst, 20 other orders are in flight, or
+ * `others_per_second` are submitted if that is not 0. */
+enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load, bool of_waits,
                                   uint32_t others_per_second, struct bench_timers **ret_timers,
                                   struct error *ret_error);
 void bench_timers_free(struct bench_timers *timers);
