@@ -67,8 +67,10 @@ def restart(crowd, service):
         tail.close()
 
 
-LONG = {"Name": "long", "Version": 1, "TimeoutSeconds": 864000,
-        "Steps": [{"Name": "Wait", "Agent": "mute", "TimeoutSeconds": 777600}]}
+# What open orders stand in.
+LONG_STEPS = {"call": {"Agent": "mute", "TimeoutSeconds": 777600},
+              "wait": {"Wait": {"Seconds": 777600}},
+              "await": {"Await": {}, "TimeoutSeconds": 777600}}
 
 
 class Orders(threading.Thread):
@@ -129,10 +131,10 @@ def decided(*services):
     return sum(service.metric("reeve_decisions_total") or 0 for service in services)
 
 
-def open_orders(crowd, schedulers, count):
+def open_orders(crowd, schedulers, count, step="call"):
     """Adds orders that stay open, and waits until the schedulers have decided them."""
     crowd.cluster.reeve("topics", "apply", "--agent", "mute")
-    deploy(crowd.cluster)
+    deploy(crowd.cluster, step)
     before, orders = decided(*schedulers), Orders(crowd.cluster)
     orders.submit(count)
     orders.finish()
@@ -141,9 +143,10 @@ def open_orders(crowd, schedulers, count):
              lambda: decided(*schedulers) >= before + count, 300 + count // 1000)
 
 
-def deploy(cluster):
+def deploy(cluster, step):
     path = cluster.folder / "long.json"
-    path.write_text(json.dumps(LONG), encoding="utf-8")
+    path.write_text(json.dumps({"Name": "long", "Version": 1, "TimeoutSeconds": 864000, "Steps": [
+        {"Name": "Long", **LONG_STEPS[step]}]}), encoding="utf-8")
     cluster.workflow_deploy(path)
 
 
@@ -151,14 +154,14 @@ class Takeover:
     """Schedulers of one partition. Submits `count` orders that stay open, kills the owner while
     more come in, and measures until its successor continues."""
 
-    def __init__(self, broker, count, session_ms=2000):
+    def __init__(self, broker, count, session_ms=2000, step="call"):
         self.broker, self.count, self.session_ms = broker, count, session_ms
         self.patience = 300 + count // 1000
         self.next_order = 0
         self.cluster = Cluster(broker, partitions=1, properties={
             "session.timeout.ms": session_ms, "routing.enabled": "false"})
         self.cluster.reeve("topics", "apply", "--agent", "mute")
-        deploy(self.cluster)
+        deploy(self.cluster, step)
 
     def stop(self):
         self.cluster.stop()
