@@ -56,7 +56,6 @@ class BenchTest(unittest.TestCase):
     def test_measures_all_parts_and_cleans_up(self):
         done = self.bench("--orders", "300", "--in-flight", "50", "--in-flight", "100",
                           "--alone", "5", "--warm-up", "20", "--fold", "--open", "200",
-                          "--waiting", "150", "--awaiting", "100",
                           "--kafka-dir", self.broker.folder, "--raw", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
@@ -85,18 +84,32 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(names, ["submission", "scheduler-1", "supervisor-1", "agent",
                                  "load (this process)", "broker"])
         self.assertTrue(all(process["rss_bytes"] > 0 for process in found["open"]["processes"]))
+        self.assert_has_stores(found["open"])
+        wait_for("the deletion of its topics", lambda: not self.left_behind())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def assert_has_stores(self, measured):
+        stored = {process["name"]: process.get("stored_bytes", 0)
+                  for process in measured["processes"]}
+        self.assertGreater(stored["scheduler-1"], 0, stored)
+        self.assertGreater(stored["supervisor-1"], 0, stored)
+        self.assertEqual(stored.get("broker", 0), 0)
+
+    def test_measures_orders_that_wait(self):
+        done = self.bench("--orders", "0", "--alone", "0", "--waiting", "150", "--awaiting", "100",
+                          "--fan-outs", "1", "--fold", "--open", "0", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertNotIn("open", found)
         self.assertEqual(found["waiting"]["orders"], 150)
         self.assertEqual(found["fold"]["waiting_orders"]["records"], 152)
         self.assertEqual(found["awaiting"]["orders"], 100)
         self.assertEqual(found["fold"]["awaiting_orders"]["records"], 102)
-        for measured in found["open"], found["waiting"], found["awaiting"]:
-            stored = {process["name"]: process.get("stored_bytes", 0)
-                      for process in measured["processes"]}
-            self.assertGreater(stored["scheduler-1"], 0, stored)
-            self.assertGreater(stored["supervisor-1"], 0, stored)
-            self.assertEqual(stored["broker"], 0)
-        wait_for("the deletion of its topics", lambda: not self.left_behind())
-        self.assertEqual(os.listdir(self.folder), [])
+        # Of the order and its items one Decision each.
+        self.assertEqual(found["fan_outs"]["orders"], 1)
+        self.assertEqual(found["fold"]["fan_outs"]["records"], 1003)
+        for name in "waiting", "awaiting", "fan_outs":
+            self.assert_has_stores(found[name])
 
     def test_measures_each_tenth_as_the_log_grows(self):
         done = self.bench("--grow", "205", "--in-flight", "20", "--fold", "--json")

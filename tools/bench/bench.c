@@ -152,6 +152,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_CALL]},
         {"waiting", 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_WAIT]},
         {"awaiting", 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_AWAIT]},
+        {"fan-outs", 0, 0, ORDERS_MAX, &bench->standing[BENCH_IN_ITEMS]},
         {"items", 0, 0, SUBORDERS_MAX, &bench->items},
         {"timers", 0, 0, ORDERS_MAX, &bench->timers[BENCH_OF_RETRIES]},
         {"wait-timers", 0, 0, ORDERS_MAX, &bench->timers[BENCH_OF_WAITS]},
@@ -435,7 +436,9 @@ static enum error_class measure_orders_left(struct bench *bench, struct error *r
         const char *what;
     } kinds[BENCH_STANDING_COUNT] = {[BENCH_IN_CALL] = {BENCH_WORKFLOW, "open orders"},
                                      [BENCH_IN_WAIT] = {BENCH_WAITING, "orders in a Wait"},
-                                     [BENCH_IN_AWAIT] = {BENCH_AWAITING, "orders in an Await"}};
+                                     [BENCH_IN_AWAIT] = {BENCH_AWAITING, "orders in an Await"},
+                                     [BENCH_IN_ITEMS] = {BENCH_FAN_OUT, "orders of 1,000 items"}};
+    char *items = bench_items_input(SUBORDERS_MAX);
     enum error_class class = ERROR_OK;
     for (int i = 0; i < BENCH_STANDING_COUNT && class == ERROR_OK; i++) {
         struct bench_round round = {.orders = (uint64_t)bench->standing[i],
@@ -443,11 +446,13 @@ static enum error_class measure_orders_left(struct bench *bench, struct error *r
                                     .goal = BENCH_RECEIVED,
                                     .workflow = same_workflow,
                                     .ctx = kinds[i].workflow,
+                                    .input = text_of(i == BENCH_IN_ITEMS ? items : ""),
                                     .what = kinds[i].what};
         if (round.orders > 0)
             class = measure_standing(bench, STANDING_STAGE + i, &round, &bench->report.standing[i],
                                      ret_error);
     }
+    free(items);
     return class;
 }
 
@@ -572,6 +577,9 @@ static const struct cli_flag flags[] = {
      "with --fold, otherwise none."},
     {"waiting", "N", "The same of orders that stand in a Wait, hours before its moment."},
     {"awaiting", "N", "The same of orders that stand in an Await: an approval that no one gives."},
+    {"fan-outs", "N",
+     "The same of orders of 1,000 items each, whose agent never answers; figures of an order are "
+     "of it and its items."},
     {"items", "N",
      "Compares an order with a ForEach over N items of one step, at most 1000, with N orders of "
      "that step, in seven turns, and what orders of three steps notice of it, and of an order "

@@ -9,7 +9,6 @@
 enum { OTHERS_IN_FLIGHT = 20, OTHERS = 1000, OTHERS_SECONDS = 5, OTHERS_MAX = 200000 };
 
 #define SEPARATE "one-step"
-#define FAN_OUT "fan-out"
 #define UNDONE "fan-out-undone"
 
 static const char separate_text[] = "Name: " SEPARATE "\n"
@@ -18,15 +17,6 @@ static const char separate_text[] = "Name: " SEPARATE "\n"
                                     "Defaults: {TimeoutSeconds: 7200}\n"
                                     "Steps:\n"
                                     "  - {Name: First, Agent: " BENCH_AGENT "}\n";
-
-static const char fan_out_text[] = "Name: " FAN_OUT "\n"
-                                   "Version: 1\n"
-                                   "Defaults: {TimeoutSeconds: 7200}\n"
-                                   "Steps:\n"
-                                   "  - Name: Each\n"
-                                   "    ForEach: {Items: input.items}\n"
-                                   "    Steps:\n"
-                                   "      - {Name: First, Agent: " BENCH_AGENT "}\n";
 
 /* Its items can be undone, so they wait for its end, which is after a question. */
 static const char undone_text[] = "Name: " UNDONE "\n"
@@ -49,8 +39,7 @@ static const char *workflow_of(void *ctx)
     return ctx;
 }
 
-/* {"items":[0,1,...]}, to be freed. */
-static char *make_input(uint32_t items)
+char *bench_items_input(uint32_t items)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < items; i++)
@@ -78,7 +67,7 @@ static enum error_class measure_rates(const struct fan_out *fan_out, struct benc
                                          .ctx = SEPARATE};
     const struct bench_round alone = {.orders = 1,
                                       .in_flight = 1,
-                                      .leader = FAN_OUT,
+                                      .leader = BENCH_FAN_OUT,
                                       .leader_input = fan_out->input,
                                       .what = "order of many items"};
     struct bench_figures figures = {0};
@@ -100,7 +89,7 @@ static enum error_class measure_others(const struct fan_out *fan_out, struct ben
                                 .what = "other orders"};
     enum error_class class = bench_load_run(fan_out->load, &round, &turn->before, ret_error);
     round.orders = OTHERS_MAX;
-    round.leader = FAN_OUT;
+    round.leader = BENCH_FAN_OUT;
     round.leader_input = fan_out->input;
     if (class == ERROR_OK)
         class = bench_load_run(fan_out->load, &round, &turn->during, ret_error);
@@ -126,15 +115,13 @@ enum error_class bench_items(struct bench_stage *stage, struct bench_load *load,
                              struct bench_items_turn ret_turns[BENCH_ITEMS_TURNS],
                              struct error *ret_error)
 {
-    char *input = make_input(items);
+    char *input = bench_items_input(items);
     const struct fan_out fan_out = {.load = load,
                                     .items = items,
                                     .others_per_second = others_per_second,
                                     .input = text_of(input)};
     struct bench_items_turn warm_up;
     enum error_class class = bench_stage_deploy(stage, separate_text, ret_error);
-    if (class == ERROR_OK)
-        class = bench_stage_deploy(stage, fan_out_text, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_deploy(stage, undone_text, ret_error);
     for (int i = -1; i < BENCH_ITEMS_TURNS && class == ERROR_OK; i++) {

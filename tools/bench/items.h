@@ -16,6 +16,9 @@ struct bench_items_turn {
     struct bench_figures recall;   /* the same while one, all of whose items are done, is undone */
 };
 
+/* What an order of BENCH_FAN_OUT has as its input: {"items":[0,1,...]}. New. */
+char *bench_items_input(uint32_t items);
+
 /* Measures BENCH_ITEMS_TURNS turns, after one that is not kept, so that the broker is warm. Other
  * orders are 20 in flight, or `others_per_second` if that is not 0. items: 1 to SUBORDERS_MAX.
  * Errors: those of bench_load_run(). */

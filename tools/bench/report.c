@@ -22,6 +22,8 @@ static const struct {
                        "waiting", "waiting_orders"},
     [BENCH_IN_AWAIT] = {"  accepted, in an Await", "scheduler, in an Await", "ORDERS IN AN AWAIT",
                         "awaiting", "awaiting_orders"},
+    [BENCH_IN_ITEMS] = {"  accepted, of items", "scheduler, of items", "ORDERS OF 1,000 ITEMS",
+                        "fan_outs", "fan_outs"},
 };
 
 static const struct {

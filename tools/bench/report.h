@@ -8,7 +8,13 @@
 #include "tools/bench/timers.h"
 
 /* What the orders that are left as they are stand in. */
-enum bench_standing_kind { BENCH_IN_CALL, BENCH_IN_WAIT, BENCH_IN_AWAIT, BENCH_STANDING_COUNT };
+enum bench_standing_kind {
+    BENCH_IN_CALL,
+    BENCH_IN_WAIT,
+    BENCH_IN_AWAIT,
+    BENCH_IN_ITEMS,
+    BENCH_STANDING_COUNT
+};
 /* What the timers are of. */
 enum bench_timer_kind { BENCH_OF_RETRIES, BENCH_OF_WAITS, BENCH_TIMERS_COUNT };
 

@@ -85,6 +85,16 @@ static const char awaiting_text[] =
                           "      Question: \"An order of ${order.customer}?\"\n"
                           "    TimeoutSeconds: 7200\n");
 
+static const char fan_out_text[] = "Name: " BENCH_FAN_OUT "\n"
+                                   "Version: 1\n"
+                                   "TimeoutSeconds: 36000\n"
+                                   "Defaults: {TimeoutSeconds: 7200}\n"
+                                   "Steps:\n"
+                                   "  - Name: Each\n"
+                                   "    ForEach: {Items: input.items}\n"
+                                   "    Steps:\n"
+                                   "      - {Name: First, Agent: " BENCH_AGENT "}\n";
+
 /* ---- failures ---- */
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
@@ -354,6 +364,8 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
         class = bench_stage_deploy(stage, waiting_text, ret_error);
     if (class == ERROR_OK)
         class = bench_stage_deploy(stage, awaiting_text, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_deploy(stage, fan_out_text, ret_error);
     return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
 }
 

@@ -16,6 +16,7 @@
 #define BENCH_WORKFLOW "three-steps"
 #define BENCH_DECIDING "deciding" /* the same with a condition and a mapping at each step */
 #define BENCH_WAITING "waiting"   /* the same after a Wait that no measurement reaches */
+#define BENCH_FAN_OUT "fan-out"   /* one step of each item of input.items */
 #define BENCH_AWAITING "awaiting" /* the same after an approval that no one gives */
 
 enum { BENCH_STATISTICS_MS = 1000 /* the Kafka clients report this often what they sent */ };
