@@ -34,14 +34,15 @@ take_network() {
     fi
 }
 
-# bootstrap RELEASE FOLDER: where there is none yet.
+# bootstrap RELEASE FOLDER [ARCH]: where there is none yet.
 bootstrap() {
     "$REEVE_ROOT/scripts/setup" root
     if [ ! -d "$2" ]; then
         say "making $2 (takes some minutes)"
         rm -rf "$2.new"
         mkdir -p "$(dirname "$2")"
-        debootstrap --variant=minbase "$1" "$2.new" "$(mirror)" >"$2.log" 2>&1 ||
+        debootstrap --variant=minbase ${3:+--arch="$3"} "$1" "$2.new" "$(mirror)" \
+            >"$2.log" 2>&1 ||
             die "debootstrap failed, see $2.log"
         mv "$2.new" "$2"
     fi
@@ -53,10 +54,13 @@ make_root() {
     bootstrap "$1" "$(root_folder "$1")"
 }
 
-# make_bare_root RELEASE: one in which nothing is ever installed; prints where it is.
+# make_bare_root RELEASE [ARCH]: one in which nothing is ever installed; prints where it is. Of an
+# architecture that this machine runs, or emulates.
 make_bare_root() {
-    bootstrap "$1" "$(root_folder "$1")-bare"
-    echo "$(root_folder "$1")-bare"
+    local folder
+    folder=$(root_folder "$1")-bare${2:+-$2}
+    bootstrap "$1" "$folder" "${2:-}"
+    echo "$folder"
 }
 
 # copy_tree RELEASE: the tree as it is, changes that are not committed included. Its files keep
