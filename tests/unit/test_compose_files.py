@@ -64,7 +64,7 @@ class ComposeFilesTest(unittest.TestCase):
 
     def test_everything_fetched_has_a_version(self):
         """A tag such as 12-slim, or a package without a version, is another one tomorrow."""
-        dockerfiles = [ROOT / "compose/Dockerfile",
+        dockerfiles = [ROOT / "compose/Dockerfile", ROOT / "packaging/Dockerfile",
                        *(ROOT / "tests/kafka/stand_ins").glob("*/Dockerfile")]
         images = {image for file in dockerfiles
                   for image in re.findall(r"^FROM (\S+)", file.read_text(encoding="utf-8"), re.M)}
@@ -84,6 +84,15 @@ class ComposeFilesTest(unittest.TestCase):
         self.assertEqual(sorted(copied), sorted(folders.group(1).split()))
         self.assertLessEqual({f"!{folder}" for folder in copied},
                              set(text(".dockerignore").splitlines()))
+
+    def test_the_image_is_made_as_that_of_a_release(self):
+        """But for the COPY of the package, which is from a build stage or from a folder."""
+        def steps(dockerfile, stage):
+            lines = text(dockerfile).split(stage)[1].split("\n# ----")[0].splitlines()
+            return [line for line in lines if not line.startswith(("COPY ", "ARG "))]
+
+        self.assertEqual(steps("compose/Dockerfile", "FROM debian:12.12-slim AS reeve\n"),
+                         steps("packaging/Dockerfile", "FROM debian:12.12-slim\n"))
 
     def test_prometheus_scrapes_every_service(self):
         scrape = yaml.safe_load(text("compose/prometheus/prometheus.yml"))["scrape_configs"]

@@ -87,12 +87,17 @@ class Install(unittest.TestCase):
                  "pkgconfig/reeve.pc"}
         units = {f"lib/systemd/system/reeve-{name}.service"
                  for name in ("agent", "console", "scheduler", "submission", "supervisor")}
-        workflows = {f"share/reeve/workflows/{path.name}"
-                     for path in (ROOT / "examples" / "workflows").iterdir()}
+        examples = {f"share/reeve/{folder}/{path.name}" for folder in ("workflows", "cookbook")
+                    for path in (ROOT / "examples" / folder).iterdir()}
+        examples |= {f"share/reeve/{file}" for file in (
+            "agent/tax_agent.c", "exec/pack.py", "leader/nightly.c", "services/payment.py",
+            "services/fastapi/payment.py", "services/go/payment.go", "services/java/pom.xml",
+            "services/java/src/main/java/shop/Payment.java", "services/node/payment.js",
+            "third_party_client/order.json")}
         licences = {f"share/doc/{package}/copyright"
                     for package in ("reeve", "libreeve0", "libreeve-dev")}
         self.assertEqual(found, {"bin/reeve", "etc/reeve/reeve.properties",
-                                 "lib/systemd/system/reeve.target"} | headers | units | workflows
+                                 "lib/systemd/system/reeve.target"} | headers | units | examples
                          | licences | self.pages() | {f"{lib}/{name}" for name in names})
 
     def test_names_its_major_version_in_the_soname(self):
