@@ -16,7 +16,7 @@ import subprocess
 import sys
 import unittest
 
-from lib.engine import GIB, CannotRun, Engine, available_memory, has_rights, tar_of_bash
+from lib.engine import GIB, engine_for
 from lib.paths import KAFKA, ROOT, new_folder
 from lib.waiting import wait_for
 
@@ -50,11 +50,6 @@ def image_of(service):
     return re.search(rf"image: (\S*{service}:\S+)", FILE.read_text(encoding="utf-8")).group(1)
 
 
-def require(condition, reason):
-    if not condition:
-        raise unittest.SkipTest(reason)
-
-
 def say(text):
     print(f"# {text}", file=sys.stderr, flush=True)
 
@@ -62,40 +57,8 @@ def say(text):
 # ---- stand-ins ---------------------------------------------------------------------------------
 
 
-def debian_tar():
-    """A replacement for debian:12.12-slim, made once by debootstrap."""
-    path = CACHE / "debian-12.tar"
-    if path.exists():
-        return path
-    folder = new_folder("debian")
-    targets = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
-         "Codename: bookworm", "Origin: Debian"], capture_output=True, text=True, check=False)
-    mirror = (targets.stdout.split() or ["http://deb.debian.org/debian"])[0]
-    done = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", folder / "root", mirror],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        raise CannotRun(f"debootstrap: {done.stdout.strip()[-300:]}")
-    root = folder / "root"
-    for unneeded in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc",
-                     "usr/share/man", "usr/share/locale"):
-        for entry in (root / unneeded).iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-    proxies = subprocess.run(["apt-config", "dump", "--format", '%f "%v";%n', "Acquire::http",
-                              "Acquire::https"], capture_output=True, text=True, check=False)
-    (root / "etc/apt/apt.conf.d/80-as-on-the-host").write_text(proxies.stdout)
-    subprocess.run(["tar", "-C", root, "-cf", f"{path}.new", "."], check=True)
-    os.replace(f"{path}.new", path)
-    shutil.rmtree(folder)
-    return path
-
-
 def build(engine, image, context, *options):
-    engine.run("docker", "build", "--network=host", "-t", image, *options, str(context),
-               timeout=900)
+    engine.build(image, context, *options)
     say(f"built {image}")
 
 
@@ -134,12 +97,6 @@ def build_monitoring(engine):
 
 
 def build_all(engine):
-    engine.run("docker", "import", str(debian_tar()), "debian:12.12-slim")
-    say("made debian:12.12-slim")
-    if engine.run("docker", "run", "--rm", "--network=host", "debian:12.12-slim", "apt-get",
-                  "update",
-                  check=False).returncode != 0:
-        raise CannotRun("containers reach no Debian mirror")
     for target, image in (("reeve", "reeve:latest"), ("shop", "reeve-shop:latest")):
         build(engine, image, ROOT, "-f", str(ROOT / "compose" / "Dockerfile"), "--target", target)
     build_kafka(engine)
@@ -152,47 +109,18 @@ def build_all(engine):
 class ComposeTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        require(os.environ.get("REEVE_COMPOSE_TEST") != "no", "REEVE_COMPOSE_TEST=no")
-        require(has_rights(), "an engine needs root and the right to make namespaces")
-        require(available_memory() > 5 * GIB, "three brokers and the services need 5 GiB of memory")
-        require(shutil.which("dockerd") or not os.path.exists("/run/systemd/system"),
-                "to install Docker would start it on this machine: scripts/setup compose does that")
-        setup = subprocess.run([ROOT / "scripts" / "setup", "compose", "broker"],
-                               capture_output=True, text=True, check=False)
-        require(setup.returncode == 0, f"packages cannot be had: {setup.stderr.strip()}")
-        cls.folder = new_folder("engine")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.engine = Engine(cls.folder)
-        need = cls.engine.disk_gib()
-        require(shutil.disk_usage(cls.folder).free > need * GIB, f"{need} GiB of disk are needed")
-        cls.addClassCleanup(cls.engine.close)
-        try:
-            cls.prepare(cls.engine)
-        except CannotRun as reason:
-            raise unittest.SkipTest(str(reason)) from None
+        # Both ways to run the engine are tried before anything that takes long.
+        cls.engine = engine_for(cls, 5 * GIB, ("compose", "broker"), networks=(True, False))
+        say(f"an engine runs here, with {cls.engine.storage} "
+            f"{'in memory' if cls.engine.in_memory else 'on disk'}")
+        build_all(cls.engine)
+        cls.engine.stop()
+        cls.engine.start(own_network=True)
         cls.addClassCleanup(cls.down)
         cls.up()
         say("up")
         wait_for(cls.describe, cls.all_healthy, LONG, poll_seconds=0.5)
         say("healthy")
-
-    @classmethod
-    def prepare(cls, engine):
-        """Tries both ways to start the engine before anything that takes long."""
-        try:
-            tar_of_bash(cls.folder / "bash.tar")
-            for own_network in (True, False):
-                engine.start(own_network)
-                engine.try_out(cls.folder / "bash.tar", own_network)
-                if own_network:
-                    engine.stop()
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            raise CannotRun(f"the engine does not work here: {error}") from None
-        say(f"an engine runs here, with {engine.storage} "
-            f"{'in memory' if engine.in_memory else 'on disk'}")
-        build_all(engine)
-        engine.stop()
-        engine.start(own_network=True)
 
     # ---- what the tests do with it ----
 

@@ -5,7 +5,7 @@ It runs in its own namespaces (mounts, processes and, except for builds, network
 mounts, processes and routes disappear with their first process, even if the test is killed. Ports
 that containers open on 127.0.0.1 are open only inside, so they cannot collide with others.
 
-    engine = Engine(folder)
+    engine = engine_for(cls, 2 * GIB)    for the tests of a class; skips them with the reason
     engine.start(own_network=True)       raises CannotRun with the reason
     engine.run("docker", "ps")           in those namespaces
     engine.stop()                        stops it; images and volumes stay for the next start
@@ -18,11 +18,15 @@ import shutil
 import signal
 import subprocess
 import tarfile
+import unittest
 
+from .debian import bare_root
+from .paths import ROOT, new_folder
 from .waiting import TimedOut, wait_for
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 GIB = 1 << 30
+DEBIAN = "debian:12.12-slim"
 
 # The first process of the namespaces. $1: the engine's folder, $2: its data directory, $3: the size
 # of a tmpfs for the data, or 0 to keep it on disk. /run is replaced, so resolv.conf, which may be a
@@ -185,6 +189,26 @@ class Engine:
             raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}")
         return done
 
+    def import_debian(self):
+        """A replacement for debian:12.12-slim."""
+        try:
+            bare, tar = bare_root("bookworm"), self.folder / "debian.tar"
+        except AssertionError as error:
+            raise CannotRun(f"no bare Debian: {error}") from None
+        unneeded = ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc",
+                    "usr/share/man", "usr/share/locale")
+        self.run("tar", "-C", str(bare), "-cf", str(tar),
+                 *(f"--exclude=./{folder}/*" for folder in unneeded), ".")
+        self.run("docker", "import", str(tar), DEBIAN)
+        tar.unlink()
+        if self.run("docker", "run", "--rm", "--network=host", DEBIAN, "apt-get", "update",
+                    check=False).returncode != 0:
+            raise CannotRun("containers reach no Debian mirror")
+
+    def build(self, image, context, *options):
+        self.run("docker", "build", "--network=host", "-t", image, *options, str(context),
+                 timeout=900)
+
     def try_out(self, image_tar, own_network):
         """Raises unless a confined container runs and commands run in it."""
         self.run("docker", "import", str(image_tar), "try-out")
@@ -247,3 +271,41 @@ class Engine:
             wait_for("empty control groups are gone", gone, 10)
         except TimedOut:
             pass
+
+
+def require(condition, reason):
+    if not condition:
+        raise unittest.SkipTest(reason)
+
+
+def engine_for(test_class, memory, groups=("compose",), networks=(False,)):
+    """An engine that has been tried out with each of the networks (own_network) and runs with the
+    last; DEBIAN is there, and so is what scripts/setup installs for the groups. Stopped after the
+    tests of the class."""
+    require(os.environ.get("REEVE_COMPOSE_TEST") != "no", "REEVE_COMPOSE_TEST=no")
+    require(has_rights(), "an engine needs root and the right to make namespaces")
+    require(available_memory() > memory, f"{memory / GIB:g} GiB of memory are needed")
+    require(shutil.which("dockerd") or not os.path.exists("/run/systemd/system"),
+            "to install Docker would start it on this machine: scripts/setup compose does that")
+    setup = subprocess.run([ROOT / "scripts" / "setup", *groups],
+                           capture_output=True, text=True, check=False)
+    require(setup.returncode == 0, f"packages cannot be had: {setup.stderr.strip()}")
+    folder = new_folder("engine")
+    test_class.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+    engine = Engine(folder)
+    need = engine.disk_gib()
+    require(shutil.disk_usage(folder).free > need * GIB, f"{need} GiB of disk are needed")
+    test_class.addClassCleanup(engine.close)
+    try:
+        tar_of_bash(folder / "bash.tar")
+        for own_network in networks:
+            engine.stop()
+            engine.start(own_network)
+            engine.try_out(folder / "bash.tar", own_network)
+    except (AssertionError, CannotRun, OSError, subprocess.SubprocessError) as error:
+        raise unittest.SkipTest(f"the engine does not work here: {error}") from None
+    try:
+        engine.import_debian()
+    except CannotRun as reason:
+        raise unittest.SkipTest(str(reason)) from None
+    return engine
