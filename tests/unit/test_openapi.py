@@ -49,7 +49,7 @@ CODES = {
          "services/submission/validate.c", "schemas/details.c",
          "schemas/json/decode.c", "engine/shape.c", APPENDING),
         START | {"Empty", "NotAccepted", "WrongKey", "Closed", "ProducerFatal", "OffsetUnknown",
-                 "UnknownSchema"}),
+                 "NotAvro", "UnknownSchema"}),
     "agent": (
         (*SERVER, "services/agent/core/callbacks.c", "services/agent/core/callback_message.c",
          APPENDING), START),
