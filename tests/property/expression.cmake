@@ -7,4 +7,4 @@ reeve_test(expression-property
         expression_property.c
         expression_terms.c
         expression_terms_evaluate.c
-    LIBS reeve-workflow reeve-test-seed)
+    LIBS reeve-workflow reeve-test-seed m)

@@ -542,7 +542,7 @@ static int run(struct cli *cli)
         class = measure_items(bench, &error);
     for (int i = 0; i < BENCH_TIMERS_COUNT && class == ERROR_OK; i++) {
         if (bench->timers[i] > 0)
-            class = measure_timers(bench, i, &error);
+            class = measure_timers(bench, (enum bench_timer_kind)i, &error);
     }
     int code = EXIT_CODE_OK;
     if (class != ERROR_OK)

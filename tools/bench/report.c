@@ -414,7 +414,7 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     for (int i = 0; i < BENCH_STANDING_COUNT; i++)
         print_standing(out, standing_names[i].title, &report->standing[i]);
     for (int i = 0; i < BENCH_TIMERS_COUNT; i++)
-        print_timers(out, i, &report->timers[i]);
+        print_timers(out, (enum bench_timer_kind)i, &report->timers[i]);
 }
 
 /* ---- JSON ---- */
