@@ -339,6 +339,7 @@ void rules_check_input(struct rules *rules, uint32_t index, const struct step_st
 /* What the steps would have left with it. */
 struct another {
     const struct rules *rules;
+    struct text input;
     struct term_step steps[WORKFLOW_STEPS_MAX];
 };
 
@@ -349,20 +350,20 @@ static struct term_step another_step(const void *of, struct text name)
     return index < 0 ? (struct term_step){0} : another->steps[index];
 }
 
-static struct term_scope scope_of_another(const struct another *another, struct text input,
-                                          bool *spent, struct text result)
+static struct term_scope scope_of_another(const struct another *another, bool *spent,
+                                          struct text result)
 {
     struct term_scope scope = rules_scope(another->rules, spent, result);
     scope.step = another_step;
     scope.of = another;
-    scope.input = input;
+    scope.input = another->input;
     scope.disabled = false;
     return scope;
 }
 
 /* Of a Set without an attempt, and of whether a step was skipped; all else is as it was, and so is
  * what would fail now, since the order would not be here. */
-static struct term_step left_by(const struct another *another, uint32_t index, struct text input)
+static struct term_step left_by(const struct another *another, uint32_t index)
 {
     const struct rules *rules = another->rules;
     const struct mappings *trees = mappings_at(rules, index);
@@ -371,7 +372,7 @@ static struct term_step left_by(const struct another *another, uint32_t index, s
     bool yes = true;
     enum fault fault;
     struct text json;
-    struct term_scope scope = scope_of_another(another, input, &spent, (struct text){0});
+    struct term_scope scope = scope_of_another(another, &spent, (struct text){0});
     if (!rules_finished_by_data(rules, index) || step.has_error ||
         (trees->when != NULL && !term_holds(&scope, trees->when, &yes, &fault)))
         return step;
@@ -385,40 +386,42 @@ static struct term_step left_by(const struct another *another, uint32_t index, s
 static void make_another(const struct rules *rules, struct text input, struct another *ret_another)
 {
     uint32_t count = rules->workflow->step_count;
-    *ret_another = (struct another){.rules = rules};
+    *ret_another = (struct another){.rules = rules, .input = input};
     for (uint32_t i = 0; i < count; i++)
         ret_another->steps[i] = step_of(rules, rules->workflow->steps[i].name);
     for (uint32_t i = 0; i < count * count; i++)
-        ret_another->steps[i % count] = left_by(ret_another, i % count, input);
+        ret_another->steps[i % count] = left_by(ret_another, i % count);
 }
 
-static bool gives_the_same(const struct another *another, const struct term *tree,
-                           struct text result, struct text input)
+/* `with`: what the steps leave with the input as it is, and with the other one. */
+static bool gives_the_same(const struct another with[2], const struct term *tree,
+                           struct text result)
 {
-    bool spent[2] = {false, false};
-    struct term_scope before = rules_scope(another->rules, &spent[0], result);
-    struct term_scope after = scope_of_another(another, input, &spent[1], result);
+    bool done[2] = {false, false};
     struct text made[2] = {{0}, {0}};
     enum fault faults[2] = {FAULT_NONE, FAULT_NONE};
-    before.disabled = false;
     if (tree == NULL)
         return true;
-    bool done = term_json(&before, tree, STEP_INPUT_BYTES_MAX, &made[0], &faults[0]);
-    return done == term_json(&after, tree, STEP_INPUT_BYTES_MAX, &made[1], &faults[1]) &&
-           faults[0] == faults[1] && text_equal(made[0], made[1]);
+    for (int i = 0; i < 2; i++) {
+        bool spent = false;
+        struct term_scope scope = scope_of_another(&with[i], &spent, result);
+        done[i] = term_json(&scope, tree, STEP_INPUT_BYTES_MAX, &made[i], &faults[i]);
+    }
+    return done[0] == done[1] && faults[0] == faults[1] && text_equal(made[0], made[1]);
 }
 
 bool rules_asks_the_same(struct rules *rules, uint32_t index, struct text input)
 {
     const struct mappings *trees = mappings_at(rules, index);
     struct text output = rules->steps[index].output;
-    struct another another;
+    struct another with[2];
     if (trees->input == NULL && rules->workflow->steps[index].kind == STEP_KIND_TASK)
         return text_equal(rules->input, input);
-    make_another(rules, input, &another);
-    return gives_the_same(&another, trees->input, (struct text){0}, input) &&
-           gives_the_same(&another, trees->input, output, input) &&
-           gives_the_same(&another, trees->undo_input, output, input);
+    make_another(rules, rules->input, &with[0]); /* the Sets may be those of another version now */
+    make_another(rules, input, &with[1]);
+    return gives_the_same(with, trees->input, (struct text){0}) &&
+           gives_the_same(with, trees->input, output) &&
+           gives_the_same(with, trees->undo_input, output);
 }
 
 /* An agent was to be asked, and there is nothing to ask it. */

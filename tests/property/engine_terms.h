@@ -112,9 +112,9 @@ struct term_scope {
     struct text input;
     struct text result;
     struct text customer;
-    bool disabled;    /* every evaluation fails */
-    bool *spent;      /* the budget; may be set */
-    int64_t variable; /* private */
+    bool disabled;         /* every evaluation fails */
+    bool *spent;           /* the budget; may be set */
+    struct found variable; /* private */
 };
 
 struct found term_evaluate(struct term_scope *scope, const struct term *term);

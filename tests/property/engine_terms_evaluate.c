@@ -197,7 +197,7 @@ static struct found over_list(struct term_scope *scope, const struct term *term)
         return fault_of(FAULT_QUERY);
     data_items_begin(&items, list.text);
     while (data_items_next(&items)) {
-        scope->variable = of_json(items.value).number;
+        scope->variable = of_json(items.value);
         struct found found = as_bool(term_evaluate(scope, term->of[1]));
         if (found.kind == FOUND_BOOL && (found.number != 0) == decides)
             return found;
@@ -245,7 +245,7 @@ struct found term_evaluate(struct term_scope *scope, const struct term *term)
     case TERM_WORD:
         return text_found(term->word);
     case TERM_VARIABLE:
-        return number_of(scope->variable);
+        return scope->variable;
     case TERM_INPUT:
     case TERM_RESULT:
     case TERM_OUTPUT:
@@ -333,6 +333,7 @@ enum { MADE_SIZE = 512 * 1024 };
 
 struct making {
     struct term_scope *scope;
+    uint32_t bytes_max;
     char text[MADE_SIZE];
     uint32_t size;
 };
@@ -380,9 +381,13 @@ static bool add_part(struct making *making, const struct term *term, enum fault 
     }
     if (term->kind == TERM_FILLED) {
         add(making, TEXT("\""));
+        uint32_t begin = making->size;
         bool done = add_filled(making, term, ret_fault);
+        bool fits = making->size - begin <= making->bytes_max; /* else no later part is made */
         add(making, TEXT("\""));
-        return done;
+        if (done && !fits)
+            *ret_fault = FAULT_LIMIT;
+        return done && fits;
     }
     if (term->kind == TERM_MAP) {
         for (uint32_t i = 0; i < term->count; i++) {
@@ -403,13 +408,13 @@ static bool add_part(struct making *making, const struct term *term, enum fault 
 }
 
 /* `made`: whether it could be made. */
-static bool give(const struct making *making, bool made, uint32_t bytes_max, struct text *ret_text,
+static bool give(const struct making *making, bool made, struct text *ret_text,
                  enum fault *ret_fault)
 {
     if (!made)
         return false;
     *ret_fault = FAULT_LIMIT;
-    if (making->size > bytes_max)
+    if (making->size > making->bytes_max)
         return false;
     *ret_text = arena_text(making->scope->arena, (struct text){making->text, making->size});
     return true;
@@ -421,8 +426,9 @@ bool term_json(struct term_scope *scope, const struct term *template, uint32_t b
     static struct making making;
     making.scope = scope;
     making.size = 0;
+    making.bytes_max = bytes_max;
     return has_begun(scope, ret_fault) &&
-           give(&making, add_part(&making, template, ret_fault), bytes_max, ret_json, ret_fault);
+           give(&making, add_part(&making, template, ret_fault), ret_json, ret_fault);
 }
 
 bool term_text(struct term_scope *scope, const struct term *template, uint32_t bytes_max,
@@ -431,6 +437,7 @@ bool term_text(struct term_scope *scope, const struct term *template, uint32_t b
     static struct making making;
     making.scope = scope;
     making.size = 0;
+    making.bytes_max = bytes_max;
     return has_begun(scope, ret_fault) &&
-           give(&making, add_filled(&making, template, ret_fault), bytes_max, ret_text, ret_fault);
+           give(&making, add_filled(&making, template, ret_fault), ret_text, ret_fault);
 }
