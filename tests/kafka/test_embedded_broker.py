@@ -67,7 +67,8 @@ class EmbeddedBrokerTest(unittest.TestCase):
     @staticmethod
     def classpath():
         cache = pathlib.Path(os.environ.get("REEVE_CACHE", pathlib.Path.home() / ".cache/reeve"))
-        return f"{next(cache.glob('kafka-*'))}/libs/*"
+        newest = max(cache.glob('kafka-*'))  # tests of older versions leave theirs
+        return f"{newest}/libs/*"
 
     def admin(self):
         return AdminClient({"bootstrap.servers": self.broker.bootstrap})
